@@ -7,7 +7,7 @@ AXE := axe-core@4.14.1
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test wide lint laws oldest mutants bench bench-peers simulations scoreboard reproduce choices trackers docs demo-data chromium
+.PHONY: run test wide lint laws oldest mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -59,6 +59,7 @@ bench-peers:
 simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/interval_coverage.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/null_rejection.py --minutes 120
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/group_errors.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/verdicts.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/paired_coverage.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/kernel_curves.py
@@ -85,6 +86,15 @@ trackers:
 	$(VENV)-trackers/bin/python -m pip install -q -e '.[dev,mlflow,wandb]' sqlalchemy alembic huggingface_hub
 	OPENBLAS_NUM_THREADS=1 $(VENV)-trackers/bin/python -m pytest -q tests/dashboard/test_trackers.py \
 	  tests/dashboard/test_model_cards.py
+
+# Files of other people's tools, written by the tools themselves in environments of their own (10 GB, most of it torch):
+# what they hold is read back. Java and R with caret are used where they are installed.
+foreign-tools: $(VENV)/.dev-installed
+	$(BIN)/python -m tests.foreign_tools.let_them_write build/foreign-tools $(VENV)-foreign
+	CALIB_FOREIGN_TOOLS=build/foreign-tools OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -rs tests/foreign_tools
+	$(PYTHON) -m venv $(VENV)-foreign-inspect
+	$(VENV)-foreign-inspect/bin/python -m pip install -q -e '.[dev]' inspect_ai
+	OPENBLAS_NUM_THREADS=1 $(VENV)-foreign-inspect/bin/python -m pytest -q tests/calib_core/readers/test_inspect_itself.py
 
 # Pages of the library's docstrings, read from the disk: build/docs/index.html.
 docs: $(VENV)/.dev-installed

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
         uses,
     )
     from calib_core import figures as figures
+    from calib_core.answers_marked import judged_answers, marked_by_people
     from calib_core.binning import BINNINGS
     from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
     from calib_core.choice import choose
@@ -93,10 +94,12 @@ __all__ = [
     "fitted",
     "guarantees",
     "inference",
+    "judged_answers",
     "judged_gap",
     "judged_share",
     "lab",
     "load_calibrator",
+    "marked_by_people",
     "marked_rows",
     "measured",
     "method_tables",
@@ -160,6 +163,10 @@ _FROM = {
         "estimate",
     ),
     "inference": ("compare",),
+    "answers_marked": (
+        "judged_answers",
+        "marked_by_people",
+    ),
     "human_marks": (
         "judged_gap",
         "judged_share",

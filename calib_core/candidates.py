@@ -29,7 +29,7 @@ FEW = 50
 """A calibrator that needs more than so many times the rows is not among those tried unasked."""
 _NEVER = Predictions([[1.0, 0.0]], [1])
 """A row in which happened what was given a probability of 0."""
-_CLAIMS = ("top-label", "confidence")
+SINGLE = ("top-label", "confidence")
 """Kinds of rows that claim one probability, of being right."""
 _ZERO = -np.log(LOG_FLOOR)
 """The log loss of a row in which happened what was given a probability of 0."""
@@ -81,7 +81,7 @@ class Trial:
         self.rows, self.fold, self.folds, self.score, self.level = rows, fold, folds, score, level
         self.base = _whole(rows, rows)
         # Summed over the classes right and wrong the Brier score of a claim is twice (c - z)^2, what it is elsewhere.
-        self.unit = 0.5 if score == "brier" and rows.kind in _CLAIMS else 1.0
+        self.unit = 0.5 if score == "brier" and rows.kind in SINGLE else 1.0
         exact = self.terms(self.base)
         self.impossible = np.isinf(exact)
         self.losses = frozen(np.where(self.impossible, _ZERO, exact))
@@ -207,6 +207,17 @@ def _ends(name: str, gain: float, low: float, high: float) -> dict[str, float]:
     return {f"{name}_gain": gain, f"{name}_low": low, f"{name}_high": high}
 
 
+def right_or_wrong(rows: Predictions) -> Predictions:
+    """Single claims as rows of two classes, wrong and right.
+
+    >>> right_or_wrong(Predictions.from_confidence([0.75], [False])).probs.tolist()
+    [[0.25, 0.75]]
+    """
+    h = rows.confidence.astype(np.float64)
+    both = np.column_stack([1.0 - h, h])
+    return Predictions(both, rows.correct.astype(np.intp), weights=rows.weights, groups=rows.grouping)
+
+
 def _whole(base: Predictions, after: Predictions) -> Predictions:
     """What is said after recalibration, as rows that have a score.
 
@@ -216,10 +227,8 @@ def _whole(base: Predictions, after: Predictions) -> Predictions:
     """
     if after.abstained is not None:
         raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")
-    if base.kind in _CLAIMS:
-        h = after.confidence.astype(np.float64)
-        both = np.column_stack([1.0 - h, h])
-        return Predictions(both, after.correct.astype(np.intp), weights=base.weights, groups=base.grouping)
+    if base.kind in SINGLE:
+        return right_or_wrong(after)
     if after.kind in ("full", "per-class"):
         return after
     if base.kind != "full" or after.n_ranked > 1:

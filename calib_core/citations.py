@@ -8,6 +8,8 @@ from collections.abc import Iterable
 WORKS = {
     "Angelopoulos and Bates (2021)": "Angelopoulos AN, Bates S. A gentle introduction to conformal prediction and "
     "distribution-free uncertainty quantification. 2021.",
+    "Angelopoulos et al. (2023)": "Angelopoulos AN, Duchi JC, Zrnic T. PPI++: efficient prediction-powered inference. "
+    "2023.",
     "Arrieta-Ibarra et al. (2022)": "Arrieta-Ibarra I, Gujral P, Tannen J, Tygert M, Xu C. Metrics of calibration for "
     "probabilistic predictions. Journal of Machine Learning Research 23, 2022.",
     "Benjamini and Hochberg (1995)": "Benjamini Y, Hochberg Y. Controlling the false discovery rate: a practical and "
@@ -42,7 +44,8 @@ WORKS = {
     "without sample splitting. ICML 2021.",
     "Gupta and Ramdas (2022)": "Gupta C, Ramdas A. Top-label calibration and multiclass-to-binary reductions. ICLR "
     "2022.",
-    "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. 2025; COLT 2026.",
+    "Hartline et al. (2025)": "Hartline J, Hu L, Wu Y. A perfectly truthful calibration measure. 2025; COLT "
+    "2026, PMLR 336.",
     "Hébert-Johnson et al. (2018)": "Hébert-Johnson Ú, Kim MP, Reingold O, Rothblum GN. Multicalibration: calibration "
     "for the (computationally-identifiable) masses. ICML 2018.",
     "Holm (1979)": "Holm S. A simple sequentially rejective multiple test procedure. Scandinavian Journal of "

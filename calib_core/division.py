@@ -167,6 +167,7 @@ def described(table: Table, reading: Mapping[str, Any] | None = None, sha256: st
     facts = {
         "file": table.name,
         "SHA-256 of its bytes": sha256,
+        "labels": "" if table.joined is None else table.joined.how,
         "rows": count(whole.n_rows),
         "classes": "unknown" if whole.n_classes is None else count(whole.n_classes),
         "holds": HOLDS[whole.kind],

@@ -18,8 +18,10 @@ from calib_core._repr import OneLine
 from calib_core._row_groups import RowGroups, as_groups
 from calib_core.defaults import LEVEL
 from calib_core.inference.clusters import FEWEST, of_like_size, together
+from calib_core.inference.domain import LEVELS
 from calib_core.inference.intervals import Interval, around
 from calib_core.inference.number_words import at_level, chance, in_percent, points, share_range
+from calib_core.judge_errors import JudgeErrors, judge_errors
 from calib_core.predictions import InputError, NotAnswerable
 
 __all__ = ["FEWEST_LABELLED", "JudgedMean", "judged_gap", "judged_share"]
@@ -37,6 +39,7 @@ class JudgedMean(OneLine):
     ``value`` is the estimate, ``standard_error`` its own, ``interval`` the interval with the estimate that lies in it;
     ``judge`` is the mean by the judge alone, ``alone`` the interval by people's marks alone. ``power`` is how far the
     judge is relied on, from 0 (not at all) to 1. ``note`` says what speaks against all this; empty where nothing does.
+    ``errors`` is how often the judge errs, with the share right corrected for that alone; None for a gap.
     """
 
     value: float
@@ -49,40 +52,52 @@ class JudgedMean(OneLine):
     labelled: int
     gap: bool = False
     note: str = ""
+    errors: JudgeErrors | None = None
 
     def frame(self) -> pd.DataFrame:
-        """The three estimates side by side: by the judge alone, by people alone, by both.
+        """The estimates side by side: by the judge alone, by people alone, by both, by the judge less its errors.
+
+        ``rows`` are those each is made of. The last is there for shares, where it can be told.
 
         >>> judged_share([1] * 30 + [0] * 70, [1] * 10 + [None] * 80 + [0] * 10).frame()["by"].tolist()
-        ['judge alone', 'people alone', 'both']
+        ['judge alone', 'people alone', 'both', 'judge less its errors']
         """
-        ends = [(self.judge, np.nan, np.nan, self.rows)]
-        ends += [
-            (each.point, each.low, each.high, n)
-            for each, n in ((self.alone, self.labelled), (self.interval, self.rows))
+        lines: list[tuple[str, float, float, float, int, bool]] = [
+            ("judge alone", self.judge, np.nan, np.nan, self.rows, False)
         ]
-        frame = pd.DataFrame(ends, columns=["value", "low", "high", "rows"])
-        frame.insert(0, "by", ["judge alone", "people alone", "both"])
-        return frame
+        intervals = [("people alone", self.alone, self.labelled), ("both", self.interval, self.rows)]
+        if self.errors is not None and self.errors.interval is not None:
+            intervals.append(("judge less its errors", self.errors.interval, self.rows))
+        lines += [(by, each.point, each.low, each.high, n, each.tested) for by, each, n in intervals]
+        return pd.DataFrame(lines, columns=["by", "value", "low", "high", "rows", "tested"])
 
     @property
     def sentence(self) -> str:
         """What was found, and what each part alone would have said."""
         level = at_level(self.interval.level)
         if self.gap:
-            ends = f"{points(self.interval.low)} to {points(self.interval.high)}"
+            ends = f"{points(self.interval.low).removesuffix(' points')} to {points(self.interval.high)}"
             found = (
                 f"The mean confidence lies {points(self.interval.point)} from the share right ({level} interval {ends})"
             )
-            judge, alone = points(self.judge), f"{points(self.alone.low)} to {points(self.alone.high)}"
         else:
             ends = share_range(self.interval.low, self.interval.high)
             found = f"{in_percent(self.interval.point)} of the answers are right ({level} interval {ends})"
+        trust = "" if self.interval.tested else " Read the interval as a rough guide."
+        errors = "" if self.errors is None else f" {self.errors.sentence}"
+        note = f" {self.note}" if self.note else ""
+        return f"{found}; {self.apart}.{trust}{errors}{note}"
+
+    @property
+    def apart(self) -> str:
+        """What the judge alone says, and people alone, as the second half of a sentence."""
+        if self.gap:
+            judge = points(self.judge)
+            alone = f"{points(self.alone.low).removesuffix(' points')} to {points(self.alone.high)}"
+        else:
             judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
         people = f"the {self.labelled:,} rows that people marked alone say {alone}"
-        trust = "" if self.interval.tested else " Read the interval as a rough guide."
-        note = f" {self.note}" if self.note else ""
-        return f"{found}; the judge alone says {judge} of {self.rows:,} rows, {people}.{trust}{note}"
+        return f"the judge alone says {judge} of {self.rows:,} rows, {people}"
 
     def _line(self) -> str:
         return (
@@ -112,10 +127,13 @@ def judged_share(
     missing (None, NaN) where people did not look. ``groups``: the question of every row, where several are about one.
     NotAnswerable for fewer than 10 rows (or groups) that people marked. It is about the share of rows like these.
 
+    ``errors`` has how often the judge errs, and the share right by that alone (``judge_errors``): it needs the judge to
+    err alike in marked and unmarked rows, not that as many of them are right.
+
     What can mislead: rows that people marked have to be drawn at random from all. Marking the doubtful ones, or the
-    first ones, makes every number here wrong; ``note`` says so where the judge finds other shares right in them. What
-    people mark counts as the truth. Tuning the power on few rows makes intervals a little narrow: below
-    FEWEST_LABELLED rows, and with groups, they are a rough guide.
+    first ones, makes every number here wrong; ``note`` says so where the judge finds other shares right in them, and
+    nothing says so where it does not. What people mark counts as the truth. Tuning the power on few rows makes
+    intervals a little narrow: below FEWEST_LABELLED rows, and with groups, they are a rough guide.
 
     References: Angelopoulos, Duchi & Zrnic 2023, PPI++, eq. (6) and Example 6.1; Agresti & Coull 1998 (further rows).
 
@@ -228,7 +246,7 @@ class _Marked:
         centre = middle + (power * float(self.rest.mean()) if len(self.rest) else 0.0)
         reach = float(student.isf(tail, like - 1)) * float(spread)
         ends = (max(centre - reach, possible[0]), min(centre + reach, possible[1]))
-        tested = self.groups is None and self.n >= FEWEST_LABELLED
+        tested = self.groups is None and self.n >= FEWEST_LABELLED and LEVELS[0] <= level <= LEVELS[1]
         return around(self.value(power), ends, level, _METHOD, tested, _ABOUT)
 
     @property
@@ -236,11 +254,7 @@ class _Marked:
         """A sentence where rows that people marked are not like the others, by what the judge finds in them."""
         if not len(self.rest):
             return ""
-        f = self.judge - self.judge.mean()
-        added = np.where(self.known, f / self.n, -f / len(self.rest))
-        error = float(np.sqrt(np.square(together(added, self.groups)).sum()))
-        apart = float(added.sum())
-        p = 2 * float(norm.sf(abs(apart) / error)) if error > 0 else 1.0
+        p = self._drawn_so()
         if p >= _UNLIKE:
             return ""
         marked, rest = self.judge[self.known].mean(), self.judge[~self.known].mean()
@@ -248,6 +262,24 @@ class _Marked:
             f"The rows that people marked are not like the others: the judge's mean is {marked:.2g} in them and "
             f"{rest:.2g} in the others ({chance(p)}); draw them at random from all rows."
         )
+
+    def _drawn_so(self) -> float:
+        """How likely rows drawn at random are so unlike the others, or more: exact where the judge says yes or no.
+
+        Else a normal law with the variance that the draw itself has, of all rows: that of a few marked ones is far too
+        small where none of them happens to be rare.
+        """
+        n, rows = self.n, len(self.judge)
+        if self.groups is None and np.isin(self.judge, (0.0, 1.0)).all():
+            from scipy.stats import hypergeom  # heavy: loaded where it is asked
+
+            law, yes = hypergeom(rows, int(self.judge.sum()), n), int(self.judge[self.known].sum())
+            return min(1.0, 2 * float(min(law.cdf(yes), law.sf(yes - 1))))
+        f = self.judge - self.judge.mean()
+        added = np.where(self.known, f / n, -f / len(self.rest))
+        drawn = float(np.square(f).sum()) / (rows - 1) * rows / (n * len(self.rest))
+        error = float(np.sqrt(max(drawn, float(np.square(together(added, self.groups)).sum()))))
+        return 2 * float(norm.sf(abs(float(added.sum())) / error)) if error > 0 else 1.0
 
 
 _METHOD = "PPI++, Student's interval with rows added in which judge and people differ"
@@ -267,10 +299,11 @@ def _mean(marked: _Marked, level: float, gap: bool) -> JudgedMean:
     possible = (-1.0, 1.0) if gap else (0.0, 1.0)
     power = marked.power
     middle = float((marked.y - power * marked.f)[marked.known].mean())
+    span = marked.interval(power, level, possible)
     return JudgedMean(
-        marked.value(power),
+        span.point,
         float(np.sqrt(marked.variance(power, middle, n))),
-        marked.interval(power, level, possible),
+        span,
         float(marked.f.mean()),
         marked.interval(0.0, level, possible),
         power,
@@ -278,6 +311,7 @@ def _mean(marked: _Marked, level: float, gap: bool) -> JudgedMean:
         n,
         gap,
         marked.unlike,
+        None if gap else judge_errors(marked.f, marked.y, marked.known, marked.groups, level),
     )
 
 

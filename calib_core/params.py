@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import types
 import typing
 from collections.abc import Callable, Collection
@@ -311,3 +312,12 @@ def _param(f: dataclasses.Field[Any], hint: Any) -> Param:
         default = f.default_factory()
     refits = NO_REFIT not in hint.__metadata__
     return Param(f.name, domain, default, text, int in kinds, type(None) in kinds, refits, "".join(labels[:1]))
+
+
+def first_sentence(cls: type) -> str:
+    """What a member's class says it is: the beginning of its docstring."""
+    text = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
+    if not text:
+        raise RegistryError(f"{cls.__name__} has no docstring; its first sentence is shown as the caption")
+    head, stop, _ = text.partition(". ")
+    return head + "." if stop else text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import inspect
 import json
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +28,7 @@ from calib_core.params import (
     RegistryError,
     Shares,
     Text,
+    first_sentence,
     params_of,
 )
 
@@ -76,9 +76,12 @@ class Recipe:
     @property
     def title(self) -> str:
         """The member's title, with its non-default parameters in brackets."""
-        entry = FAMILIES[self.family].entry(self.key)
-        shown = ", ".join(entry.param(name).phrase(value) for name, value in self.params)
-        return entry.title + (f" ({shown})" if shown else "")
+        entry, params = FAMILIES[self.family].entry(self.key), dict(self.params)
+        name = next((name for name, value in self.params if entry.filled and isinstance(value, Recipe)), "")
+        part = params.pop(name, None)
+        title = entry.filled.format(part.title) if isinstance(part, Recipe) else entry.title
+        shown = ", ".join(entry.param(name).phrase(value) for name, value in params.items())
+        return title + (f" ({shown})" if shown else "")
 
     def without(self, *names: str) -> Recipe:
         """The same member with these parameters at their defaults."""
@@ -129,6 +132,7 @@ class Entry(Generic[T]):
 
     ``reference`` is kept as readers see it: authors and year. ``elsewhere`` tells which well-known package's number it
     is, or how it differs: read from its source and run. ``formula`` is in TeX, as KaTeX sets it.
+    ``filled`` is the title with a part chosen for it, whose own title goes in place of the braces.
     """
 
     key: str
@@ -143,6 +147,7 @@ class Entry(Generic[T]):
     lift: str = ""
     elsewhere: str = ""
     formula: str = ""
+    filled: str = ""
 
     def makes(self, member: Any) -> bool:
         """Could this entry have made the member?"""
@@ -203,7 +208,7 @@ class Prefix(Generic[T]):
 class Registry(Generic[T]):
     """An open family: members are added by a decorator and found by key.
 
-    ``flags`` is what members declare that say nothing of their own; ``names`` are others that find a key.
+    ``flags``: what members declare by default; ``names``: others that find a key; ``asides``: where else to look.
 
     >>> pets = Registry("PETS")
     >>> @pets.register("cat", "Cat")
@@ -219,7 +224,7 @@ class Registry(Generic[T]):
         self.family = family
         self._undeclared = flags
         self._entries: dict[str, Entry[T]] = {}
-        self.names: dict[str, str] = {}
+        self.names, self.asides = dict[str, str](), dict[str, str]()
         self._prefixes: dict[str, Prefix[T]] = {}
         FAMILIES[family] = self
 
@@ -230,7 +235,7 @@ class Registry(Generic[T]):
 
         def add(cls: type[T]) -> type[T]:
             declared = self._undeclared if flags is None else flags
-            caption = _first_sentence(cls)
+            caption = first_sentence(cls)
             entry = Entry(key, title, caption, cls, params_of(cls), reference, declared, cls)
             self._add(dataclasses.replace(entry, elsewhere=elsewhere, formula=formula))
             return cls
@@ -249,6 +254,7 @@ class Registry(Generic[T]):
         flags: Any = None,
         elsewhere: str = "",
         formula: str = "",
+        filled: str = "",
         **fixed: Any,
     ) -> None:
         """Add a member that is a class with some parameters fixed; it declares what the class does, or ``flags``.
@@ -267,7 +273,7 @@ class Registry(Generic[T]):
 
         if flags is None:
             flags = next((e.flags for e in self._entries.values() if e.cls is cls), self._undeclared)
-        known = (reference, flags, cls, fixed, lift, elsewhere, formula)
+        known = (reference, flags, cls, fixed, lift, elsewhere, formula, filled)
         self._add(Entry(key, title, caption, make, lifted + own, *known))
 
     def compose(self, prefix: Prefix[T]) -> None:
@@ -286,7 +292,7 @@ class Registry(Generic[T]):
             if key.startswith(prefix.prefix) and key.count(prefix.prefix) <= MOST_PREFIXES:
                 return self._composed(prefix, self.entry(key.removeprefix(prefix.prefix)))
         near = difflib.get_close_matches(key, self._entries, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = self.asides.get(key) or (f"did you mean {near[0]!r}? " if near else "")
         raise RegistryError(f"no {key[:80]!r} in {self.family}; {hint}keys: {', '.join(self._entries)}")
 
     __getitem__ = entry
@@ -363,6 +369,7 @@ class Registry(Generic[T]):
             key=prefix.prefix + inner.key,
             params=_of_the_fit(inner.params),
             title=f"{prefix.title}, then {inside(inner.title)}",
+            filled=f"{prefix.title}, then {inner.filled}" if inner.filled else "",
             factory=lambda **params: prefix.wrap(inner.factory(**params)),
             reference=cited(prefix.reference),
         )
@@ -370,14 +377,6 @@ class Registry(Generic[T]):
 
 def _of_the_fit(params: tuple[Param, ...]) -> tuple[Param, ...]:
     return tuple(dataclasses.replace(param, refits=True) for param in params)
-
-
-def _first_sentence(cls: type) -> str:
-    text = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
-    if not text:
-        raise RegistryError(f"{cls.__name__} has no docstring; its first sentence is shown as the caption")
-    head, stop, _ = text.partition(". ")
-    return head + "." if stop else text
 
 
 def _value(value: Any, param: Param) -> Value:

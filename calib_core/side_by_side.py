@@ -10,6 +10,7 @@ import pandas as pd
 
 from calib_core.binning import BinningScheme
 from calib_core.calibrators import CALIBRATORS, Calibrator, Contract
+from calib_core.candidates import SINGLE, right_or_wrong
 from calib_core.defaults import TOLERANCE
 from calib_core.estimators import estimate
 from calib_core.inference import PrimaryLine, verdicts
@@ -203,7 +204,8 @@ def gains(
     the models they were made of: ``bases`` says under which name. ``before`` holds, by the names of ``after``, the rows
     that each was made of. Columns: calibrator; title, point, low, high and verdict of its deciding line for the
     tolerance ``eps``, and point_before, the base model's point in the same notion; log_loss and log_loss_before, both
-    over the rows it answers (NaN where it gives no whole rows); rows, changed (rows whose predicted class is another
+    over the rows it answers (of being right or wrong where ``before`` holds no more than that; NaN where a calibrator
+    of whole rows gives none); rows, changed (rows whose predicted class is another
     one) and abstained (rows); promised, and why in ``promise``, with probability 1 - ``alpha``; set_aside, what a
     reader of the fit must know; fitted, its parameters in few words. What can mislead: the best of many on the same
     rows looks better than it is; a difference of two points can lie within the noise of both.
@@ -249,13 +251,13 @@ def _gain(
     alike = was is not None and was["title"] == line["title"]
     effects, promise = _side_effects(before, after), calibrator.guarantee(alpha)
     old, new = over_same_rows([before, after]) if after.coverage > 0 else (before, after)
-    n = after.n_rows
+    n, single = after.n_rows, before.kind in SINGLE
     return {
         "calibrator": name,
         **{column: line.get(column, _MISSING.get(column, float("nan"))) for column in _LINE},
         "point_before": float(was["point"]) if was is not None and alike else float("nan"),
-        "log_loss": _log_loss(new),
-        "log_loss_before": _log_loss(old),
+        "log_loss": _log_loss(right_or_wrong(new) if single else new),
+        "log_loss_before": _log_loss(right_or_wrong(old) if single else old),
         "rows": n,
         "changed": float("nan") if effects.class_changed is None else round(effects.class_changed * n),
         "abstained": round(effects.abstained * n),

@@ -1,11 +1,14 @@
-"""Tables as files: CSV whose text cells no spreadsheet takes for a formula."""
+"""Tables and records as files: CSV whose text cells no spreadsheet takes for a formula, values that JSON can hold."""
 
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from calib_core._text import inert
@@ -23,6 +26,20 @@ def csv_bytes(table: pd.DataFrame) -> bytes:
 
 def _safe(column: pd.Series) -> pd.Series:
     return column if pd.api.types.is_numeric_dtype(column) else column.map(inert)
+
+
+def finite(value: Any) -> Any:
+    """A value as JSON holds it, with everything in it: NaN and infinities are null, keys are text.
+
+    >>> finite({"ece": np.float64(0.5), 2: (float("nan"), np.int64(3))})
+    {'ece': 0.5, '2': [None, 3]}
+    """
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:

@@ -25,6 +25,8 @@ READING_CHARS = 30_000
 MOST_OTHERS = 7
 MOST_CALIBRATORS = 12
 MOST_PARTITIONS = 6
+NONE = ""
+"""In place of a file's name: nothing has been opened yet."""
 COLUMNS = ("single", "double")
 """Widths of a journal's column that figures can be exported at."""
 SHARED = {
@@ -42,9 +44,9 @@ MIN_ROWS = (1, 100)
 class Source:
     """Which rows calibrators are fitted on and which they are judged on.
 
-    ``data`` and ``test`` name files: "demo:KEY", or "sha256:HASH" of an upload. With ``test`` the calibration rows
-    are all of ``data``; else ``data`` is split by its split column (``by`` = "column"), at random ("share"), or judged
-    whole, cross-fitted in so many ``folds`` ("folds").
+    ``data`` and ``test`` name files: "demo:KEY", "sha256:HASH" of an upload, or nothing yet (``NONE``). With ``test``
+    the calibration rows are all of ``data``; else ``data`` is split by its split column (``by`` = "column"), at random
+    ("share"), or judged whole, cross-fitted in so many ``folds`` ("folds").
     ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON. Another model's
     predictions on the same rows are divided ``like`` those they are compared with. ``corners`` makes three classes of
     them (`written_corners`); empty for all classes. ``within`` is the slice of the test rows that is judged, as its
@@ -75,7 +77,8 @@ class Selection:
     """All choices: the source of rows, the view, the ticked calibrators, the bins, and each view's own choices.
 
     ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
-    are those whose options differ from the defaults. ``question`` is what is asked of the ticked calibrators, the first
+    are those whose options differ from the defaults. ``reduction`` is the notion chosen, empty where the verdict's is
+    looked at. ``question`` is what is asked of the ticked calibrators, the first
     where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
     """
 
@@ -90,7 +93,7 @@ class Selection:
     zoom: int | None = None
     between: tuple[float, float] | None = None
     model: str = ""
-    reduction: str = "top-label"
+    reduction: str = ""
     about: str = "ece"
     eps: float = TOLERANCE
     confidence: float = 0.9

@@ -61,7 +61,7 @@ def left_out() -> tuple[str, ...]:
     Of what the first visit ticks nothing is said: nobody has asked for it.
     """
     choices = selection()
-    asked_for = () if choices.calibrators == Selection().calibrators else choices.calibrators
+    asked_for = [recipe for recipe in choices.calibrators if recipe not in Selection().calibrators]
     try:
         kind = session.parts(choices.source).fit.kind if asked_for else ""
     except InputError:

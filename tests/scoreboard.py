@@ -38,7 +38,7 @@ INJECTION = (
 )
 REPORTED = ("toggles", "cross-talk", "errors", "150 visitors")
 WORDS_OF_INJECTION = "hostile or names_are_text or escaped or formula or terminal or markup"
-FAULTS = tuple(f"tests/dashboard/test_{name}.py" for name in ("outputs", "interrupts"))
+FAULTS = tuple(f"tests/dashboard/test_{name}.py" for name in ("outputs", "interrupts", "killed_server"))
 LINKS = ("tests/dashboard/test_broken_links.py", "tests/dashboard/test_selection.py")
 ALL = ("-m", "wide or not wide")
 SAME_BITS = """
@@ -253,6 +253,13 @@ def _sessions(count: int) -> tuple[str, str]:
     return f"{count} sessions for 20 s, then 150 visitors", "; ".join(lines) or "the server did not start"
 
 
+def _large_files() -> tuple[str, str]:
+    command = [sys.executable, "-m", "tests.benchmarks.large_uploads", "--sessions", "20", "--memory-gb", "4"]
+    ended = subprocess.run(command, cwd=ROOT, env=_environment(), capture_output=True, text=True, check=False)
+    lines = [line for line in ended.stdout.splitlines() if " x " in line or "MB: " in line]
+    return "20 uploads of 200 MB at once, --memory-gb 4", "; ".join(lines) or "the server did not start"
+
+
 LINES: dict[str, Line] = {
     **{part: lambda options, part=part: _in_a_process(part, options) for part in PARTS},
     "injection": _injected,
@@ -260,6 +267,7 @@ LINES: dict[str, Line] = {
     "faults": lambda _: _tests(FAULTS, *ALL),
     "reproducibility": lambda _: _reproducible(),
     "sessions": lambda options: _sessions(options.sessions),
+    "large uploads": lambda _: _large_files(),
 }
 """Every line of the table by its name."""
 

@@ -74,6 +74,13 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
     ),
 )
 
+_FILLED = {
+    "confidence": "{} of the confidence",
+    "top-label": "{} of every predicted class",
+    "class-wise": "{} class by class",
+    "normalised": "{} class by class, normalised",
+}
+"""What wrappers are called once a binary part is chosen for them."""
 _CONTRACTS = {
     "top": Contract("top-label", keeps_argmax=True, sums_to_one=False, needs_matrix=False, keeps_order=True),
     "ranks": Contract("top-k", keeps_argmax=True, sums_to_one=False, keeps_order=True),
@@ -167,6 +174,7 @@ for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE
         flags=replace(
             _ROWS if _normalise else _CONTRACTS[_of], profile=_PROFILES[_key], bins=_shape.bins, rows=_shape.rows
         ),
+        filled=_FILLED.get(_key, ""),
         **_fixed(_notion, _binary, _normalise),
     )
 

@@ -25,7 +25,7 @@ from calib_core.reductions import claims_of
 
 NARROWEST, WIDEST = 3, 12
 """Points on either side of the confidence asked for: rows are looked for this near first, and this far at most."""
-ENOUGH = 200
+ENOUGH = 100
 """Rows at which the window is wide enough."""
 FEWEST = 10
 """Rows below which no share is put into a headline."""
@@ -196,7 +196,7 @@ def local_accuracy(
 ) -> LocalAccuracy:
     """How often the model is right where its confidence is near each of ``confidences``, by default 0, 1 to 100 %.
 
-    Rows count whose confidence lies within 3 points; where they are fewer than 200, within 4, 5, ... 12, as long as
+    Rows count whose confidence lies within 3 points; where they are fewer than 100, within 4, 5, ... 12, as long as
     they say what was asked to within 3 points on average. Where no row lies within 3 points, the same around the
     nearest confidence that a row says. Where rows state few different confidences, at most 50 and of ten rows on
     average, the rows of one alone count: the nearest, where it rounds to what was asked. The interval is about the mean

@@ -127,6 +127,10 @@ class MaxDeviation:
 
 
 ESTIMATORS.names["cutoff"] = "max-deviation"
+ESTIMATORS.asides["multicalibration"] = (
+    "it is max-deviation within groups of rows, which claims do not know: slices.multicalibration(predictions, groups) "
+    "has it, with interval and noise floor; "
+)
 
 
 def _range(sums: Float64s) -> Float64s:

@@ -41,10 +41,13 @@ class TwoBin:
     predicted are the strata the second part does depend on which classes these are.
 
     What can mislead: the last part is noise: a calibrated model shows about mean s (1 - s) / n, never 0, and only above
-    the noise floor is there anything to see; like any sum over rows it hides a gross error in few rows.
+    the noise floor is there anything to see; like any sum over rows it hides a gross error in few rows. It rewards no
+    sharpness: scores that are calibrated given the rows, such as the mean chance said of all, have the same mean as the
+    true chances.
 
-    References: Hartline, Hu & Wu 2025, "A perfectly truthful calibration measure" (the squared form; truthfulness as
-    defined by Haghtalab, Qiao, Yang & Zhao 2024).
+    References: Hartline, Hu & Wu 2025 (COLT 2026, PMLR 336), "A perfectly truthful calibration measure": the averaged
+    two-bin error ATB is this number, the mean over a threshold v uniform on [0, 1] of the two bins' squared sums over
+    n^2; their l1-ATB, of absolute sums, is another. Truthfulness as defined by Haghtalab, Qiao, Yang & Zhao 2024.
 
     >>> from calib_core.predictions import Predictions
     >>> from calib_core.reductions import Confidence

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from calib_core._arrays import Float64s, Floats, safe_log
+from calib_core._scratch import scratch
 from calib_core.calibrators import Calibrator
 from calib_core.exporting.nodes import Affine, EachClass, Given, Program, Ranked
 from calib_core.exporting.score_maps import Interpolated, Map, Pieces
@@ -77,8 +76,8 @@ def compared(wanted: Floats, results: Floats) -> Trial:
 
 def run_module(source: str, rows: Floats, *options: str) -> Float64s:
     """What an exported module makes of rows, run as a program in a Python of its own without packages."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "exported.py"
+    with scratch() as folder:
+        path = folder / "exported.py"
         path.write_text(source, encoding="utf-8")
         try:
             done = subprocess.run(

@@ -20,6 +20,7 @@ from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import fitted_parameters
 from calib_core.figures.forest import forest
 from calib_core.figures.intervals_of_class import class_bins
+from calib_core.figures.judged_parts import judged_answers
 from calib_core.figures.kernel import kernel_curve
 from calib_core.figures.lab import error_curves, truth_curve
 from calib_core.figures.levels import levels
@@ -66,6 +67,7 @@ __all__ = [
     "findings",
     "fitted_parameters",
     "forest",
+    "judged_answers",
     "kernel_band",
     "kernel_curve",
     "levels",

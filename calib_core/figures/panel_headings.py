@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -24,10 +25,10 @@ def heading(title: str, look: Style, verdicts: pd.DataFrame | None, x: float, y:
 
     The title stands alone where nothing was judged.
     """
-    name = plain(title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}…")
+    names = [f"<b>{plain(line)}</b>" for line in name_lines(title)]
     judged = _judged(title, verdicts)
     word = None if judged is None else judged["verdict"]
-    lines = [f"<b>{name}</b>", *([] if judged is None else [_error(judged)]), *([in_full(word)] if word else [])]
+    lines = [*names, *([] if judged is None else [_error(judged)]), *([in_full(word)] if word else [])]
     text = {
         "text": "<br>".join(lines), "x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "left",
         "yanchor": "bottom", "xshift": _SIGNS, "yshift": _ABOVE, "align": "left", "showarrow": False,
@@ -40,6 +41,15 @@ def heading(title: str, look: Style, verdicts: pd.DataFrame | None, x: float, y:
         *(icon(word, _SIGNS / 2, last, 6.5, **place) if word else []),
     ]
     return {"annotations": [text], "shapes": signs}
+
+
+def name_lines(title: str) -> list[str]:
+    """A title in lines as long as a panel is wide, two at most.
+
+    >>> name_lines("predictions.csv, Temperature scaling")
+    ['predictions.csv, Temperature', 'scaling']
+    """
+    return textwrap.wrap(title, _LONGEST, max_lines=2, placeholder="…") or [title]
 
 
 def _judged(title: str, verdicts: pd.DataFrame | None) -> Mapping[Hashable, Any] | None:

@@ -18,7 +18,7 @@ from calib_core.figures.direct_labels import along, label_places
 from calib_core.figures.look import finished
 from calib_core.figures.marks import diagonal, numbered
 from calib_core.figures.overlay import laid_over
-from calib_core.figures.panel_headings import heading
+from calib_core.figures.panel_headings import heading, name_lines
 from calib_core.figures.probability_axis import ProbabilityAxis, axis_for, on_axis
 from calib_core.figures.shown import draws
 from calib_core.figures.symbol import symbol
@@ -37,8 +37,11 @@ _PANEL, _PANELS_ALONE = 262, 380
 """Pixels of a row of panels, and of the only one."""
 _LABELLED = 22
 """Bars that carry their numbers at most."""
-_LINE, _NUMBERS, _BARS = 18, 44, 26
-"""Pixels of a line of a panel's heading, and below its picture of the numbers with the title, and of the bars."""
+_HALF_A_PAGE, _DIGIT, _GAP = 480, 6, 2
+"""Pixels of the least picture in which bars' numbers do not run together, of a digit of these, and between numbers."""
+_LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
+"""Pixels of a line of a panel's heading, and below its picture of the numbers with the title, and of the bars; and of
+the legend below all panels, which else presses them together until bars touch the next heading."""
 
 
 @draws(ReliabilityDiagram)
@@ -103,7 +106,7 @@ def _laid_over(
     figure.add_traces(_ground(axis, panel, tolerance, True))
     figure.add_traces([on_axis(trace, axis) for drawn in over for trace in laid_over(drawn)])
     # All models' bars carry their numbers, or none do.
-    written = len(marks) * max(len(each.frame) for each in marks) <= _LABELLED
+    written = len(marks) * max(len(each.frame) for each in marks) <= _LABELLED and _fit(marks)
     for place, each in enumerate(marks):
         figure.add_trace(each.bars(panel, place, len(marks), written))
         figure.add_traces([*each.stems(panel), each.plusses(panel)] if stems and each.has_stems else [])
@@ -139,6 +142,18 @@ def _laid_over(
     _names(figure, marks, stems)
 
 
+def _fit(marks: Sequence[BinMarks]) -> bool:
+    """Whether every bar is as wide as the number above it, in half a page."""
+    axis = marks[0].axis
+    pixels = _HALF_A_PAGE / (axis.high - axis.low) / len(marks)
+    for each in marks:
+        wide = pixels * (axis.place(each.frame["upper"]) - axis.place(each.frame["lower"]))
+        needed = [_DIGIT * len(f"{rows:,.0f}") + _GAP for rows in each.frame["count"]]
+        if not np.all(np.asarray(wide) >= needed):
+            return False
+    return True
+
+
 def _side_by_side(
     figure: go.Figure,
     marks: list[BinMarks],
@@ -151,8 +166,10 @@ def _side_by_side(
     axis, n = marks[0].axis, len(marks)
     across = 2 if n in (2, 4) else COLUMNS
     down = -(-n // across)
-    pixels = _PANEL if down > 1 else _PANELS_ALONE
-    head, below = (_LINE * (3.2 if verdicts is not None else 1.4) / pixels, (_NUMBERS + _BARS) / pixels)
+    names = max(len(name_lines(each.title)) for each in marks)
+    pixels = (_PANEL if down > 1 else _PANELS_ALONE) + _LINE * (names - 1)
+    head = _LINE * (names + (2.2 if verdicts is not None else 0.4)) / pixels
+    below = (_NUMBERS + _BARS) / pixels
     columns: list[dict[str, object]] = []
     annotations: list[dict[str, Any]] = []
     shapes: list[dict[str, Any]] = []
@@ -203,7 +220,9 @@ def _side_by_side(
         annotations, shapes = [*annotations, *above["annotations"]], [*shapes, *above["shapes"]]
         columns += each.columns(panel)
     figure.update_layout(annotations=annotations, shapes=shapes)
-    figure.update_layout(height=60 + pixels * down, margin={"t": 8}, meta={"columns": columns, "range": _ranged(axis)})
+    figure.update_layout(
+        height=_UNDER + pixels * down, margin={"t": 8}, meta={"columns": columns, "range": _ranged(axis)}
+    )
 
 
 def _panel(k: int) -> Panel:

@@ -30,7 +30,7 @@ from calib_core.inference.resampling import bootstrap
 from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, marked, plain_line, unit_of
 from calib_core.inference.right_shares import share_ends, share_test
 from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
-from calib_core.inference.simulation_tables import coverage_table, paired_table, rejection_table
+from calib_core.inference.simulation_tables import coverage_table, group_errors_table, paired_table, rejection_table
 from calib_core.inference.skills import skill_differences, skills
 from calib_core.inference.together import sharpen
 from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
@@ -66,6 +66,7 @@ __all__ = [
     "estimate_lines",
     "estimates",
     "gate_check",
+    "group_errors_table",
     "holm",
     "in_full",
     "increase",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from numbers import Real
@@ -13,9 +14,9 @@ from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL
 from calib_core.errors import InputError
 from calib_core.estimators.base import Estimate
-from calib_core.inference.interval_forms import rows_to_tell, typical_high
+from calib_core.inference.interval_forms import hidden_spread, rows_to_tell, typical_high
 from calib_core.inference.number_words import at_level, in_points, percent, points, rows
-from calib_core.inference.verdict import on_scale_of, on_tolerance_scale
+from calib_core.inference.verdict import TWO_GROUPS, on_scale_of, on_tolerance_scale
 from calib_core.registry import RegistryError
 
 SCHEMA = "calib-gate/1"
@@ -25,6 +26,7 @@ IncreaseWord = Literal["within", "worse", "too close to call", "too few rows to 
 
 _SAME = {"notion": "notion", "estimator": "estimator", "bins": "bins", "classes": "number of classes",
          "about": "meaning of its interval"}  # fmt: skip
+_NUMBERS = re.compile(r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %")
 _LONGEST = 500
 _MANY = 2**53
 
@@ -164,12 +166,18 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
         f"each on its own rows: an increase of {middle} points ({at_level(level)} interval {least} to {most} points)"
     )
     limit_words = f"the {points(allowed).removeprefix('+')} allowed"
+    question = measured.question
+    assert question is not None
+    if high < allowed and question.predictions.row_groups is None and hidden_spread(question) > allowed:
+        text = (
+            f"Too few rows to tell: {found}, below {limit_words}, but this compares one mean with another, and errors "
+            f"that cancel in it are not seen; {TWO_GROUPS} rows or more make groups."
+        )
+        return Increase("too few rows to tell", *ends, text, before, float(TWO_GROUPS))
     if high < allowed:
         return Increase("within", *ends, f"Not worse: {found}, below {limit_words}.", before)
     if low > allowed:
         return Increase("worse", *ends, f"Worse: {found}, above {limit_words}.", before)
-    question = measured.question
-    assert question is not None
     typical = typical_high(question, after.level) if question.predictions.row_groups is None else 0.0
     if on_tolerance_scale(measured, typical) - before.low >= allowed:
         limit = on_scale_of(measured, before.low + allowed)
@@ -193,9 +201,10 @@ def _check_same(after: Baseline, before: Baseline) -> None:
     mine, theirs = after.record(), before.record()
     for name, title in _SAME.items():
         # Bare confidences do not know how many classes there were.
-        if mine[name] != theirs[name] and None not in (mine[name], theirs[name]):
+        if _kind(mine[name]) != _kind(theirs[name]) and None not in (mine[name], theirs[name]):
+            same = "bins of your choice" if name == "about" else "the same"
             raise InputError(
-                f"the baseline's {title}: {theirs[name]!r}, here: {mine[name]!r}; choose the same for both, or make "
+                f"the baseline's {title}: {theirs[name]!r}, here: {mine[name]!r}; choose {same} for both, or make "
                 "the baseline again"
             )
     if not math.isclose(after.level, before.level):
@@ -203,6 +212,11 @@ def _check_same(after: Baseline, before: Baseline) -> None:
             f"the baseline was made for intervals of differences at {at_level(2 * before.level - 1)}, not "
             f"{at_level(2 * after.level - 1)}: give that level, or make the baseline again"
         )
+
+
+def _kind(value: Any) -> Any:
+    """What is to be the same: other rows make another number of groups, and lie in other shares of the bins."""
+    return _NUMBERS.sub("", value) if isinstance(value, str) else value
 
 
 # -- from a gate's JSON ---------------------------------------------------------------------------------------

@@ -250,6 +250,17 @@ class InBins:
         """Is ``high_with`` at least the limit?"""
         return middle_reaches(cells_with(self.gaps, self._fine, factor), level, limit, self._stream)
 
+    @property
+    def hidden(self) -> float:
+        """How far apart scores lie that are compared as one mean, where all rows are one group; 0 where groups differ.
+
+        As far apart errors in one group can be, and cancel.
+        """
+        fine = self._fine
+        if fine is None or len(self.gaps.rows) > 1:
+            return 0.0
+        return float(np.ptp(fine.mean_score[fine.weight > 0]))
+
     @cached_property
     def _fine(self) -> BinTable | None:
         """The bins that groups are made of; None where the bins are no groups."""
@@ -264,7 +275,7 @@ class InBins:
         if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
             each = "that hold rows enough" if self._claims.same_rows else f"of at least {FEW_ROWS} rows each"
-            groups = f"{number:,} group{'' if number == 1 else 's'} {each}"
+            groups = "one group of all rows" if number == 1 else f"{number:,} groups {each}"
             pooled = "" if self._table.joined is None else ", classes of few rows pooled"
             return f"{what} over {groups}{pooled}, {_CHOSEN}"
         if order == 2 and self._of_pairs and (share := self._pairs.share) <= 1 - 1e-9:

@@ -49,6 +49,9 @@ the L2 error held the truth in .845 of the runs where the top probability was 0.
 CANONICAL_KERNEL = Domain(10, 1000)
 """The squared kernel error of whole vectors."""
 
+GROUPED_ERRORS = Domain(ANY, 30)
+"""Errors within the worst of several groups of rows (``group_errors.csv``), however many groups, if rows are alone."""
+
 WEIGHTED_SHARE, WEIGHTED_ROWS = 0.5, 150
 """Unequal weights: rows worth at least this share of their number, and at least so many."""
 
@@ -90,6 +93,11 @@ def of_rows(facts: Facts, level: float) -> bool:
     domain = OF_ROWS.get(facts.notion or "")
     inside = domain is not None and domain.holds(facts.classes, facts.rows, level)
     return inside and facts.kind != "per-class" and not facts.weighted
+
+
+def within_groups(rows: int, level: float) -> bool:
+    """Does the table of errors within groups hold cases of so many rows?"""
+    return GROUPED_ERRORS.holds(1, rows, level)
 
 
 def _weights(facts: Facts) -> bool:

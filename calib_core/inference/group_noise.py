@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def of_groups(question: Question, values: Float64s, random_state: int) -> Float6
     if error_scale(question.estimator).order in ("max", "bins") or poor(groups, _scores(question)):
         laws.append(_alike(question, groups, random_state))
     declared = traits(question.estimator)
-    found = _widest(laws, len(values), higher_is_worse=declared.higher_is_worse)
+    found = widest(laws, len(values), higher_is_worse=declared.higher_is_worse)
     # Widened noise of few groups can reach beyond what a share can be; below 0 are errors whose noise is subtracted.
     least = 0.0 if declared.judged == "share" else -np.inf
     return np.clip(found, least, 1.0) if declared.unit == "share" else found
@@ -188,7 +188,7 @@ def _parts(draws_of: int, size: int) -> Iterator[int]:
     return (min(step, draws_of - start) for start in range(0, draws_of, step))
 
 
-def _widest(laws: list[Float64s], count: int, *, higher_is_worse: bool) -> Float64s:
+def widest(laws: Sequence[Float64s], count: int, *, higher_is_worse: bool = True) -> Float64s:
     """Of several laws the worst, quantile by quantile, (count,)."""
     places = (np.arange(count) + 0.5) / count
     each = [np.quantile(law, places, method="inverted_cdf") for law in laws]

@@ -84,6 +84,11 @@ def typical_high(question: Question, level: float, random_state: int = 0) -> flo
     return float(np.median([_default(question, claims, level, random_state).high for claims in drawn]))
 
 
+def hidden_spread(question: Question, random_state: int = 0) -> float:
+    """How far apart the scores of rows lie whose mean alone is judged, all of them together; 0 where groups are."""
+    return InBins(question, random_state).hidden if _in_bins(question) else 0.0
+
+
 def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:
     """About how many rows of this kind a calibrated model would need for an upper end below ``limit``.
 

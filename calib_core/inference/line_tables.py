@@ -17,7 +17,7 @@ from calib_core.inference.number_words import percent
 from calib_core.inference.primary import PrimaryLine
 from calib_core.inference.recalled import recalled
 from calib_core.inference.result_line import EstimateLine, estimate_line, marked, plain_line
-from calib_core.inference.score_tests import TestOfCalibration, kuiper, spiegelhalter
+from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.together import shares_draws, sharpen
 from calib_core.inference.unbinned import Assumption, unbinned_bound
 from calib_core.inference.verdict import on_scale_of
@@ -118,16 +118,18 @@ def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
     """Tests of calibration that need no bins: Kuiper's, and Spiegelhalter's with both scores, of every model.
 
     One line per model and test: model, test, statistic, p, and a note in place of both where the predictions do not
-    say enough. ``p``: the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter``).
+    say enough. ``p``: the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter`` with
+    the log loss). With the Brier score it is the test that stands beside a verdict, to the last digit
+    (``shown_at_all``): of the claims made where no more is known, and drawn where the normal law might be off.
     ``p_holm`` and ``p_bh`` are corrected for the number of lines (``holm``, ``benjamini_hochberg``).
 
     >>> p = Predictions.from_confidence([0.5] * 4, [True] * 4)
     >>> unbinned_tests({"one": p})["statistic"].round(2).tolist()
-    [2.0, nan, nan]
+    [2.0, 0.0, nan]
     """
     every: tuple[tuple[str, Callable[[Predictions], TestOfCalibration]], ...] = (
         ("Kuiper's cumulative differences", kuiper),
-        ("Spiegelhalter's Z (Brier score)", spiegelhalter),
+        ("Spiegelhalter's Z, Brier score", shown_at_all),
         ("Spiegelhalter's Z (log loss)", lambda predictions: spiegelhalter(predictions, "log-loss")),
     )
     lines = []
@@ -137,6 +139,8 @@ def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
             try:
                 result = test(predictions)
                 line |= {"statistic": result.statistic, "p": result.p_value, "note": ""}
+                # As a verdict calls it: it says of what the score is.
+                line |= {"test": result.name} if test is shown_at_all else {}
             except NotAnswerable as why:
                 line["note"] = str(why)
             lines.append(line)

@@ -9,8 +9,8 @@ from typing import Literal
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
-from calib_core.inference.interval_forms import rows_to_tell, typical_high
-from calib_core.inference.judged_bins import OF_BINS
+from calib_core.inference.interval_forms import hidden_spread, rows_to_tell, typical_high
+from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS
 from calib_core.inference.number_words import at_level, between, chance, percent, rows
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.tolerance_scale import full_scale
@@ -30,6 +30,8 @@ def in_full(word: Word) -> str:
 
 
 _SHARE = ", as a share of the most it can be,"
+TWO_GROUPS = 2 * FEW_ROWS
+"""Rows of which not all are one group."""
 SHOWN_AT = 0.05
 """The level at which an error of any size counts as shown."""
 
@@ -40,7 +42,8 @@ class Verdict(OneLine):
 
     within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it.
     too close to call: the interval holds the tolerance. too few rows to tell: it does, and would for a perfectly
-    calibrated model too; about ``rows_needed`` rows would tell. ``low``, ``point`` and ``high`` are the interval on the
+    calibrated model too, or the interval lies below it and all rows are one group, whose scores lie further apart than
+    it; about ``rows_needed`` rows would tell. ``low``, ``point`` and ``high`` are the interval on the
     scale of the tolerance; ``shown`` tests whether there is an error of any size, where it is too close to call.
     """
 
@@ -96,11 +99,17 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     found = f"({at_level(level)} interval {between(low, high, eps)})"
     words = f"{_what(estimate, span.about)} is estimated at {percent(point)} {found}"
     ends = (low, point, high)
+    rows_judged = question.predictions
+    if span.high < limit and rows_judged.row_groups is None and hidden_spread(question) > eps:
+        text = (
+            f"Too few rows to tell: {words}, below the tolerance of {percent(eps)}, but this compares one mean with "
+            f"another, and errors that cancel in it are not seen; {TWO_GROUPS} rows or more make groups."
+        )
+        return Verdict("too few rows to tell", eps, text, *ends, rows_needed=float(TWO_GROUPS))
     if span.high < limit:
         return Verdict("within", eps, f"Within tolerance: {words}, below the tolerance of {percent(eps)}.", *ends)
     if span.low > limit:
         return Verdict("miscalibrated", eps, f"Miscalibrated: {words}, above the tolerance of {percent(eps)}.", *ends)
-    rows_judged = question.predictions
     # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
     typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
     if typical >= limit:

@@ -1,6 +1,7 @@
 """Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
 
 from calib_core.readers import delimited, eval_archive, jsonl, npy, parquet
+from calib_core.readers.about_models import unchosen_model
 from calib_core.readers.check_list import Checked
 from calib_core.readers.cost_table import cost_table
 from calib_core.readers.doctor import by_severity, checks, examine, propose
@@ -49,6 +50,7 @@ __all__ = [
     "rule",
     "shared_rows",
     "split_rows",
+    "unchosen_model",
     "usual_layout",
     "verdicts",
     "with_labels",

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterator
 import pandas as pd
 
 from calib_core._row_groups import FEWEST_GROUPS
+from calib_core.readers.about_models import names_models
 from calib_core.readers.finding import Finding
+from calib_core.readers.foreign import question_of
 from calib_core.readers.labels import label_texts
 from calib_core.readers.roles import named
 from calib_core.readers.subject import Subject
@@ -29,7 +31,7 @@ def belonging(subject: Subject) -> Iterator[Finding]:
     table, reading = subject.table, subject.reading
     if reading.group is not None:
         return
-    if (name := _tried_again(table, reading.used)) is not None:
+    if (name := _tried_again(table, reading.used) or _asked_again(table, reading.used)) is not None:
         n, groups = table.n_rows, len(set(label_texts(table.columns[name]).tolist()))
         yield Finding(
             "warning",
@@ -55,6 +57,28 @@ def belonging(subject: Subject) -> Iterator[Finding]:
             "Rows with the same value belong together",
         )
         return
+
+
+def _asked_again(table: Table, used: Collection[str]) -> str | None:
+    """The column of questions, by its name or the file's shape, with questions that come more than once; else None.
+
+    Rows of several models over the same questions are no attempts: a column that names models tells them apart.
+    """
+    own = question_of(table)
+    for name in (*([own] if own in table.columns else []), *named(table.columns, "question")):
+        texts = label_texts(table.columns[name])
+        if name in used or len(texts) != table.n_rows or (texts == "").any():
+            continue
+        fewest = 1 if name == own else FEWEST_GROUPS
+        if not fewest <= len(set(texts.tolist())) < len(texts):
+            continue
+        models = [
+            each for each in table.columns if names_models(table, each) and len(table.columns[each]) == len(texts)
+        ]
+        rows = pd.DataFrame({each: label_texts(table.columns[each]) for each in (name, *models)})
+        if rows.duplicated().any():
+            return name
+    return None
 
 
 def _tried_again(table: Table, used: Collection[str]) -> str | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pandas as pd
 
 from calib_core._text import count
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
+from calib_core.readers.folder import FILE
 from calib_core.readers.labels import label_texts, plain
-from calib_core.readers.long_form import Joined, joined, question_columns
+from calib_core.readers.long_form import Joined, joined, model_names, question_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.readers.wording import listed, quoted
@@ -20,13 +21,39 @@ MOST = 8
 _NAMES = frozenset({"model", "models", "model name", "model id", "llm", "system", "engine", "classifier"})
 
 
+def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> Finding | None:
+    """That a file holds several models and the first is read alone; None where one is chosen, or there is one."""
+    if "model" in chosen or not reading.several or reading.model is None:
+        return None
+    names = model_names(table, reading)
+    others = [name for name in names if name != reading.model]
+    return Finding(
+        "warning",
+        "models",
+        f"The file holds {len(names)} models, and {quoted(reading.model)} alone is judged, not {listed(others, 5)}; "
+        "choose the model, or read all of them.",
+        {"model": others[0]},
+        f"Judge {quoted(others[0])}",
+    )
+
+
+def names_models(table: Table, name: str) -> bool:
+    """Is a column called as those that name models are, or the one that names the files of a folder?"""
+    known = _NAMES if table.files is None else _NAMES | {FILE}
+    return plain(name.replace("_", " ").replace("-", " ")) in known
+
+
 def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
     """How the models of a file are joined; where none is named, the column that would name them."""
+    if reading.score_sets:
+        if not table.origin:  # a shape says itself why it has several
+            yield Finding("note", "models", _side_by_side(reading))
+        return
     if reading.models is not None:
         yield from _how_joined(table, reading)
         return
     for name in table.columns:
-        if plain(name.replace("_", " ").replace("-", " ")) not in _NAMES or name in reading.used:
+        if not names_models(table, name) or name in reading.used:
             continue
         texts = label_texts(table.columns[name])
         if len(texts) != table.n_rows or not 2 <= len(pd.unique(texts)) <= MOST:
@@ -54,6 +81,18 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
             f"Read as {models} models",
         )
         return
+
+
+def _side_by_side(reading: Reading) -> str:
+    """Which columns are which model's."""
+    sets = reading.score_sets
+    own = reading.scores == sets
+    each = "each column is" if len(reading.scores) == len(sets) else f"{len(reading.scores) // len(sets)} columns are"
+    what = f"of class {quoted(reading.classes[-1])}" if own and reading.classes else "of every class"
+    return (
+        f"{listed(sets)} are read as {len(sets)} models side by side, since as classes of one model they would not sum "
+        f"to 1: {each} one model's probability {what}."
+    )
 
 
 def _how_joined(table: Table, reading: Reading) -> Iterator[Finding]:

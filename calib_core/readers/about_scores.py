@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._checks import KEPT, RESCALED
 from calib_core.predictions import InputError, Predictions
+from calib_core.readers.class_names import positive_of
 from calib_core.readers.finding import Finding, Severity
+from calib_core.readers.foreign import neither_is_meant
+from calib_core.readers.labels import label_texts
 from calib_core.readers.number_texts import missing_text, written_as
 from calib_core.readers.predict import as_probabilities
 from calib_core.readers.reading import ScoreKind
 from calib_core.readers.roles import class_of, role
 from calib_core.readers.score_checks import missing_values
+from calib_core.readers.score_sets import is_share
 from calib_core.readers.subject import Subject
 from calib_core.readers.survey import evidence
 from calib_core.readers.wording import listed, quoted
@@ -25,7 +30,7 @@ _WORST_ROWS = 2000
 
 def missing(subject: Subject) -> Iterator[Finding]:
     gaps = missing_values(subject.table, subject.reading)
-    if not gaps:
+    if not gaps or (gaps.keys() == {subject.reading.correct} and neither_is_meant(subject.table)):
         return
     rows = np.flatnonzero(np.logical_or.reduce(list(gaps.values())))
     total = len(next(iter(gaps.values())))
@@ -167,15 +172,29 @@ def _row_sums(subject: Subject, off: NDArray[np.float64], scale: float) -> Findi
     far = np.flatnonzero(off > RESCALED)
     worst = far[np.argsort(-off[far], kind="stable")]
     kind, seen = evidence(subject.scores, subject.survey)
-    change = {"kind": kind} if kind not in (None, subject.reading.kind) else None
+    change: dict[str, Any] | None = {"kind": kind} if kind not in (None, subject.reading.kind) else None
+    label = f"Read as {kind}" if change else None
+    if change is None and (change := _as_models(subject)) is not None:
+        label = f"Read as {len(subject.reading.scores)} models, each column one's"
     return Finding(
         "problem",
         "row-sums",
         f"{len(far):,} of {len(off):,} rows do not sum to {scale:g} ({seen}); the worst are "
         f"{subject.table.places(worst)}, the first of them with {subject.survey.sums[worst[0]]:.6g}.",
         change,
-        f"Read as {kind}" if change else None,
+        label,
     )
+
+
+def _as_models(subject: Subject) -> dict[str, Any] | None:
+    """The change that reads each column as another model's probability of one event; None where it cannot be."""
+    scores, label = subject.reading.scores, subject.reading.label
+    texts = {str(text) for text in label_texts(subject.table.column(label[0]))} - {""} if len(label) == 1 else set()
+    if len(scores) < 2 or len(texts) != 2 or any(not is_share(subject.table, name) for name in scores):
+        return None
+    positive = positive_of(sorted(texts))
+    classes = (*(texts - {positive}), positive)
+    return {"score_sets": scores, "classes": classes, "label_coding": "names", "model": scores[0]}
 
 
 def repeated_rows(subject: Subject) -> Iterator[Finding]:

@@ -10,11 +10,14 @@ from calib_core._repr import Shown
 from calib_core.readers.about_chance import no_better_than_chance
 from calib_core.readers.about_confidence import confidence
 from calib_core.readers.about_groups import belonging
+from calib_core.readers.about_join import labels_elsewhere
+from calib_core.readers.about_judges import people_marks
 from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_names import look_alikes, unused_names
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
 from calib_core.readers.about_time import time_to_event
 from calib_core.readers.about_weights import unused_weights
+from calib_core.readers.class_block import beside_classes
 from calib_core.readers.finding import Finding
 from calib_core.readers.subject import Subject
 
@@ -62,9 +65,12 @@ CHECKS = (
     Check("Names that people can tell apart", look_alikes),
     Check("A value in every row", missing),
     Check("Numbers written as numbers", written_texts),
+    Check("Labels of another file beside their rows", labels_elsewhere),
     Check("Rows that belong together", belonging),
     Check("Weights that are used", unused_weights),
     Check("A confidence that is one, and fits its labels", confidence, wide=False),
+    Check("Columns beside those of classes", beside_classes, wide=True),
+    Check("Marks of people beside a judge's", people_marks, wide=False),
     Check("Class names that are used", unused_names, wide=True),
     Check("No label among the scores", leak, wide=True),
     Check("Scores that are what they are called", kind, wide=True),

@@ -15,8 +15,9 @@ from calib_core.readers.reading import LabelCoding
 from calib_core.readers.roles import class_of
 from calib_core.readers.table import Array
 
-_NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
-_POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
+NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
+POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
+"""What the two classes of yes and no are called."""
 
 
 def score_classes(scores: Sequence[str]) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ def classes_of_both(columns: list[Array]) -> tuple[tuple[str, ...], LabelCoding]
 def positive_of(two: Sequence[str]) -> str:
     """Which of two labels is the positive one: by the usual words, else the larger number, else the later name."""
     for first, second in (tuple(two), tuple(two)[::-1]):
-        if plain(first) in _POSITIVE and plain(second) in _NEGATIVE:
+        if plain(first) in POSITIVE and plain(second) in NEGATIVE:
             return first
     values = numbers(np.array(two, dtype=object))
     return two[int(values.argmax())] if not np.isnan(values).any() else max(two)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.bare_numbers import bare_numbers
 from calib_core.readers.file_formats import file_format
 from calib_core.readers.lines import Lines, data_lines
 from calib_core.readers.number_texts import written_as
@@ -34,6 +35,8 @@ INDEX = "index"
 
 _DELIMITERS = ("\t", ";", ",")
 _WHOLE = re.compile(r"[+-]?\d+")
+_SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
+"""A header of quoted names with spaces between them."""
 _LOOKED_AT = 200
 """Rows that tell how the numbers of a column are written."""
 _GUARDED = re.compile(rb"'[=+\-@\t]")
@@ -64,12 +67,14 @@ def _unpacked(data: bytes) -> int:
 
 @file_format("csv", "CSV", ("csv", "tsv", "txt"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
-    """A delimited text table with a header line.
+    """A delimited text table with a header line, or of nothing but numbers.
 
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
     """
     data = utf8(data, name)
+    if (bare := bare_numbers(data, name, _EXACT)) is not None:
+        return bare
     header = _header(data, name)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)
@@ -131,6 +136,11 @@ def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
         # The wrong delimiter can stand behind a closing quote, which is an error; the right one cannot.
         with contextlib.suppress(csv.Error):
             splits[delimiter] = next(csv.reader([text.rstrip("\r")], delimiter=delimiter, strict=True))
+    if _SPACED.fullmatch(text.rstrip("\r")):
+        raise InputError(
+            f"{name}, line {line}: columns are separated by spaces, as R's write.table does; save them with commas, "
+            "as write.csv(rows, file, row.names = FALSE) does"
+        )
     if not splits or text.count('"') % 2:
         raise InputError(f"{name}, line {line}: the header has a quote that is not closed; close it")
     best = max(splits, key=lambda d: len(splits[d]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from calib_core.predictions import InputError
 from calib_core.readers.about_models import several_models
@@ -56,10 +57,20 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     done = [Checked(_WHOLE, "found" if whole else "passed", findings=tuple(whole))]
     try:
         for each in checked(Subject(rows, how)):
-            done.append(each)  # one by one: those before the one that fails stand
+            # One by one: those before the one that fails stand.
+            done.append(_of_all_models(each) if reading.score_sets else each)
     except InputError as why:
         return _stopped(done, str(why))
     return tuple(done)
+
+
+def _of_all_models(check: Checked) -> Checked:
+    """Without changes of score columns, which would be those of one model where the reading has those of several."""
+    settled = (
+        replace(each, change=None, change_label=None) if "scores" in (each.change or {}) else each
+        for each in check.findings
+    )
+    return replace(check, findings=tuple(settled))
 
 
 def by_severity(done: Iterable[Checked]) -> tuple[Finding, ...]:

@@ -31,11 +31,31 @@ _ZSTD = 93
 _ENCRYPTED = 0x1
 _LOCAL = struct.Struct("<26xHH")
 """Of the header before a member's data: the lengths of its name and of what follows the name."""
+_OTHERS = 64
+"""Members of a log that are no samples."""
 _SAMPLE = re.compile(r"samples/[^/]+(/sample)?\.json")
 _SUMMARIES = re.compile(r"_journal/summaries/(?P<number>\d{1,9})\.json")
 
 
-@file_format("eval", "an inspect_ai log", ("eval",), recognise=lambda data: data.startswith(ZIP) and is_log(data))
+def _promised(data: bytes) -> int:
+    """What the directory promises of the summaries and of the longest sample, twice, as they are Python's objects."""
+    try:
+        few = data.count(b"PK\x01\x02") <= limits.LOG_MEMBERS + _OTHERS
+        entries = zipfile.ZipFile(io.BytesIO(data)).infolist() if few else []
+    except Exception:  # a damaged directory ends zipfile in six kinds of exceptions
+        return len(data)
+    sizes = {entry.filename: min(entry.file_size, limits.DOCUMENT_BYTES) for entry in entries}
+    samples = [size for name, size in sizes.items() if _SAMPLE.fullmatch(name)]
+    return 2 * (sum(sizes.values()) - sum(samples) + max(samples, default=0))
+
+
+@file_format(
+    "eval",
+    "an inspect_ai log",
+    ("eval",),
+    recognise=lambda data: data.startswith(ZIP) and is_log(data),
+    unpacked=_promised,
+)
 def parse_eval(data: bytes, name: str) -> Table:
     """The samples of a log: their summaries, and samples themselves where only log-probabilities tell a confidence."""
     archive = _Archive.of(data, name)
@@ -96,7 +116,7 @@ class _Archive:
 
     @classmethod
     def of(cls, data: bytes, name: str) -> _Archive:
-        if data.count(b"PK\x01\x02") > limits.LOG_MEMBERS + 64:
+        if data.count(b"PK\x01\x02") > limits.LOG_MEMBERS + _OTHERS:
             raise InputError(f"{name} holds more than {limits.LOG_MEMBERS:,} members; save fewer samples")
         try:
             entries = zipfile.ZipFile(io.BytesIO(data)).infolist()

@@ -11,6 +11,8 @@ from calib_core._text import begun
 from calib_core.readers.rules import RULES, Rule
 
 Severity = Literal["note", "warning", "problem"]
+ALWAYS = frozenset({"reader", "joined"})
+"""Codes of findings that are handed over though they leave nothing open: rows left out, labels of another file."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,14 @@ class Finding(Shown):
         (True, False)
         """
         return self.severity != "note" or (self.change is not None and not set(self.change) <= set(chosen))
+
+    def worth_saying(self, chosen: Collection[str] = ()) -> bool:
+        """Is it handed over with predictions, and shown by every command: what is open, and what rows were left out?
+
+        >>> Finding("note", "reader", "2 rows are left out.").worth_saying()
+        True
+        """
+        return self.open_to(chosen) or self.code in ALWAYS
 
     @property
     def rule(self) -> Rule:

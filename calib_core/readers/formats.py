@@ -8,6 +8,7 @@ from pathlib import Path
 from calib_core.predictions import InputError
 from calib_core.readers import limits, npy
 from calib_core.readers.file_formats import FileFormat, by_bytes, by_ending, plain_text
+from calib_core.readers.folder import folder_table
 from calib_core.readers.foreign import of_columns
 from calib_core.readers.jsonl import parse_lines
 from calib_core.readers.table import Table, file_label
@@ -44,7 +45,8 @@ def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) 
 
     Parameters
     ----------
-    source : a path, or the bytes of a file together with its ``name``.
+    source : a path, or the bytes of a file together with its ``name``. Of a folder the files of one shape are read as
+        one table, as an evaluation writes one for each task.
     name : the file's name, for its ending and for messages; the last part of the path where it is not given. It is
         never opened.
 
@@ -58,6 +60,8 @@ def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) 
         if name is None:
             raise InputError('bytes need a file name, whose ending tells the format: name="preds.csv"')
         return _table(source, name)
+    if Path(source).is_dir():
+        return folder_table(source, read_table)
     return _table(file_bytes(source), name or os.fspath(source))
 
 

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from calib_core.predictions import InputError
 from calib_core.readers.number_texts import missing_text, numbers
 from calib_core.readers.reading import LabelCoding, Reading
+from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import affected, listed, quoted, shown
+
+_LOOKED_AT = 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +132,20 @@ def _other_base(table: Table, reading: Reading) -> str:
 def plain(text: str) -> str:
     """A name without capitals and surrounding or repeated spaces, to find near misses."""
     return " ".join(text.casefold().split())
+
+
+def label_inside(matrix: Array) -> int | None:
+    """Which column of a lone matrix holds labels: whole numbers beside rows of scores that sum to 1."""
+    k = matrix.shape[1] - 1
+    some = matrix[:_LOOKED_AT].astype(np.float64)
+    # Rows of probabilities may have a whole-number column too, of a class never predicted.
+    if bool((np.abs(some.sum(axis=1) - 1) < 0.05).all()):
+        return None
+    for j in (k, 0):
+        label = matrix[:, j]
+        rest = np.delete(some, j, axis=1)
+        with np.errstate(invalid="ignore"):
+            whole = bool(((label >= 0) & (label <= max(k, 1)) & (label == np.floor(label))).all())
+        if whole and evidence(rest, survey(rest))[0] == "probabilities":
+            return j
+    return None

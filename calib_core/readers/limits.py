@@ -63,3 +63,10 @@ WORKING_BYTES = 1 << 30
 
 DOCUMENT_BYTES = 256 << 20
 """One JSON document, which is decoded as a whole: Python's objects take five to ten times the bytes of the text."""
+
+BOX_PAIRS = 200_000_000
+"""Pairs of a detected and a true box in the same image and category: a crowded benchmark has 50 million, and its
+matching takes seconds; a million true boxes in one image would take minutes."""
+
+BOX_OVERLAPS = 10_000_000
+"""Those of them that overlap, which are held in memory until detections have chosen: 5 for each of 2 million."""

@@ -57,18 +57,20 @@ def data_lines(data: bytes, start: int, first_line: int, delimiter: str, n_field
             wrong |= filled & ~piece.last_empty
         if wrong.any():
             i = int(wrong.argmax())
-            raise InputError(_ragged(name, int(piece.numbers[i]), int(piece.fields[i]), n_fields, delimiter))
+            first_row = not numbers and not filled[:i].any()
+            raise InputError(_ragged(name, int(piece.numbers[i]), int(piece.fields[i]), n_fields, delimiter, first_row))
         numbers.append(piece.numbers[filled])
     every = np.concatenate(numbers) if numbers else np.empty(0, dtype=np.int64)
     return Lines(every, bool(extra))
 
 
-def _ragged(name: str, line: int, fields: int, expected: int, delimiter: str) -> str:
-    hint = (
-        "; decimal commas? save with decimal points, or with ; between columns"
-        if delimiter == "," and fields > expected
-        else "; complete or remove the line"
-    )
+def _ragged(name: str, line: int, fields: int, expected: int, delimiter: str, first_row: bool) -> str:
+    if delimiter == "," and fields > expected:
+        hint = "; decimal commas? save with decimal points, or with ; between columns"
+    elif first_row and fields == expected + 1:
+        hint = "; names of rows, as R's write.table adds them? save with row.names = FALSE"
+    else:
+        hint = "; complete or remove the line"
     return f"{name}, line {line} has {fields} field{'s' * (fields != 1)}, the header has {expected}{hint}"
 
 

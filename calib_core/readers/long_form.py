@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +42,17 @@ class Joined:
 
 
 def model_names(table: Table, reading: Reading) -> tuple[str, ...]:
-    """The models that the column ``reading.models`` names, as they first appear; InputError where it names one only.
+    """The models of a file: those of ``score_sets``, or that the column ``models`` names, as they first appear.
+
+    InputError where that column names one only.
 
     >>> from calib_core.readers.formats import read_table
     >>> table = read_table(b"model,confidence,correct\\nold,0.7,1\\nnew,0.8,1\\n", "m.csv")
     >>> model_names(table, Reading("confidence", confidence="confidence", correct="correct", models="model"))
     ('old', 'new')
     """
+    if reading.score_sets:
+        return reading.score_sets
     column = str(reading.models)
     names = tuple(str(name) for name in pd.unique(label_texts(table.column(column))) if name != "")
     if len(names) < 2:
@@ -108,6 +113,8 @@ def of_one_model(table: Table, reading: Reading) -> tuple[Table, Reading]:
     >>> of_one_model(table, how.replace(model="b"))[0].columns["confidence"].tolist()
     [0.8, 0.9]
     """
+    if reading.score_sets:
+        return _of_one_set(table, reading)
     if reading.models is None:
         return table, reading
     names = model_names(table, reading)
@@ -125,6 +132,21 @@ def of_one_model(table: Table, reading: Reading) -> tuple[Table, Reading]:
         metadata=tuple(dict.fromkeys(n for n in (*reading.question, *reading.metadata) if n != reading.models)),
     )
     return table.take(joined(table, reading).rows_of(reading.model)), how
+
+
+def _of_one_set(table: Table, reading: Reading) -> tuple[Table, Reading]:
+    """The rows in which no model lacks a score, and the scores of the one that is read."""
+    names = reading.score_sets
+    if reading.model is None:
+        raise InputError(
+            f"{table.name} has scores of {len(names)} models, {listed(names)}; choose the model that is read "
+            f"(model={shown(names[0])}), or read all of them with read_models"
+        )
+    kept = [kept_rows(table, reading.replace(model=name).of_set) for name in names]
+    rows = [each for each in kept if each is not None]
+    if rows:
+        table = table.take(np.asarray(functools.reduce(np.intersect1d, rows), dtype=np.intp))
+    return table, reading.of_set
 
 
 def joined(table: Table, reading: Reading) -> Joined:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.foreign import Constants, document_records, document_table
-from calib_core.readers.json_text import decoded, lines_of
+from calib_core.readers.json_text import decoded, elements, lines_of
 from calib_core.readers.table import Table
 from calib_core.readers.wording import size
+
+_OBJECTS = re.compile(rb"[ \t\n\r]*\[[ \t\n\r]*\{")
+"""The beginning of a list of objects, which are read one by one."""
 
 
 def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
@@ -23,7 +27,13 @@ def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
     """
     constants = Constants(name)
     if data[:4096].lstrip().startswith(b"["):
-        return _of_document(_value(data, name, constants), name, constants)
+        if _OBJECTS.match(data) is None:
+            return _of_document(_value(data, name, constants), name, constants)
+        _check(data, name)
+        constants.where = name
+        return document_table(name, enumerate(elements(data, name, constants.decoder)), constants)
+    if not lines and _one_long_line(data):
+        return _of_document(_tried(data, constants), name, constants)
     every = lines_of(data, name)
     try:
         _, text = next(every)
@@ -41,6 +51,11 @@ def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
     if not isinstance(first, dict) or not any(map(_nested, first.values())):
         return None
     return document_table(name, _records(data, name, constants), constants, by_line=True)
+
+
+def _one_long_line(data: bytes) -> bool:
+    """Does it have one line, too long to be one of many, as documents written without spaces are?"""
+    return len(data) > limits.LINE_BYTES and b"\n" not in data[: limits.LINE_BYTES] and b"\n" not in data.rstrip()
 
 
 def _of_document(value: Any, name: str, constants: Constants) -> Table | None:
@@ -78,10 +93,14 @@ def _tried(text: bytes, constants: Constants) -> Any:
 
 def _value(text: bytes, where: str, constants: Constants) -> Any:
     """One JSON value, of whatever kind."""
+    _check(text, where)
+    constants.where = where
+    return decoded(text, where, constants.decoder)
+
+
+def _check(text: bytes, where: str) -> None:
     if len(text) > limits.DOCUMENT_BYTES:
         raise InputError(
             f"{where} has {size(len(text))}; at most {size(limits.DOCUMENT_BYTES)} of one JSON document are read: "
             "write one JSON object a line"
         )
-    constants.where = where
-    return decoded(text, where, constants.decoder)

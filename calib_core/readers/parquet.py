@@ -15,6 +15,7 @@ import numpy as np
 from calib_core.predictions import InputError
 from calib_core.readers import limits, parquet_child
 from calib_core.readers.file_formats import file_format
+from calib_core.readers.parquet_footer import promised_bytes
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.wording import quoted, size
 from calib_core.readers.working_memory import check_rows
@@ -25,7 +26,13 @@ _UNSAFE = "could not be read safely (it is damaged, or needs too much memory or 
 _HAS_LIMITS = importlib.util.find_spec("resource") is not None
 
 
-@file_format("parquet", "Parquet", ("parquet", "pq"), recognise=lambda data: data.startswith(MAGIC))
+@file_format(
+    "parquet",
+    "Parquet",
+    ("parquet", "pq"),
+    recognise=lambda data: data.startswith(MAGIC),
+    unpacked=promised_bytes,
+)
 def parse_parquet(data: bytes, name: str) -> Table:
     """The columns of a Parquet file: numbers, booleans and text; nested columns are refused by name."""
     _check_frame(data, name)

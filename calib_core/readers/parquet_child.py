@@ -8,19 +8,25 @@ type are written side by side as one matrix of rows, text as a number a row with
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
 _ALIGNED = 64
-RECORDS = "__doc__ and __model_response__"
+RECORDS = "doc and model_response"
 """The one column of a file of lighteval's nested columns: each row's as JSON, without prompts and answers."""
+_DETAILS = ({"doc", "model_response", "metric"}, {"__doc__", "__model_response__", "__metric__"})
+"""What lighteval calls these columns: as it writes them, and as its documentation has them."""
 _NEEDED = (
-    *(f"__doc__.{name}" for name in ("choices", "gold_index", "id", "task_name")),
-    *(f"__model_response__.{name}" for name in ("logprobs", "argmax_logits_eq_gold")),
-    "__metric__",
+    *(f"doc.{name}" for name in ("choices", "gold_index", "id", "task_name")),
+    *(f"model_response.{name}" for name in ("logprobs", "argmax_logits_eq_gold")),
+    "metric",
 )
+_WITHOUT_WHICH = ("doc.choices", "model_response.logprobs")
 
 
 class RefusedError(Exception):
@@ -39,8 +45,16 @@ def main() -> None:
     """Limit this process first, then read."""
     bounds = json.loads(sys.argv[1])
     limit(bounds)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     for part in decoded(sys.stdin.buffer.read(), bounds):
         sys.stdout.buffer.write(part)
+
+
+def _end_with(parent: int) -> None:
+    """End this process with the one that wants the numbers, which may be killed."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def limit(bounds: dict[str, int]) -> None:
@@ -103,21 +117,28 @@ def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[A
 
 def holds_records(names: list[str]) -> bool:
     """Are these the columns of lighteval's details?"""
-    return {"__doc__", "__model_response__"} <= set(names)
+    return any(columns <= set(names) for columns in _DETAILS)
+
+
+def _plain_path(path: str) -> str:
+    """The path of a value in lighteval's details, without the underscores around the column."""
+    column, dot, rest = path.partition(".")
+    return column.strip("_") + dot + rest
 
 
 def _records(file: Any, bounds: dict[str, int], pa: Any) -> Any:
     """The rows of nested columns as a table of one column of JSON."""
     leaves = [file.metadata.schema.column(j).path for j in range(file.metadata.num_columns)]
-    known = [name for name in _NEEDED if any(leaf == name or leaf.startswith(f"{name}.") for leaf in leaves)]
-    if not {"__doc__.choices", "__model_response__.logprobs"} <= set(known):
+    known = [leaf for leaf in leaves if any(f"{_plain_path(leaf)}.".startswith(f"{name}.") for name in _NEEDED)]
+    if not all(any(_plain_path(leaf).startswith(f"{name}.") for leaf in known) for name in _WITHOUT_WHICH):
         raise RefusedError(
             " has details of lighteval without choices and logprobs; save those of a multiple-choice task"
         )
     table = file.read(columns=known, use_threads=False)
     if table.nbytes > bounds["decoded_bytes"]:
         raise RefusedError(f" unpacks to {table.nbytes >> 20:,} MB; save fewer rows")
-    texts = (json.dumps(row) for batch in table.to_batches(max_chunksize=1000) for row in batch.to_pylist())
+    rows = (row for batch in table.to_batches(max_chunksize=1000) for row in batch.to_pylist())
+    texts = (json.dumps({_plain_path(name): value for name, value in row.items()}) for row in rows)
     return pa.table({RECORDS: pa.array(texts, pa.large_string())})
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.class_block import block_of, called_alike
 from calib_core.readers.class_names import (
     classes_of_both,
     digits,
@@ -20,12 +21,13 @@ from calib_core.readers.class_names import (
     spelled_alike,
 )
 from calib_core.readers.foreign import proposed_fields
-from calib_core.readers.labels import label_texts, plain
+from calib_core.readers.labels import label_inside, label_texts, plain
 from calib_core.readers.long_form import question_columns
 from calib_core.readers.no_scores import check_for_scores
 from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_written
 from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind, checked_fields
 from calib_core.readers.roles import class_of, named, one_hot_class, role
+from calib_core.readers.score_sets import ScoreSets, is_share, sets_of_matrices, side_by_side
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import SUMMARY, Array, Table
 from calib_core.readers.verbal import in_words, ratings
@@ -69,6 +71,8 @@ class _Proposal:
             return self._of_samples()
         if "layout" in self.chosen and self.chosen["layout"] != "wide":
             return self._of_confidence(self.chosen["layout"])
+        if (sets := self._score_sets()) is not None:
+            return self._wide(sets.scores, sets)
         scores = self._scores()
         if scores:
             return self._wide(scores)
@@ -78,6 +82,20 @@ class _Proposal:
         if columns["confidence"] and columns["predicted"] and columns["label"]:
             return self._of_confidence("top-label")
         return self._wide((self._single(),))
+
+    def _score_sets(self) -> ScoreSets | None:
+        """Scores of several models side by side."""
+        if given := tuple(self.chosen.get("score_sets", ())):
+            return ScoreSets(tuple(self.chosen.get("scores", given)), given)
+        if {"score_sets", "scores", "models", "confidence", "correct", "predicted"} & self.chosen.keys():
+            return None
+        if self.table.matrices:
+            return sets_of_matrices(self.table, self._score_matrices())
+        label = self.chosen.get("label") or named(self.table.columns, "label")
+        if len(label) != 1 or label[0] not in self.table.columns:
+            return None
+        texts = {str(v) for v in pd.unique(label_texts(self.table.columns[label[0]]))} - {""}
+        return side_by_side(self.table, self._free_numeric(), texts)
 
     # -- which columns are scores ------------------------------------------------------------------------------
 
@@ -107,7 +125,7 @@ class _Proposal:
         matrix = self.table.matrices[name]
         if self.table.columns or len(self.table.matrices) > 1 or "label" in self.chosen:
             return (name,)
-        label = _label_inside(matrix)
+        label = label_inside(matrix)
         if label is None:
             return (name,)
         return tuple(f"{name}[:, {j}]" for j in range(matrix.shape[1]) if j != label)
@@ -133,13 +151,11 @@ class _Proposal:
     def _unprefixed(self, free: list[str]) -> tuple[str, ...]:
         """Columns called like the classes, or all that are left when their rows sum to 1 or 100."""
         label = self._column("label")
+        same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
         if label is not None and label in self.table.columns:
-            texts = {plain(str(v)) for v in pd.unique(label_texts(self.table.columns[label]))}
-            like = [name for name in free if plain(name) in texts]
-            if len(like) > 1:
-                return tuple(like)
-        floats = [n for n in free if role(n) is None]
-        same = [n for n in floats if len(self.table.columns[n]) == self.table.n_rows]
+            alike = called_alike(self.table, free, label)
+            if len(alike) > 1:
+                return block_of(self.table, alike, same)
         if len(same) > 1:
             some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
             if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
@@ -158,6 +174,9 @@ class _Proposal:
         if len(rest) == 1:
             return rest[0]
         check_for_scores(self.table)
+        if len(shares := [name for name in rest if is_share(self.table, name)]) > 1:
+            models = f"if {listed(shares)} are each another model's probability, choose them as score_sets"
+            raise self._ask(f"no columns are recognised as scores ({models})", "scores")
         raise self._ask("no columns are recognised as scores", "scores")
 
     def _numeric(self) -> list[str]:
@@ -178,18 +197,17 @@ class _Proposal:
 
     # -- wide --------------------------------------------------------------------------------------------------
 
-    def _wide(self, scores: tuple[str, ...]) -> Reading:
-        matrix = self.table.matrix(scores)
+    def _wide(self, scores: tuple[str, ...], sets: ScoreSets | None = None) -> Reading:
+        models = () if sets is None else sets.models
+        first = scores[: len(scores) // max(1, len(models))]
+        matrix = self.table.matrix(first)
         matrix = matrix[:, None] if matrix.ndim == 1 else matrix
         label = self._label(scores, matrix)
-        kind = self._kind(scores, matrix)
-        if matrix.shape[1] == 1:
-            classes, coding = self._two_classes(scores[0], label)
-        else:
-            classes, coding = self._classes(scores, label, matrix.shape[1])
-        return self._finished(
-            Reading(kind=kind, scores=scores, label=label, label_coding=coding, classes=classes), len(matrix)
-        )
+        kind, k = self._kind(first, matrix), matrix.shape[1]
+        columns = sets.classes if sets is not None and sets.classes else first
+        classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
+        found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models)
+        return self._finished(found, len(matrix))
 
     def _kind(self, scores: tuple[str, ...], matrix: Array) -> ScoreKind:
         some = matrix[:_SAMPLE_ROWS]
@@ -240,6 +258,8 @@ class _Proposal:
         return found if all(found) and len(found) > 1 else ()
 
     def _classes(self, scores: tuple[str, ...], label: tuple[str, ...], k: int) -> tuple[tuple[str, ...], LabelCoding]:
+        if self.chosen.get("classes") and "label_coding" in self.chosen:
+            return tuple(self.chosen["classes"]), self.chosen["label_coding"]
         names = score_classes(scores) if len(scores) == k else self._class_names(k)
         if len(label) > 1 or label[0] in self.table.matrices:
             return names or digits(k), "one-hot"
@@ -370,20 +390,3 @@ class _Proposal:
         how = f"choose {what} from {self.table.contents()}"
         how = "give the names of all classes in the order of the scores (classes)" if what == "classes" else how
         return InputError(f"{self.table.name}: {why}; {how}")
-
-
-def _label_inside(matrix: Array) -> int | None:
-    """Which column of a lone matrix holds labels: whole numbers beside rows of scores that sum to 1."""
-    k = matrix.shape[1] - 1
-    some = matrix[:_SAMPLE_ROWS].astype(np.float64)
-    # Rows of probabilities may have a whole-number column too, of a class never predicted.
-    if bool((np.abs(some.sum(axis=1) - 1) < 0.05).all()):
-        return None
-    for j in (k, 0):
-        label = matrix[:, j]
-        rest = np.delete(some, j, axis=1)
-        with np.errstate(invalid="ignore"):
-            whole = bool(((label >= 0) & (label <= max(k, 1)) & (label == np.floor(label))).all())
-        if whole and evidence(rest, survey(rest))[0] == "probabilities":
-            return j
-    return None

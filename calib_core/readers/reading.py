@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.wording import meant, quoted
+from calib_core.readers.wording import listed, meant, quoted
 
 Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
 OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
@@ -25,7 +25,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "label_coding": get_args(LabelCoding),
     "missing": get_args(Missing),
 }
-_TUPLES = ("scores", "label", "classes", "metadata", "words", "question")
+_TUPLES = ("scores", "label", "classes", "metadata", "words", "question", "score_sets")
 _NAMES = ("confidence", "correct", "predicted", "split", "weights", "group", "models", "model")
 
 
@@ -49,7 +49,7 @@ class Reading:
     split : column that marks calibration and test rows.
     weights : column of row weights; never taken unasked.
     group : column that says which rows belong together (a patient, a question, an author); taken unasked only
-        where a tool's own log numbers the attempts at a question.
+        where a tool's own log numbers the attempts at a question, or boxes of an image compete for its true ones.
     classes : class names in the order of the score columns.
     missing : what a missing value does: stop, or leave its row out.
     metadata : columns carried along.
@@ -57,6 +57,8 @@ class Reading:
         rows of several models.
     models, model : column that names the model each row is of, where several answered the same questions, and the one
         whose rows are read.
+    score_sets : names of models whose scores stand side by side: ``scores`` then holds the columns of the first, of the
+        second and so on, as many each; ``model`` is the one that is read.
     words : what words stand for that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
 
     >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
@@ -83,6 +85,7 @@ class Reading:
     models: str | None = None
     model: str | None = None
     predicted_coding: LabelCoding | None = None
+    score_sets: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in (field.name for field in dataclasses.fields(self)):
@@ -93,7 +96,9 @@ class Reading:
         if len(set(self.scores)) < len(self.scores):
             twice = next(c for c in self.scores if self.scores.count(c) > 1)
             raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column a class")
-        if self.model is not None and self.models is None:
+        if self.score_sets:
+            self._check_score_sets()
+        elif self.model is not None and self.models is None:
             raise InputError(f"model {quoted(self.model)} is chosen, and no column that names models; choose models")
         self._check_words()
         self._check_layout()
@@ -111,6 +116,22 @@ class Reading:
             if not value:
                 raise InputError(f"layout {quoted(self.layout)} needs a {name} column; choose one")
 
+    def _check_score_sets(self) -> None:
+        names = self.score_sets
+        if self.layout != "wide" or self.models is not None:
+            raise InputError(
+                'score_sets are models side by side, of layout "wide" and without a column that names them'
+            )
+        if len(set(names)) < max(2, len(names)):
+            raise InputError(f"score_sets are {listed(names)}; name two models or more, each once")
+        if len(self.scores) % len(names):
+            raise InputError(
+                f"{len(self.scores)} columns of scores are not as many for each of {len(names)} models; give the "
+                "columns of the first model, then those of the second and so on"
+            )
+        if self.model not in (None, *names):
+            raise InputError(f"model {quoted(self.model)} is none of the score_sets, {listed(names)}; choose one")
+
     def _check_words(self) -> None:
         if self.kind == "words" and self.layout not in ("top-label", "confidence"):
             raise InputError('kind "words" is of one confidence a row; choose layout "top-label" or "confidence"')
@@ -126,6 +147,25 @@ class Reading:
     def replace(self, **changes: Any) -> Self:
         """The same reading with some fields changed; InputError for fields it does not have."""
         return dataclasses.replace(self, **checked_fields(changes))
+
+    @property
+    def several(self) -> bool:
+        """Is it of several models, whose rows a column tells apart, or whose scores stand side by side?"""
+        return bool(self.models_by)
+
+    @property
+    def models_by(self) -> tuple[str, ...]:
+        """The column that names models, or the models that stand side by side; empty where there is one."""
+        return self.score_sets if self.models is None else (self.models,)
+
+    @property
+    def of_set(self) -> Reading:
+        """The reading of the one of ``score_sets`` that is chosen, else of the first; as it is where there are none."""
+        if not self.score_sets:
+            return self
+        k = len(self.scores) // len(self.score_sets)
+        first = k * (0 if self.model is None else self.score_sets.index(self.model))
+        return self.replace(scores=self.scores[first : first + k], score_sets=(), model=None)
 
     @property
     def of_predicted(self) -> Reading:

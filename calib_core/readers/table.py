@@ -25,6 +25,34 @@ SUMMARY = "calib summary"
 _MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL)
 
 
+@dataclass(frozen=True)
+class Joined:
+    """How predictions met the labels of another file.
+
+    Parameters
+    ----------
+    scores, labels : names of the two files.
+    key : columns that told rows apart; empty where row i was joined with row i, None where the files' shape says how.
+    rows : predictions there were.
+    left_out, unused : how many predictions have no label and are left out, and labels no prediction.
+    left_out_places, unused_places : where the first of them are.
+    """
+
+    scores: str
+    labels: str
+    key: tuple[str, ...] | None
+    rows: int
+    left_out: int = 0
+    unused: int = 0
+    left_out_places: str = ""
+    unused_places: str = ""
+
+    @property
+    def how(self) -> str:
+        """The file of labels, and what it is joined by."""
+        return self.labels if self.key is None else f"{self.labels}, by {listed(self.key) or 'place alone'}"
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Named columns (n,) and matrices (n, K) of one file, read-only; text columns hold str, kept verbatim.
@@ -41,6 +69,8 @@ class Table:
     notes : what the reader did beyond reading, one sentence each.
     rows : row number in the file of each row, where this holds only some of them.
     origin : key of the shape in which another tool wrote it (``readers.foreign``); empty where none is recognised.
+    joined : how labels of another file came to it; None where it has its own, or none.
+    files : the name of the file of each row, where this holds those of a folder.
 
     >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])}, lines=np.array([2, 3]))
     >>> t.n_rows, t.place(1)
@@ -55,6 +85,8 @@ class Table:
     notes: tuple[str, ...] = ()
     rows: NDArray[np.intp] | None = None
     origin: str = ""
+    joined: Joined | None = None
+    files: NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", {name: owned(a) for name, a in self.columns.items()})
@@ -66,6 +98,11 @@ class Table:
         return max((len(a) for a in (self.matrices or self.columns).values()), default=0)
 
     @property
+    def n_bytes(self) -> int:
+        """Bytes of its arrays; of text those of the references to it."""
+        return sum(array.nbytes for array in (*self.columns.values(), *self.matrices.values()))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of all columns and matrices, in the order of the file."""
         return (*self.columns, *self.matrices)
@@ -73,7 +110,8 @@ class Table:
     def place(self, row: int) -> str:
         """Where a row is: "line 9 (row 7)" in a text file, "row 7" in an array."""
         number = row if self.rows is None else self.rows[row]
-        return f"row {number}" if self.lines is None else f"line {self.lines[row]} (row {number})"
+        within = "" if self.files is None else f"{self.files[row]}, "
+        return f"{within}row {number}" if self.lines is None else f"{within}line {self.lines[row]} (row {number})"
 
     def take(self, rows: NDArray[np.intp]) -> Table:
         """Some of the rows, which keep their places in the file; what is not one a row stays whole.
@@ -88,7 +126,8 @@ class Table:
             for arrays in (self.columns, self.matrices)
         )
         lines, numbers = (None if a is None else a[rows] for a in (self.lines, self.rows))
-        return replace(self, columns=columns, matrices=matrices, lines=lines, rows=rows if numbers is None else numbers)
+        numbers, files = rows if numbers is None else numbers, None if self.files is None else self.files[rows]
+        return replace(self, columns=columns, matrices=matrices, lines=lines, rows=numbers, files=files)
 
     def places(self, rows: Sequence[int] | NDArray[np.intp], most: int = 5) -> str:
         """The first few places, separated by commas."""

@@ -24,7 +24,7 @@ from calib_core.slices.counted_values import kept_sums
 FEW_VALUES = 12
 """Up to so many different numbers each is a slice of its own; more are cut into ranges."""
 MOST_VALUES = 200
-"""A column of more values tells rows apart, not groups of them."""
+"""A column of more values tells rows apart, not groups of them; so does one of more than half as many as rows."""
 PARTS = 4
 _SLACK = 0.01
 """By so large a share of the rows a quantile may move to where it is a shorter number."""
@@ -51,7 +51,8 @@ def cut(
         rows; equal numbers are never parted, so that fewer can result.
 
     Values are compared as text. Rows for which the column says nothing are a slice of their own, "not given".
-    NotAnswerable for a column of more than 200 values, which is an identifier. What can mislead: a cut chosen after
+    NotAnswerable for a column of more than 200 values, or of more than 12 and than half as many as there are rows:
+    that is an identifier. What can mislead: a cut chosen after
     looking at what came true finds gaps that are none; quantiles are of these rows, and lie elsewhere in others.
 
     >>> columns = pd.DataFrame({"age": [9, 40, 60, None], "site": list("abab")})
@@ -115,7 +116,8 @@ def cut_column(
     if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
         raise NotAnswerable(f"the column {name[:80]!r} holds lists or the like, which rows cannot share")
     codes, uniques = pd.factorize(values)
-    if len(uniques) > MOST_VALUES:
+    n = len(values) if rows is None else float(rows.sum())
+    if len(uniques) > MOST_VALUES or len(uniques) > max(FEW_VALUES, n / 2):
         raise NotAnswerable(
             f"the column {name[:80]!r} has {count(len(uniques))} different values: it tells rows apart, not groups of "
             "rows; slice by a column that many rows share"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,28 +13,25 @@ from numpy.typing import ArrayLike
 
 from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Float64s
-from calib_core._row_groups import refuse_groups
+from calib_core._row_groups import FEWEST_GROUPS
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
-from calib_core.inference import Interval, NoiseFloor, draws
+from calib_core.inference import Interval, NoiseFloor
+from calib_core.inference.clusters import few_groups
+from calib_core.inference.domain import within_groups
+from calib_core.inference.group_noise import widest
 from calib_core.inference.intervals import around
-from calib_core.inference.number_words import chance
-from calib_core.inference.poisson_limits import beyond
+from calib_core.inference.number_words import at_level, between, chance, percent
 from calib_core.inference.verdict import SHOWN_AT
-from calib_core.inference.wild import excess
-from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import Reduction
 from calib_core.reductions.base import claims_of, counts
 from calib_core.slices.cut import PARTS, divided_by
 from calib_core.slices.gaps import FEWEST, MOST_SLICES
 from calib_core.slices.score_runs import Family, Runs
+from calib_core.slices.weighed_claims import RESAMPLES, WeighedClaims
 
 ALL = "all rows"
-RESAMPLES = 1000
-_NORMALS = 500
-"""Draws of residuals times standard normals."""
-_AT_ONCE = 4_000_000
-"""Drawn numbers held at a time."""
 _SLACK = 1e-3
 """A lower end below this share of the error is rounding."""
 ABOUT = "the largest error of a group, by its share of all rows, without noise and given these predictions"
@@ -78,6 +75,20 @@ class Multicalibration(Diagram):
             f"{chance(float(worst['p']))}, corrected for looking at {len(self.found):,}."
         )
 
+    @property
+    def sentence(self) -> str:
+        """The value with its interval and its noise floor, in words."""
+        ends, floor = between(self.interval.low, self.interval.high), percent(self.noise_floor.high)
+        beyond = "above" if self.value > self.noise_floor.high else "within"
+        worst = self.found["group"].iloc[int((self.found["share"] * self.found["error"]).argmax())]
+        many = len(self.found)
+        groups = f", the largest of {many:,} groups, each times its share of all rows" if many > 1 else ""
+        rough = "" if self.interval.tested else ", a rough guide"
+        return (
+            f"Multicalibration error {percent(self.value)} ({at_level(self.interval.level)} interval {ends}{rough}), "
+            f"{beyond} its noise floor of {floor}. It is that of {worst}{groups}."
+        )
+
     def frame(self) -> pd.DataFrame:
         """One line a group, the one that is furthest beyond its noise first."""
         return self.found
@@ -119,16 +130,18 @@ def multicalibration(
     where scores of 0 and 1 are contradicted.
 
     The value is a norm of the residuals: its interval is max(0, value - q) to value + X, q the (1 + level)/2 point of
-    noise and X what one-sided noise can have hidden (``inference.wild.bounds``), for any number of groups. Columns of
+    noise and X what one-sided noise can have hidden (``inference.wild.bounds``), for any number of groups; simulated
+    for independent rows of one weight (``inference.domain``). Rows that belong together: noise is that of whole
+    clusters (``WeighedClaims.laws``), groups of rows of fewer than ten of them are left out, too. Columns of
     the frame: group, rows, share (of all weight), error, low, high (at ``level`` for all groups at once: low by the
     largest of all groups' noise, in units of each one's, high by a union bound), deviations, p, stands_out. p is the
     chance that in a calibrated model any of the groups is as far beyond its mean noise, in units of its own deviation,
-    as this one: exact up to 1,000 draws, however the groups overlap (single-step maxT).
+    as this one: exact up to 1,000 draws (200 of millions of rows), however the groups overlap (single-step maxT).
 
-    NotAnswerable for rows that belong together, summaries, notions of several claims a row, and where no group has rows
-    enough. What can mislead: ``value`` counts a small group little, and so does its noise floor: whether a small group
-    is off is told by its own line. Errors of two directions in one group and one interval cancel. Groups chosen after
-    looking at what came true are none of these.
+    NotAnswerable for rows of fewer than ten clusters, summaries, notions of several claims a row, and where no group
+    has rows enough. What can mislead: ``value`` counts a small group little, and so does its noise floor: whether a
+    small group is off is told by its own line. Errors of two directions in one group and one interval cancel. Groups
+    chosen after looking at what came true are none of these.
 
     References: Hébert-Johnson et al. 2018 (by mass: a small group may be further off); Tax et al. 2025
     (MCGrad); Westfall & Young 1993 (maxT); Wu 1986.
@@ -145,8 +158,9 @@ def multicalibration(
     rows = _of_rows(predictions)
     everybody = Family(np.zeros(rows.n_rows, dtype=np.intp), (ALL,))
     families = [everybody, *_families(predictions, rows, groups, crossings, parts)]
-    claims = _Claims.of(rows, claims_of(rows, reduction), families)
-    runs = Runs.of(claims.scores, claims.weights, claims.families, fewest)
+    claims = WeighedClaims.of(rows, claims_of(rows, reduction), families)
+    clusters = None if claims.clusters is None else claims.clusters.codes
+    runs = Runs.of(claims.scores, claims.weights, claims.families, fewest, clusters, FEWEST_GROUPS)
     if not runs.names:
         raise NotAnswerable(f"no group has {fewest:,} rows: give more rows, or set fewest lower")
     return _judged(claims, runs, level, random_state)
@@ -155,8 +169,10 @@ def multicalibration(
 def _of_rows(predictions: Predictions) -> Predictions:
     if counts(predictions) is not None:
         raise NotAnswerable("multicalibration reads claims one by one: it needs rows, and a summary holds counts")
-    refuse_groups(predictions, "multicalibration")
-    return predictions.answered
+    rows = predictions.answered
+    if rows.row_groups is not None and len(rows.row_groups.values) < FEWEST_GROUPS:
+        raise NotAnswerable(few_groups(rows.row_groups))
+    return rows
 
 
 # -- groups ---------------------------------------------------------------------------------------------------
@@ -206,71 +222,27 @@ def _crossing(first: Family, second: Family) -> Family:
     return Family(first.codes * size + second.codes, names)
 
 
-# -- claims and their noise -----------------------------------------------------------------------------------
+# -- noise ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Claims:
-    """Scores, weights and weighted residuals (n,) by ascending score, in an order that no order of rows decides."""
-
-    scores: Float64s
-    weights: Float64s
-    moved: Float64s
-    families: tuple[Family, ...]
-
-    @classmethod
-    def of(cls, rows: Predictions, claims: Any, families: Sequence[Family]) -> _Claims:
-        if claims.same_rows or len(claims.strata) != 1 or len(claims.stratum(0).scores) != rows.n_rows:
-            raise NotAnswerable(
-                "groups are judged in a notion in which each row makes one claim of one kind: choose confidence, or "
-                "one class (class-specific)"
-            )
-        stratum, each = claims.stratum(0), np.ones(rows.n_rows) if rows.weights is None else rows.weights
-        # Whole weights are copies, each with an outcome of its own; a row of weight 0 is no row.
-        index = np.repeat(np.arange(rows.n_rows), each.astype(np.intp)) if whole(each) else np.flatnonzero(each > 0)
-        codes = [family.codes[index] for family in families]
-        weight = np.ones(len(index)) if whole(each) else each[index]
-        score, outcome = stratum.scores.astype(np.float64)[index], stratum.outcomes[index]
-        order = np.lexsort((outcome, weight, *codes, score))
-        score, outcome, weight = score[order], outcome[order], weight[order]
-        sorted_families = tuple(Family(c[order], family.names) for c, family in zip(codes, families, strict=True))
-        return cls(score, weight, weight * (outcome - score), sorted_families)
-
-    def calibrated(self, random_state: int) -> Iterator[Float64s]:
-        """Weighted residuals of outcomes drawn from the scores, (draws, n) at a time."""
-        for count, rng in draws.streams(RESAMPLES, random_state):
-            for part in self._parts(count):
-                yield self.weights * ((rng.random((part, len(self.scores))) < self.scores) - self.scores)
-
-    def multiplied(self, random_state: int) -> Iterator[Float64s]:
-        """Weighted residuals times standard normals, (draws, n) at a time."""
-        rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(1,)))
-        for part in self._parts(_NORMALS):
-            yield self.moved * rng.standard_normal((part, len(self.scores)))
-
-    def _parts(self, count: int) -> Iterator[int]:
-        most = max(1, _AT_ONCE // len(self.scores))
-        return (min(most, count - start) for start in range(0, count, most))
-
-
-def _judged(claims: _Claims, runs: Runs, level: float, random_state: int) -> Multicalibration:
+def _judged(claims: WeighedClaims, runs: Runs, level: float, random_state: int) -> Multicalibration:
     total, tail = float(claims.weights.sum()), (1.0 - level) / 2
     share = runs.weight / total
     error = runs.errors(claims.moved[None])[0]
-    null = np.concatenate([runs.errors(part) for part in claims.calibrated(random_state)])
-    wild = np.concatenate([runs.errors(part) for part in claims.multiplied(random_state)])
-    value, floor = float((share * error).max()), NoiseFloor(float((share * error).max()), (share * null).max(axis=1))
-    low = value - max(float(np.quantile((share * noise).max(axis=1), 1.0 - tail)) for noise in (null, wild))
-    high = value + excess(claims.moved / total, float(claims.weights.max()) / total, tail)
-    interval = around(
-        value, (_noticed(low, value), min(high, 1.0)), level, "bounds for a norm of residuals", False, ABOUT
-    )
+    calibrated, noise = claims.laws(runs, random_state)
+    value = float((share * error).max())
+    floor = NoiseFloor(value, widest([(share * law).max(axis=1) for law in calibrated], RESAMPLES))
+    low = value - max(float(np.quantile((share * law).max(axis=1), 1.0 - tail)) for law in noise)
+    ends = _noticed(low, value), min(value + claims.hidden(tail), 1.0)
+    tested = claims.tested and within_groups(len(claims.scores), level)
+    about = ABOUT + ("" if claims.clusters is None else claims.clusters.together)
+    interval = around(value, ends, level, "bounds for a norm of residuals", tested, about)
     variance = np.square(claims.weights) * claims.scores * (1.0 - claims.scores)
     sigma = np.sqrt(np.maximum(runs.sums(variance), 0.0)) / runs.weight
     deviations = np.where(error > 0, np.inf, 0.0)
     np.divide(error, sigma, out=deviations, where=sigma > 0)
-    lows = error - np.maximum(_furthest(null, tail), _furthest(wild, tail))
-    highs = error + _hidden(claims, runs, tail / len(runs.names))
+    lows = error - np.maximum.reduce([_furthest(law, tail) for law in noise])
+    highs = error + claims.hidden_in(runs, tail / len(runs.names))
     found = pd.DataFrame(
         {
             "group": pd.Series(runs.names, dtype=object),
@@ -280,7 +252,7 @@ def _judged(claims: _Claims, runs: Runs, level: float, random_state: int) -> Mul
             "low": np.where(lows > _SLACK * error, lows, 0.0),
             "high": np.minimum(highs, 1.0),
             "deviations": deviations,
-            "p": _single_step(error, null),
+            "p": np.maximum.reduce([_single_step(error, law) for law in calibrated]),
         }
     )
     found["stands_out"] = found["p"] <= SHOWN_AT
@@ -320,10 +292,3 @@ def _single_step(error: Float64s, null: Float64s) -> Float64s:
     # Sums in another order may differ in the last bit: what differs by less is equal.
     ahead = len(most) - np.searchsorted(most, standard[0] - 1e-9, side="left")
     return np.asarray((1 + ahead) / (len(most) + 1))
-
-
-def _hidden(claims: _Claims, runs: Runs, tail: float) -> Float64s:
-    """What one-sided noise can have hidden of each group's error, (groups,)."""
-    largest = float(claims.weights.max())
-    squares = np.maximum(runs.sums(np.square(claims.moved / largest)), 0.0)
-    return np.asarray([beyond(float(square), tail) for square in squares]) * largest / runs.weight

@@ -26,6 +26,19 @@ class _Walks:
     ends: Codes
     first: Codes
 
+    @property
+    def starts(self) -> Codes:
+        """Where the rows of each group begin."""
+        return np.asarray(np.append(0, self.ends + 1)[self.first])
+
+    def squares(self, amounts: Float64s, clusters: Codes) -> Float64s:
+        """Squares of what rows of one cluster (n,) add up to in each group, added up, (groups,)."""
+        group = np.repeat(np.arange(len(self.first)), np.diff(np.append(self.starts, len(self.order))))
+        size = int(clusters.max()) + 1
+        pairs, place = np.unique(group * size + clusters[self.order], return_inverse=True)
+        sums = np.square(np.bincount(place, amounts[self.order]))
+        return np.bincount(pairs // size, sums, len(self.first)).astype(np.float64)
+
     def ranges(self, moved: Float64s) -> Float64s:
         """Largest |sum| over runs of each group, (draws, groups), of numbers (draws, n) in order of the scores."""
         path = np.cumsum(moved[:, self.order], axis=1)[:, self.ends]
@@ -48,16 +61,31 @@ class Runs:
     skipped: tuple[str, ...]
 
     @classmethod
-    def of(cls, scores: Float64s, weights: Float64s, families: Sequence[Family], fewest: int) -> Runs:
-        """Of rows by ascending score (n,) and families of that order; groups of ``fewest`` rows or more."""
+    def of(
+        cls,
+        scores: Float64s,
+        weights: Float64s,
+        families: Sequence[Family],
+        fewest: int,
+        clusters: Codes | None = None,
+        fewest_clusters: int = 0,
+    ) -> Runs:
+        """Of rows by ascending score (n,) and families of that order; groups of ``fewest`` rows or more.
+
+        Where rows belong together, in ``clusters`` (n,), also of rows of ``fewest_clusters`` or more.
+        """
         walks, names, skipped = [], list[str](), list[str]()
         rows, weight = list[Codes](), list[Float64s]()
         for family in families:
             known = family.codes >= 0
             size = len(family.names)
             count = np.bincount(family.codes[known], minlength=size)
-            kept = np.flatnonzero(count >= fewest)
-            skipped += [family.names[g] for g in np.flatnonzero((count > 0) & (count < fewest)).tolist()]
+            enough = count >= fewest
+            if clusters is not None:
+                pairs = np.unique(np.column_stack([family.codes[known], clusters[known]]), axis=0)
+                enough &= np.bincount(pairs[:, 0], minlength=size) >= fewest_clusters
+            kept = np.flatnonzero(enough)
+            skipped += [family.names[g] for g in np.flatnonzero((count > 0) & ~enough).tolist()]
             if not len(kept):
                 continue
             names += [family.names[g] for g in kept.tolist()]
@@ -80,6 +108,11 @@ class Runs:
 
     def sums(self, amounts: Float64s) -> Float64s:
         """Sums of numbers (n,) over each group, (groups,)."""
-        starts = [np.append(0, walk.ends + 1)[walk.first] for walk in self.walks]
-        parts = [np.add.reduceat(amounts[w.order], begin) for w, begin in zip(self.walks, starts, strict=True)]
+        parts = [np.add.reduceat(amounts[walk.order], walk.starts) for walk in self.walks]
         return np.concatenate(parts)
+
+    def squares(self, amounts: Float64s, clusters: Codes | None) -> Float64s:
+        """Squares of what rows of one cluster (n,) add up to in each group, added up, (groups,); of rows without."""
+        if clusters is None:
+            return self.sums(np.square(amounts))
+        return np.concatenate([walk.squares(amounts, clusters) for walk in self.walks])

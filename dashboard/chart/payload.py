@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from plotly.io.json import to_json_plotly
 
 from calib_core.figures.look import figure_template, spaced_percent
+from dashboard.chart.larger import enlarge
 
 DEFAULT_HEIGHT = 420
 LOOKED_AT = ("bin", "class", "cell", "between")
@@ -25,22 +26,23 @@ def payload(
     height: int | None,
     focus: Mapping[str, Any] | None = None,
     live: Mapping[str, Any] | None = None,
+    times: float = 1.0,
 ) -> bytes:
     """Serialise a figure for the browser.
 
     The header is its own JSON text, so that a rerun which changes nothing costs the browser no parsing of the
     figure. Arrays travel base64-encoded in their own number type. The focus and the slider are no part of the
-    revision: another focus is shown on the figure that is there.
+    revision: another focus is shown on the figure that is there. ``times`` as large are letters and height.
     """
-    body = figure_json(figure, key)
+    body = figure_json(figure, key, times)
     header = {
         "key": key,
         "label": label,
-        "height": height or figure.layout.height or DEFAULT_HEIGHT,
+        "height": round((height or figure.layout.height or DEFAULT_HEIGHT) * times),
     }
     header["revision"] = _digest(json.dumps(header).encode() + body)
     header |= {"focus": _known(focus or {}), "live": live}
-    return json.dumps(header)[:-1].encode() + b',"templates":' + _templates() + b"}\n" + body
+    return json.dumps(header)[:-1].encode() + b',"templates":' + _templates(times) + b"}\n" + body
 
 
 def _known(focus: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,7 +50,7 @@ def _known(focus: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in focus.items() if value is not None and name in LOOKED_AT}
 
 
-def figure_json(figure: go.Figure, key: str) -> bytes:
+def figure_json(figure: go.Figure, key: str, times: float = 1.0) -> bytes:
     """Return the figure as JSON, without its template and size, which belong to the page."""
     spec: dict[str, Any] = figure.to_plotly_json()
     layout = spec.setdefault("layout", {})
@@ -57,6 +59,8 @@ def figure_json(figure: go.Figure, key: str) -> bytes:
     layout.setdefault("uirevision", key)
     _name_traces(spec.get("data", ()))
     spaced_percent(spec)
+    if times != 1:
+        enlarge(spec, times)
     return _json(spec)
 
 
@@ -77,8 +81,10 @@ def _digest(text: bytes) -> str:
 
 
 @cache
-def _templates() -> bytes:
+def _templates(times: float) -> bytes:
     both = {name: figure_template(dark).to_plotly_json() for name, dark in (("light", False), ("dark", True))}
+    if times != 1:
+        enlarge(both, times)
     return _json(both)
 
 

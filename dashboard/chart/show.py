@@ -10,6 +10,7 @@ import streamlit as st
 
 from calib_core.figures.look import figure_template
 from dashboard.chart import click as clicks
+from dashboard.chart import larger
 from dashboard.chart.click import Click
 from dashboard.chart.component import renderer
 from dashboard.chart.payload import DEFAULT_HEIGHT, payload
@@ -52,7 +53,7 @@ def chart(
         return _plain_chart(figure, key=key, label=label, height=height)
     mount(
         key=key,
-        data=payload(figure, key=key, label=label, height=height, focus=focus, live=live),
+        data=payload(figure, key=key, label=label, height=height, focus=focus, live=live, times=larger.times()),
         on_click_change=partial(_arrive, key),
     )
     return clicks.take(key)

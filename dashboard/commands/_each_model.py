@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from dashboard.commands import _shared
+from dashboard.commands._given import Given
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -19,15 +20,18 @@ def option(function: Command) -> Command:
     return click.option("--models-in", metavar="COLUMN", help=help)(function)
 
 
-def load_models(path: Path, column: str | None, read: Sequence[str], where: str) -> dict[str, _shared.Loaded]:
-    """The file once for each model that a column names, by name, over the same questions; where none does, as it is."""
-    from calib_core.readers import predictions
+def load_models(path: Path, column: str | None, read: Given, where: str) -> dict[str, _shared.Loaded]:
+    """The file once for each of its models, by name, over the same questions; where it holds one, or one is chosen, it.
+
+    ``column`` names the model of each row; without it the file's shape may say that it holds several.
+    """
     from calib_core.readers.long_form import model_names
 
     if column is None:
-        return {"": _shared.load(path, read, where)}
-    digest, table, reading = _shared.table_of(path, {**_shared.reading_fields(read), "models": column})
-    each = {name: reading.replace(model=name) for name in model_names(table, reading)}
-    return {
-        name: _shared.Loaded(path, digest, table, how, predictions(table, how), where) for name, how in each.items()
-    }
+        first = _shared.found(path, read)
+        if not first.reading.several or "model" in read.fields:
+            return {"": first.loaded(where)}
+    else:
+        first = _shared.found(path, read, models=column)
+    names = model_names(first.table, first.reading)
+    return {name: first.of_model(name).loaded(where) for name in names}

@@ -21,7 +21,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     """The exhibit in one of the forms; NotAnswerable is the command's sentence, as is why there is no model."""
     from calib_core import InputError
     from dashboard.exhibits import EXHIBITS
-    from dashboard.export import csv_bytes
+    from dashboard.export import csv_bytes, finite
 
     if not scene.models.shown:
         raise InputError(scene.models.refused[0][1])
@@ -35,7 +35,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     if form == "json":
         record = {
             "exhibit": EXHIBITS.recipe(exhibit).to_dict(),
-            "table": _outputs.finite(frame.to_dict("records")),
+            "table": finite(frame.to_dict("records")),
             "headline": list(words.headline),
             "notes": [text for text in (words.caption, *words.notes) if text],
             "python": exhibit.python(scene),

@@ -142,15 +142,7 @@ def write_json(command: str, record: dict[str, Any]) -> None:
     """A record on stdout with the versions behind it: sorted keys, full precision; NaN becomes null."""
     import json
 
+    from dashboard.export import finite
+
     whole = finite({"command": command, "versions": versions()} | record)
     click.echo(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False))
-
-
-def finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value

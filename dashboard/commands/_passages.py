@@ -52,6 +52,11 @@ class Passage:
         """What the command says of it where nothing else is wanted, line by line."""
         return (self.headline, self.check.sentence, self.check.about) if self.check is not None else (self.headline,)
 
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of how the file was read, rows left out among it."""
+        return [] if self.loaded is None else [_outputs.plain(line) for line in self.loaded.remarks]
+
     def record(self) -> dict[str, Any]:
         """The passage as plain values, for JSON."""
         found: dict[str, Any] = {"verdict": None, "passed": False, "error": self.why}
@@ -131,12 +136,21 @@ def markdown(text: object) -> str:
 
 def annotation(passage: Passage) -> str:
     """One line that GitHub shows beside the file, escaped by its rules."""
+    texts = passage.text[1:] or (passage.why,)
     kind = "notice" if passage.passed else "error"
-    title = f"calib gate: {_outputs.plain(passage.word)}"
+    return _annotated(passage, kind, passage.word, f"{passage.name}: {' '.join(texts)}")
+
+
+def remarked(passage: Passage) -> list[str]:
+    """A second line for what is to be known of how the file was read, where there is something."""
+    return [_annotated(passage, "notice", "how it was read", " ".join(passage.remarks))] if passage.remarks else []
+
+
+def _annotated(passage: Passage, kind: str, title: str, text: str) -> str:
+    title = f"calib gate: {_outputs.plain(title)}"
     found = {} if str(passage.path) == _outputs.STDIO else {"file": _in_repository(passage.path)}
     properties = ",".join(f"{k}={v.translate(_PROPERTY)}" for k, v in (found | {"title": title}).items())
-    texts = passage.text[1:] or (passage.why,)
-    return f"::{kind} {properties}::{_outputs.plain(f'{passage.name}: {chr(32).join(texts)}').translate(_DATA)}"
+    return f"::{kind} {properties}::{_outputs.plain(text).translate(_DATA)}"
 
 
 def _in_repository(path: Path) -> str:
@@ -157,6 +171,7 @@ def summary(passages: Sequence[Passage]) -> str:
     lines = [f"### calib gate: {markdown(_count(passages))}", "", _row(heads), _row(["---"] * len(heads), raw=True)]
     lines += [_row(_cells(each, limited, grown)) for each in passages]
     lines += [""] + [f"- {markdown(each.name)}: {markdown(' '.join(each.text[1:] or each.text))}" for each in passages]
+    lines += [f"- {markdown(remark)}" for each in passages for remark in each.remarks]
     return "\n".join(lines) + "\n"
 
 
@@ -187,7 +202,8 @@ def _cells(passage: Passage, limited: bool, grown: bool) -> list[str]:
 def write_annotations(passages: Sequence[Passage]) -> None:
     """Annotations on stdout, the table in the summary of the step; on stdout too where there is none."""
     for each in passages:
-        click.echo(annotation(each))
+        for line in (annotation(each), *remarked(each)):
+            click.echo(line)
     table, place = summary(passages), os.environ.get("GITHUB_STEP_SUMMARY")
     if not place:
         click.echo(table, nl=False)
@@ -217,4 +233,6 @@ def junit(passages: Sequence[Passage]) -> bytes:
             ElementTree.SubElement(case, kind, {"type": each.word, "message": texts[0]}).text = "\n".join(texts)
         else:
             ElementTree.SubElement(case, "system-out").text = "\n".join(texts)
+        if each.remarks:
+            ElementTree.SubElement(case, "system-err").text = "\n".join(each.remarks)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))

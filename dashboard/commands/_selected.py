@@ -10,11 +10,14 @@ from urllib.parse import parse_qsl
 
 import click
 
-from dashboard.commands import _each_model, _outputs, _shared
+from dashboard.commands import _each_model, _given, _outputs, _shared
+from dashboard.commands._given import Given
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.selection import Selection
+    from dashboard.session import File
 
+_NOTHING = Given()
 Command = TypeVar("Command", bound=Callable[..., Any])
 _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion",
           "within": "where"}  # fmt: skip
@@ -48,7 +51,7 @@ def options(function: Command) -> Command:
     """Add the options that say what is looked at."""
     for option in reversed(_OPTIONS):
         function = option(function)
-    return _shared.reading_options(_each_model.option(function))
+    return _given.reading_options(_each_model.option(function))
 
 
 def flag(name: str) -> str:
@@ -64,7 +67,7 @@ def selection(
     test: Path | None = None,
     others: Sequence[str] = (),
     choices: str = "",
-    read: Sequence[str] = (),
+    read: Given = _NOTHING,
     models_in: str | None = None,
     **numbers: Any,
 ) -> Selection:
@@ -76,7 +79,7 @@ def selection(
 
     if numbers.get("folds") is not None and (test is not None or numbers.get("share") is not None):
         raise click.UsageError("--folds does not go with --test or --share: every row is judged.")
-    key = read_file(file)
+    key = read_file(file, read)
     given = {"eps": tolerance, **numbers}
     query = dict(parse_qsl(choices)) | {name: str(value) for name, value in given.items() if value is not None}
     query |= {} if numbers.get("folds") is None else {"by": "folds"}
@@ -85,13 +88,15 @@ def selection(
     query |= {"calibrators": f"[{','.join(recipes)}]", "data": key}
     if test is not None:
         query["test"] = read_file(str(test))
-    fields = _shared.reading_fields(read) | ({} if models_in is None else {"models": models_in})
+    fields = read.fields | ({} if models_in is None else {"models": models_in})
     more = []
-    if fields:
-        found, how = session.file(key), session.proposed(key, fields)
-        each = [how] if models_in is None else [how.replace(model=name) for name in model_names(found.table, how)]
+    found = session.file(key)
+    if fields or (found.proposal is not None and found.proposal.several):
+        how = session.proposed(key, fields)
+        names = model_names(found.table, how) if how.several and "model" not in fields else ()
+        each = [how.replace(model=name) for name in names] or [how]
         query["reading"], *more = (written_changes(found.proposal, one_model) for one_model in each)
-    keys = [read_file(name) for name in others]
+    keys = [read_file(name, read, always=False) for name in others]
     # What was changed in how they are read comes with --choices, by the same keys.
     query.setdefault("others", json.dumps([[key, read_so] for read_so in more] + [[other, ""] for other in keys]))
     chosen, problems = Selection.from_query(query)
@@ -102,14 +107,26 @@ def selection(
     return chosen
 
 
-def read_file(name: str) -> str:
-    """The key of a file that is read now, or of demo data."""
-    from calib_core.readers import file_bytes
+def read_file(name: str, given: Given = _NOTHING, *, always: bool = True) -> str:
+    """The key of a file that is read now, or of demo data, with the labels of another file where one is given.
+
+    Unless ``always``, they are joined where the file can not be read without.
+    """
+    from dashboard import session
+
+    scores = _held(name)
+    if given.labels is None or not (always or scores.proposal is None):
+        return scores.key
+    labels = given.labels
+    return session.join(scores.key, _given.bytes_of(labels), _given.name_of(labels), given.key).key
+
+
+def _held(name: str) -> File:
     from dashboard import session
 
     if name.startswith("demo:"):
-        return session.file(name).key
-    if name == _outputs.STDIO:
-        return session.hold(_shared.stdin_bytes(), _shared.STDIN).key
+        return session.file(name)
     path = Path(name)
-    return session.hold(file_bytes(path), path.name).key
+    if path.is_dir():
+        return session.hold_folder(path)
+    return session.hold(_given.bytes_of(path), path.name if name != _outputs.STDIO else _given.STDIN)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import os
 import shlex
-import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from dashboard.commands import _extras, _outputs
+from dashboard.commands import _extras, _given, _outputs
+from dashboard.commands._given import Given
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
@@ -26,10 +24,9 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 COULD_NOT_RUN = 2
-STDIN = "standard input"
-"""What messages call the file that is read from stdin, where its name is "-"."""
-FILE = click.Path(path_type=Path)
+FILE = _given.FILE
 OUTPUT = _outputs.Output()
+_NOTHING = Given()
 
 
 # -- failing --------------------------------------------------------------------------------------------------
@@ -102,10 +99,11 @@ class Loaded:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the doctor found in it, problems first."""
-        from calib_core.readers import by_severity
+        """What the doctor found in it, problems first; and before it that one of several models is read alone."""
+        from calib_core.readers import by_severity, unchosen_model
 
-        return by_severity(self.checks)
+        alone = unchosen_model(self.table, self.reading, self.chosen)
+        return (*([] if alone is None else [alone]), *by_severity(self.checks))
 
     @functools.cached_property
     def checks(self) -> tuple[Checked, ...]:
@@ -113,6 +111,15 @@ class Loaded:
         from calib_core.readers import checks
 
         return checks(self.table, self.reading)
+
+    @property
+    def remarks(self) -> list[str]:
+        """What stands out, what was assumed and what was left out, one line each with the option that settles it."""
+        return [
+            f"{self.table.name}: {finding.severity}: {finding.message} {_options(finding)}".rstrip()
+            for finding in self.findings
+            if finding.worth_saying(self.chosen)
+        ]
 
     @functools.cached_property
     def marked(self) -> Marked | None:
@@ -154,78 +161,44 @@ class Loaded:
         return cc.slices.part(rows, self.where) if self.where else rows
 
 
-def load(path: Path, read: Sequence[str] = (), where: str = "") -> Loaded:
-    """The file as it suggests being read, but for the fields given as name=value; InputError says what is wrong.
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A file whose table was read, and how that is read as predictions."""
 
-    ``where`` is the slice of its rows that is judged.
-    """
-    from calib_core import InputError
-    from calib_core.readers import examine, predictions
+    path: Path
+    digest: str
+    table: Table
+    reading: Reading
+    chosen: frozenset[str]
 
-    fields = reading_fields(read)
-    digest, table, reading = table_of(path, fields)
-    try:
-        return Loaded(path, digest, table, reading, predictions(table, reading), where, frozenset(fields))
-    except InputError as why:
-        settled = [_options(finding) for finding in examine(table, reading) if finding.change]
-        raise InputError(f"{why} {' Or: '.join(settled)}" if settled else str(why)) from why
+    def of_model(self, name: str) -> Found:
+        """The same, read for one of its models."""
+        return replace(self, reading=self.reading.replace(model=name), chosen=self.chosen | {"model"})
+
+    def loaded(self, where: str = "") -> Loaded:
+        """Its predictions; InputError says what is wrong. ``where`` is the slice of its rows that is judged."""
+        from calib_core import InputError
+        from calib_core.readers import examine, predictions
+
+        try:
+            rows = predictions(self.table, self.reading)
+        except InputError as why:
+            settled = [_options(finding) for finding in examine(self.table, self.reading) if finding.change]
+            raise InputError(f"{why} {' Or: '.join(settled)}" if settled else str(why)) from why
+        return Loaded(self.path, self.digest, self.table, self.reading, rows, where, self.chosen)
 
 
-def table_of(path: Path, fields: Mapping[str, Any]) -> tuple[str, Table, Reading]:
-    """The hash of a file's bytes, its table, and how that is read."""
+def found(path: Path, given: Given, **fields: Any) -> Found:
+    """The table of a file, read as it suggests but for what is given."""
     from calib_core.readers import propose
 
-    data, table = whole_table(path)
-    return hashlib.sha256(data).hexdigest(), table, propose(table, **fields)
+    digest, table = _given.with_digest(path, given)
+    return Found(path, digest, table, propose(table, **given.fields, **fields), frozenset(given.fields))
 
 
-def whole_table(path: Path) -> tuple[bytes, Table]:
-    """The bytes of a file, or of stdin where its name is "-", and the table they are."""
-    from calib_core.readers import file_bytes, read_table
-
-    piped = str(path) == _outputs.STDIO
-    data = stdin_bytes() if piped else file_bytes(path)
-    return data, read_table(data, STDIN if piped else os.fspath(path))
-
-
-def stdin_bytes() -> bytes:
-    """All of stdin, up to one byte more than is read of a file."""
-    from calib_core.readers import limits
-
-    data: bytes = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
-    return data
-
-
-def reading_fields(read: Sequence[str]) -> dict[str, Any]:
-    """Fields of a Reading from name=value texts; lists by commas, or by giving the name several times."""
-    from calib_core.readers import Reading
-
-    given: dict[str, list[str]] = {}
-    for text in read:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise click.BadParameter(f"{_outputs.plain(text)!r} is not name=value.", param_hint="--read")
-        given.setdefault(name.strip(), []).append(value)
-    lists = {name for name, value in vars(Reading(scores=("s",), label=("y",))).items() if isinstance(value, tuple)}
-    return {name: _value(name in lists, values) for name, values in given.items()}
-
-
-def _value(is_list: bool, values: list[str]) -> Any:
-    if is_list:
-        return tuple(values) if len(values) > 1 else tuple(values[0].split(",")) if values[0] else ()
-    return values[-1] or None
-
-
-def reading_options(function: Command) -> Command:
-    """How the files are read: --read name=value, as often as needed."""
-    return click.option(
-        "--read",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="How the file is read, where it suggests something else: kind=logits, label=y, scores=cat,dog, "
-        "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, words='quite sure=0.8', ... Lists by "
-        "commas, or by repeating the name.",
-    )(function)
+def load(path: Path, given: Given = _NOTHING, where: str = "") -> Loaded:
+    """The file as it suggests being read, but for what is given; InputError says what is wrong."""
+    return found(path, given).loaded(where)
 
 
 class Share(click.FloatRange):
@@ -344,10 +317,8 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
 
 def warn(loaded: Loaded) -> None:
     """What stands out in a file and what was assumed, on stderr, one line each with the option that settles it."""
-    for finding in loaded.findings:
-        if finding.open_to(loaded.chosen):
-            line = f"{loaded.table.name}: {finding.severity}: {finding.message} {_options(finding)}"
-            click.echo(_outputs.plain(line.rstrip()), err=True)
+    for line in loaded.remarks:
+        click.echo(_outputs.plain(line), err=True)
 
 
 def _options(finding: Finding) -> str:
@@ -369,6 +340,7 @@ def file_record(loaded: Loaded) -> dict[str, Any]:
         "classes": loaded.predictions.n_classes,
         "kind": loaded.predictions.kind,
         "reading": loaded.reading.to_json(),
+        **({} if (met := loaded.table.joined) is None else {"labels": {"name": met.labels, "key": met.key}}),
         "findings": [
             {
                 "severity": f.severity,

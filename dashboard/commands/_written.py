@@ -41,7 +41,7 @@ def _columns(given: Table, how: Reading, after: Predictions, flat: bool) -> Colu
     kept = kept_rows(table, reading)
     rows = slice(None) if kept is None else kept
     scores = {name.partition("[:, ")[0] for name in reading.scores} | set(reading.scores)
-    fresh = _fresh(given, how, after, flat)
+    fresh = _fresh(given, how.of_set, after, flat)
     main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
     n = len(table.matrices[main] if main in table.matrices else table.column(main))
     every = {name: array for name, array in {**table.matrices, **table.columns}.items() if name not in scores}

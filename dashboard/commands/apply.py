@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _shared
+from dashboard.commands import _given, _outputs, _shared
+from dashboard.commands._given import Given
 
 ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
@@ -16,13 +17,10 @@ ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 @click.argument("file", type=_shared.FILE)
 @click.option("-o", "--output", type=_shared.OUTPUT, required=True,
               help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
-@click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
 @click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
-@_shared.reading_options
+@_given.reading_options
 @_shared.careful
-def command(
-    calibrator: Path, file: Path, output: Path, labels: Path | None, force: bool, read: tuple[str, ...]
-) -> None:
+def command(calibrator: Path, file: Path, output: Path, force: bool, read: Given) -> None:
     """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
 
     Probabilities take the place of the file's scores, under the same names; labels and all other columns stay. A
@@ -46,8 +44,9 @@ def command(
     if ending not in ENDINGS:
         named = _outputs.plain(output.name)
         raise click.BadParameter(f"{named!r} does not end in one of .{', .'.join(ENDINGS)}.", param_hint="-o")
-    fitted, fields = load_calibrator(calibrator), _shared.reading_fields(read)
-    if _part_by_part.in_parts(file, ending, labels, fields):
+    fitted, fields = load_calibrator(calibrator), read.fields
+    labels = read.array_beside(file)
+    if (labels is not None or read.labels is None) and _part_by_part.in_parts(file, ending, labels, fields):
         applied = _part_by_part.recalibrate(fitted, file, output, ending, labels, fields)
         for note in applied.notes:
             click.echo(f"{_outputs.plain(file.name)}: note: in some of the rows, {_outputs.plain(note)}", err=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from dashboard.commands import _each_model, _exhibited, _outputs, _shared
+from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
+from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 @_shared.split_options
 @_shared.rows_option
 @_shared.where_option
-@_shared.reading_options
+@_given.reading_options
 @_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -60,7 +61,7 @@ def command(
     seed: int,
     rows: str,
     where: str,
-    read: tuple[str, ...],
+    read: Given,
     models_in: str | None,
     as_json: bool,
     as_csv: bool,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _each_model, _exhibited, _outputs, _shared
+from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
+from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     from calib_core.choice import Choice
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     show_default="calibration rows where a column marks them, else all",
     help="Which rows it is chosen on.",
 )
-@_shared.reading_options
+@_given.reading_options
 @_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -42,7 +43,7 @@ def command(
     seed: int,
     level: float,
     rows: str,
-    read: tuple[str, ...],
+    read: Given,
     models_in: str | None,
     as_json: bool,
     as_csv: bool,
@@ -90,9 +91,12 @@ def command(
 def _chosen(name: str, loaded: _shared.Loaded, rows: str, **how: Any) -> Choice:
     """What is chosen for a model, on the rows asked for."""
     import calib_core as cc
+    from dashboard.session.call import work_on
+    from dashboard.workers.durations import COSTS, about_seconds
 
     given = loaded.rows("calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows)
-    with _outputs.progress(f"Candidates, {name}" if name else "Candidates", 100) as bar:
+    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choice.choose")))
+    with _outputs.progress(", ".join(filter(None, ("Candidates", name, about))), 100) as bar:
         return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos))
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _each_model, _exhibited, _outputs, _shared
+from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
+from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 @_shared.bins_options
 @_shared.rows_option
 @_shared.where_option
-@_shared.reading_options
+@_given.reading_options
 @_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hashes, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -57,7 +58,7 @@ def command(
     binning: str,
     rows: str,
     where: str,
-    read: tuple[str, ...],
+    read: Given,
     models_in: str | None,
     as_json: bool,
     as_csv: bool,
@@ -68,11 +69,12 @@ def command(
     and paired over the rows that all of them keep, where these are the same (calib summarise --rows-of NAME).
 
     Each FILE holds one model's predictions of the same rows in the same order; or one FILE holds all of them, and the
-    column of --models-in names the model. For every pair: both errors, their
-    difference (below 0: the first errs less; the estimate that its interval is about, which the difference of two
-    plug-in values need not be), its interval, the p-value of no difference, and the p-value corrected for the number of
-    pairs (Holm); and in a word whether the first is shown to be better, worse, or not worse by the margin. Without bins
-    of your choice claims by class are judged in groups of rows: the output says so.
+    column of --models-in names the model, or the models' columns stand side by side, as two risks beside one event.
+    For every pair: both errors, their difference (below 0: the first errs less; the estimate that its
+    interval is about, which the difference of two plug-in values need not be), its interval, the p-value of no
+    difference, and the p-value corrected for the number of pairs (Holm); and in a word whether the first is shown
+    to be better, worse, or not worse by the margin. Without bins of your choice claims by class are judged in
+    groups of rows: the output says so.
 
     \b
     Examples:
@@ -85,13 +87,13 @@ def command(
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
-    if len(files) < 2 and models_in is None:
-        raise click.UsageError("give two files or more, or --models-in with the column that names the model.")
     by_name = {
         ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): each
         for path, file in zip(files, _names(files), strict=True)
         for name, each in _each_model.load_models(path, models_in, read, where).items()
     }
+    if len(by_name) < 2:
+        raise click.UsageError("give two files or more, or --models-in with the column that names the model.")
     loaded = list(by_name.values())
     if not as_json:
         for each in loaded:

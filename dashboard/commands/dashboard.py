@@ -34,8 +34,8 @@ class NamesFormats(click.Command):
 def command(files: tuple[Path, ...], port: int | None, browser: bool | None, headless: bool) -> None:
     """Open the dashboard in the browser, on FILE if one is given.
 
-    FILE holds predictions: {endings}. It is read where it lies and sent nowhere. Further files hold other models'
-    predictions on the same rows: they are compared with the first.
+    FILE holds predictions: {endings}, or is a folder of files of one shape. It is read where it lies and
+    sent nowhere. Further files hold other models' predictions on the same rows: they are compared with the first.
 
     \b
     Examples:
@@ -58,7 +58,7 @@ def command(files: tuple[Path, ...], port: int | None, browser: bool | None, hea
 
 
 def _existing(file: Path) -> Path:
-    if not file.is_file():
+    if not (file.is_file() or file.is_dir()):
         _refuse(f"there is no file {str(file)!r}.")
     return file.resolve()
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _shared
+from dashboard.commands import _given, _outputs, _shared
+from dashboard.commands._given import Given
 
 
 @click.command("fit")
@@ -21,9 +22,8 @@ from dashboard.commands import _outputs, _shared
     show_default="calibration rows where a column marks them, else all",
     help="Which rows it is fitted on.",
 )
-@click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
 @click.option("--parts", is_flag=True, help="Read FILE a part at a time, as is done with files of more than 1 GiB.")
-@_shared.reading_options
+@_given.reading_options
 @_shared.careful
 def command(
     file: Path,
@@ -31,9 +31,8 @@ def command(
     params: tuple[str, ...],
     output: Path,
     rows: str,
-    labels: Path | None,
     parts: bool,
-    read: tuple[str, ...],
+    read: Given,
 ) -> None:
     """Fit a calibrator on the predictions in FILE and keep it.
 
@@ -57,15 +56,17 @@ def command(
     from dashboard.commands import _part_by_part
 
     recipe = _shared.recipe_of(cc.CALIBRATORS, key, params)
-    calibrator = recipe.build()
-    if streams.holds_summary(file) and _shared.reading_fields(read).get("layout") != "kept-rows":
-        if read or labels or rows != "auto":
+    calibrator, labels = recipe.build(), read.array_beside(file)
+    if read.labels and not labels and parts:
+        raise click.UsageError("--parts goes with labels in the same file, or with an NPY matrix and an NPY of labels.")
+    if streams.holds_summary(file) and read.fields.get("layout") != "kept-rows":
+        if read or rows != "auto":
             _shared.fail(f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out, "
                          "or fit on the rows it keeps (--read layout=kept-rows)")  # fmt: skip
         counts = cc.read_summary(file)
         number, text = counts.n_rows, calibrator.fit_on(counts).to_json()
     elif parts or labels or (file.is_file() and file.stat().st_size > limits.FILE_BYTES):
-        number, text = _part_by_part.fit(calibrator, file, labels, rows, _shared.reading_fields(read))
+        number, text = _part_by_part.fit(calibrator, file, labels, rows, read.fields)
     else:
         loaded = _shared.load(file, read)
         _shared.warn(loaded)

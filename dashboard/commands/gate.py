@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _passages, _shared
+from dashboard.commands import _given, _outputs, _passages, _shared
+from dashboard.commands._given import Given
 from dashboard.commands._passages import Passage
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
@@ -30,7 +31,7 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @_shared.bins_options
 @_shared.rows_option
 @_shared.where_option
-@_shared.reading_options
+@_given.reading_options
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
               help="How the answer is written: for people, as a record, or as annotations and a summary on "
               "GitHub.")  # fmt: skip
@@ -49,7 +50,7 @@ def command(
     binning: str,
     rows: str,
     where: str,
-    read: tuple[str, ...],
+    read: Given,
     form: str,
     junit_file: Path | None,
 ) -> None:
@@ -112,7 +113,7 @@ def _passage(
     path: Path,
     name: str,
     kept: Mapping[str, Baseline],
-    reading: tuple[tuple[str, ...], str, str],
+    reading: tuple[Given, str, str],
     form: str,
     **how: Any,
 ) -> Passage:
@@ -125,7 +126,7 @@ def _passage(
     read, where, rows = reading
     try:
         loaded = _shared.load(path, read, where)
-        if form == "text":
+        if form != "json":  # whose record has the findings
             _shared.warn(loaded)
         check = gate_check(loaded.rows(rows), before=baseline_for(name, kept) if kept else None, **how)
     except (InputError, RegistryError, OSError) as why:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _shared
+from dashboard.commands import _given, _outputs, _shared
 
 
 @click.command("join")
@@ -26,18 +26,21 @@ def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, out
     """Join the predictions in FILE with the labels in LABELS by a key, into one file.
 
     Predictions without a label are left out, and stderr says how many. A key that stands twice in LABELS is refused.
+    Detections in COCO's format take its annotations file as LABELS and no key: boxes are matched by their overlap.
 
     \b
     Examples:
       calib join submission.csv solution.csv --key id -o both.csv
+      calib join results.json instances_val2017.json -o both.csv
       calib join out-of-fold.npy labels.npy --by-place -o both.csv && calib audit both.csv
     """
     from calib_core.readers import as_csv, with_labels
+    from calib_core.readers.about_join import join_findings
 
     if keys and by_place:
         raise click.UsageError("--key and --by-place exclude each other.")
-    (_, scores), (_, truth) = _shared.whole_table(file), _shared.whole_table(labels)
-    both = with_labels(scores, truth, () if by_place else keys or None)
-    for note in both.notes:
+    both = with_labels(_given.whole_table(file), _given.whole_table(labels), () if by_place else keys or None)
+    assert both.joined is not None
+    for note in (*both.notes, *(finding.message for finding in join_findings(both.joined))):
         click.echo(_outputs.plain(note), err=True)
     _outputs.write(output, as_csv(both))

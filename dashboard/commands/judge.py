@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _outputs, _shared
+from dashboard.commands import _given, _outputs, _shared
 
 
 @click.command("judge")
@@ -21,7 +21,7 @@ from dashboard.commands import _outputs, _shared
 @click.option("--group", metavar="COLUMN", help="Which rows belong together: attempts at one question.")
 @_shared.level_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions.")
-@click.option("--csv", "as_csv", is_flag=True, help="The three estimates as CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="The estimates as CSV.")
 @_shared.careful
 def command(
     file: Path,
@@ -36,7 +36,8 @@ def command(
     """How many answers in FILE are right, where a judge marked all rows and people a few of them?
 
     The judge may err, and always on one side: what people marked corrects it, and the interval holds all the same,
-    if their rows were drawn at random. Beside it stands what the judge alone says, and what people's rows alone say.
+    if their rows were drawn at random. Beside it stands what the judge alone says, what people's rows alone say, and
+    how often the judge lets right and wrong answers pass, with the share right that is corrected for that alone.
 
     \b
     Examples:
@@ -51,7 +52,7 @@ def command(
     from calib_core.readers import verdicts
     from calib_core.readers.labels import label_texts
 
-    _, table = _shared.whole_table(file)
+    table = _given.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
     found = {"share": cc.judged_share(*marks, groups, level)}
@@ -59,7 +60,7 @@ def command(
         found["gap"] = cc.judged_gap(table.numeric(confidence), *marks, groups, level)
     if as_csv:
         frames = [each.frame().assign(of=name) for name, each in found.items()]
-        _outputs.write_csv(pd.concat(frames)[["of", "by", "value", "low", "high", "rows"]])
+        _outputs.write_csv(pd.concat(frames)[["of", "by", "value", "low", "high", "rows", "tested"]])
     elif as_json:
         options = {"judge": judge, "human": human, "confidence": confidence, "group": group, "level": level}
         _outputs.write_json(
@@ -84,6 +85,21 @@ def _record(found: Any) -> dict[str, Any]:
         "standard_error": found.standard_error,
         "rows": found.rows,
         "marked_by_people": found.labelled,
+        "judge_errors": None if found.errors is None else _errors(found.errors),
         "note": found.note,
         "sentence": found.sentence,
+    }
+
+
+def _errors(found: Any) -> dict[str, Any]:
+    """How often the judge errs, and the share right corrected for that alone, or why there is none."""
+    ends = found.interval
+    share = {} if ends is None else {"value": ends.point, "low": ends.low, "high": ends.high, "tested": ends.tested}
+    return {
+        "passes_right": found.passes_right,
+        "passes_wrong": found.passes_wrong,
+        "people_say_right": found.right,
+        "people_say_wrong": found.wrong,
+        **share,
+        "why_not": found.why,
     }

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _selected, _shared
+from dashboard.commands import _given, _outputs, _selected, _shared
+from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ def _numbers(function: Any) -> Any:
 @click.argument("file", required=False)
 @_numbers
 @click.option("--binning", help="Where the bins lie that the rows of FILE are judged in.")
-@_shared.reading_options
+@_given.reading_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions.")
 @click.option("--csv", "as_csv", is_flag=True, help="A line a question as CSV.")
 @_shared.careful
@@ -52,7 +53,7 @@ def command(
     question: str | None,
     file: str | None,
     binning: str | None,
-    read: tuple[str, ...],
+    read: Given,
     as_json: bool,
     as_csv: bool,
     **numbers: Any,
@@ -101,7 +102,7 @@ def _is_file(name: str) -> bool:
     return name.startswith("demo:") or Path(name).exists()
 
 
-def _of_file(plans: list[Any], file: str, binning: str | None, read: tuple[str, ...]) -> pd.DataFrame:
+def _of_file(plans: list[Any], file: str, binning: str | None, read: Given) -> pd.DataFrame:
     """The plans filled in from a file, divided as on screen."""
     # Its widgets are never drawn, which Streamlit would remark on.
     logging.getLogger("streamlit").setLevel(logging.ERROR)

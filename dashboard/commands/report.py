@@ -85,8 +85,8 @@ def command(
     left_out, added = _sections(left_out, added, kept)
     options = Options(title, author, left_out, date, added)
     if like is not None:
-        key = _selected.read_file(file)
-        _no_choices({**given, "slow": slow or None})
+        key = _selected.read_file(file, given["read"])
+        _no_choices({**given, "read": given["read"].read, "slow": slow or None})
         for name in (*([str(given["test"])] if given["test"] else []), *given["others"]):
             _selected.read_file(name)
         selection, options = _like(like, key, options)

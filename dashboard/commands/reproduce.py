@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _outputs, _shared
+from dashboard.commands import _exhibited, _given, _outputs, _shared
 from dashboard.commands.tables import prediction_files
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
               help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
 @click.option("--splits", type=click.IntRange(1, 1000), show_default="5",
               help="How often each of these files is divided at random.")  # fmt: skip
-@_shared.reading_options
+@_given.read_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision and versions.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
 @_shared.careful

@@ -13,6 +13,8 @@ from dashboard.hosting import machine, space
 
 ABSENCE = 120.0
 """Seconds after which the uploads go of somebody whose last tab was closed: a page that is loaded again finds them."""
+FILE_MB, LEAST_BYTES = 512, 64 << 20
+"""One file at most where nothing is said, in MB; memory that is left for data at least."""
 _NAME = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _BASE = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:\d{1,5})?")
@@ -35,16 +37,19 @@ _LOCAL = ("localhost", "127.0.0.1")
 @click.option("--sessions", type=click.IntRange(1, 10_000), default=150, show_default=True, help="Open tabs at most.")
 @click.option("--files", type=click.IntRange(1, 1000), default=8, show_default=True, help="Uploads a visitor at most.")
 @click.option(
-    "--file-mb", type=click.IntRange(1, 1024), default=512, show_default=True, help="One file at most, in MB."
+    "--file-mb",
+    type=click.IntRange(1, 1024),
+    help="One file at most, in MB; else 512, or a quarter of what is left for data.",
 )
 @click.option("--visitor-mb", type=click.IntRange(1), help="Uploads of a visitor at most, in MB; else twice that.")
 @click.option(
-    "--memory-gb", type=click.FloatRange(0.5), help="Memory for everybody's data; else half of what there is."
+    "--memory-gb", type=click.FloatRange(0.5), help="Memory for everything: data, the server, its processes; else half."
 )
 @click.option(
     "--processes",
     type=click.IntRange(0, 64),
-    help="Processes that compute what takes long, beside the one that answers; else one a CPU, 8 at most.",
+    help="Processes that compute what takes long, beside the one that answers; else one a CPU, 8 at most, a third of "
+    "the memory.",
 )
 @click.option(
     "--expire", type=click.IntRange(1), default=240, show_default=True, help="Minutes an unused upload stays."
@@ -58,7 +63,7 @@ def command(
     framed_by: tuple[str, ...],
     sessions: int,
     files: int,
-    file_mb: int,
+    file_mb: int | None,
     visitor_mb: int | None,
     memory_gb: float | None,
     processes: int | None,
@@ -84,13 +89,33 @@ def command(
         if not _ORIGIN.fullmatch(origin):
             _refuse(f"{origin!r} is no origin of a page: give one such as https://intranet.example.org.")
     sys.argv = [str(launch.APP)]
+    machine.keep_memory_whole()
     launch.preload()
     launch.collect_on_a_timer()
 
     from calib_core import _parallel
+    from calib_core.readers.wording import size
     from dashboard.hosting.application import application
     from dashboard.session.house_rules import GB, Terms
 
+    memory = int(memory_gb * GB) if memory_gb else machine.memory() // 2
+    if os.name == "nt":
+        processes = 0  # lines to them are of a kind that Windows has not
+    elif processes is None:
+        processes = machine.processes_for(memory, _parallel.threads())
+    own = machine.own_bytes(processes)
+    if own > memory - LEAST_BYTES:
+        _refuse(
+            f"{size(memory)} of memory are too few: the server and its {processes} processes take {size(own)}; give "
+            f"--memory-gb {(own + LEAST_BYTES) / GB + 0.05:.1f} or more, or fewer --processes."
+        )
+    largest = (memory - own) // 4 >> 20
+    if file_mb is not None and file_mb > largest:
+        _refuse(
+            f"--file-mb {file_mb} is more than a quarter of what {size(memory)} of memory leave for data: give "
+            f"--file-mb {largest} or less, or more --memory-gb."
+        )
+    file_mb = file_mb or min(FILE_MB, largest)
     under = Terms(
         private=True,
         hosts=tuple(dict.fromkeys((*_LOCAL, *hosts))),
@@ -100,12 +125,12 @@ def command(
         files=files,
         bytes=(visitor_mb or 2 * file_mb) << 20,
         file_bytes=file_mb << 20,
-        memory=int(memory_gb * GB) if memory_gb else machine.memory() // 2,
+        memory=memory,
+        own=own,
         expiry=60.0 * expire,
         absence=ABSENCE,
         framed_by=tuple(dict.fromkeys(framed_by)),
-        # Lines to them are of a kind that Windows has not.
-        processes=0 if os.name == "nt" else _parallel.threads() if processes is None else processes,
+        processes=processes,
     )
     application(launch.APP, under=under).run(config=launch.hosted(address, port, under))
 

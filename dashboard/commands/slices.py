@@ -19,6 +19,8 @@ from dashboard.commands import _exhibited, _selected, _shared
               help="Into how many ranges a column of many numbers is cut without them.")  # fmt: skip
 @click.option("--scan", is_flag=True, help="Look at all columns and crossings on half of the rows, and confirm what "
               "is found on the others.")  # fmt: skip
+@click.option("--worst-group", is_flag=True, help="The multicalibration error: how far off within the worst group of "
+              "rows, with interval and noise floor, and a line a group.")  # fmt: skip
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
               help="With --scan: slices of fewer rows are not looked at.")  # fmt: skip
 @click.option("--model", help="Title of the model looked at; by default the base model.")
@@ -32,6 +34,7 @@ def command(
     edges: str,
     parts: int,
     scan: bool,
+    worst_group: bool,
     min_rows: int,
     model: str | None,
     as_json: bool,
@@ -48,14 +51,17 @@ def command(
       calib slices answers.jsonl --by subject
       calib slices patients.csv --by age --edges 40,60
       calib slices answers.jsonl --scan --json
+      calib slices answers.jsonl --by subject --worst-group
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
     if scan and (by or edges):
         raise click.UsageError("--scan looks at every column: leave --by and --edges out.")
+    if worst_group and (scan or edges):
+        raise click.UsageError("--worst-group goes with --by and --parts alone: leave --scan and --edges out.")
     if edges and not by:
         raise click.UsageError("--edges cuts the column that --by names: give both.")
-    if not by and click.get_current_context().get_parameter_source("parts") != ParameterSource.DEFAULT:
+    if not (by or worst_group) and click.get_current_context().get_parameter_source("parts") != ParameterSource.DEFAULT:
         raise click.UsageError("--parts goes with --by: without it every column is cut into 4.")
     if not scan and click.get_current_context().get_parameter_source("min_rows") != ParameterSource.DEFAULT:
         raise click.UsageError("--min-rows goes with --scan: other tables list every slice.")
@@ -66,10 +72,12 @@ def command(
     from dashboard.exhibits import EXHIBITS
     from dashboard.session import scene_of
 
+    columns = dict(zip(("by", "crossed"), by, strict=False))
     if scan:
         recipe = EXHIBITS.described("slice-scan", min_rows=min_rows)
+    elif worst_group:
+        recipe = EXHIBITS.described("multicalibration", parts=parts, **columns)
     elif by:
-        columns = dict(zip(("by", "crossed"), by, strict=False))
         recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
     else:
         recipe = EXHIBITS.described("slice-columns")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _outputs, _shared
+from dashboard.commands import _exhibited, _given, _outputs, _shared
+from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -36,7 +37,7 @@ OWN = "methods"
 @click.option("--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Divisions worked on at a time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for every table as CSV and LaTeX, and for results, which are not made twice.")  # fmt: skip
-@_shared.reading_options
+@_given.read_option
 @click.option("--csv", "as_csv", is_flag=True, help="Tables on stdout as CSV.")
 @click.option("--latex", "as_latex", is_flag=True, help="Tables on stdout as LaTeX, for the package booktabs.")
 @_shared.careful
@@ -125,7 +126,7 @@ def _reader(path: Path, read: tuple[str, ...]) -> Reader:
     """Reads a file when its turn comes: its marked parts where a column marks them, else all its rows."""
 
     def rows() -> Predictions | tuple[Predictions, Predictions]:
-        loaded = _shared.load(path, read)
+        loaded = _shared.load(path, Given(read))
         _shared.warn(loaded)
         rows = loaded.predictions
         return rows if loaded.marked is None else (rows.take(loaded.marked.fit), rows.take(loaded.marked.test))

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 
 from calib_core import InputError, Predictions
@@ -20,6 +19,7 @@ from dashboard import session
 from dashboard.elsewhere import model_cards
 from dashboard.elsewhere.in_memory import selection_of
 from dashboard.exhibits import EXHIBITS, Exhibit
+from dashboard.export import finite
 from dashboard.report import Options, Report, build
 from dashboard.report.recipe import versions
 from dashboard.selection import Selection
@@ -85,7 +85,7 @@ class Handout:
             "file": {"name": file.table.name, "sha256": file.digest},
             "rows": self.rule,
             "choices": self.selection.to_query(),
-            "lines": [_finite(line) for _, frame in shown.values() for line in frame.to_dict("records")],
+            "lines": [finite(line) for _, frame in shown.values() for line in frame.to_dict("records")],
             "notes": [text for exhibit, _ in shown.values() for text in exhibit.words(self.scene).notes],
             "versions": dict(versions()),
         }
@@ -125,11 +125,3 @@ class Handout:
 
 def _key(text: str) -> str:
     return re.sub(r"[^\w .-]", "_", text)[:80]
-
-
-def _finite(value: Any) -> Any:
-    """A value as JSON holds it: what is not a number is null."""
-    if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
-    plain = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain

@@ -37,6 +37,7 @@ from dashboard.exhibits import (  # noqa: F401
     overall,
     pairs,
     paper_tables,
+    people_marks,
     plan_answers,
     promises,
     ranking_and_sets,
@@ -63,6 +64,7 @@ from dashboard.exhibits import (  # noqa: F401
     validity,
     verdict,
     what_is_left,
+    within_groups,
 )
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 

@@ -25,7 +25,7 @@ class CalibratorErrors(Exhibit):
     reads = "counts"
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        questions = tuple((notion, "ece") for notion in ((scene.focus.notion,) if scene.large else NOTIONS))
+        questions = tuple((notion, "ece") for notion in ((scene.notion,) if scene.large else NOTIONS))
         found = call(cc.inference.estimates, scene.over_same_rows(), questions, bins=scene.bins, by_model=False)
         return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
 

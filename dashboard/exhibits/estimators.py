@@ -39,7 +39,7 @@ class Estimators(Exhibit):
     terms = ("calibration-error", "noise-floor", "tolerance", "interval", "bins")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        questions = tuple((scene.focus.notion, key) for key in error_keys())
+        questions = tuple((scene.notion, key) for key in error_keys())
         models = {scene.model.title: scene.model.predictions}
         found = call(cc.inference.estimates, models, questions, bins=scene.bins, slow=self.slow)
         return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
@@ -55,7 +55,7 @@ class Estimators(Exhibit):
         return call(cc.diagrams.forest, self.table(scene), declared=_deciding(scene), eps=scene.tolerance)
 
     def words(self, scene: Scene) -> Words:
-        notion, drawn = REDUCTIONS[scene.focus.notion], scene.get(self.forest(scene))
+        notion, drawn = REDUCTIONS[scene.notion], scene.get(self.forest(scene))
         rule = f"one a value where outputs are discrete, else {BINS} of equal width"
         chosen = rule if scene.bins is None else bins_said(scene.bins.build())
         caption = (

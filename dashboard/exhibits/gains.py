@@ -54,8 +54,9 @@ class Gains(Exhibit):
     def words(self, scene: Scene) -> Words:
         rows = scene.get(scene.models.shown[0].predictions).n_rows
         return Words(
-            f"Judged on {scene.unseen(rows)}. The estimate is what its interval is "
-            "about. Log loss: over the rows each calibrator answers; empty where it gives no whole rows."
+            f"Judged on {scene.unseen(rows)}. The estimate is what its interval is about. Log loss: over the rows each "
+            "calibrator answers, of being right or wrong where the file says no more; empty where a calibrator of "
+            "whole rows gives none."
         )
 
 

@@ -82,4 +82,7 @@ def chosen_on(rows: int, scene: Scene) -> str:
             f"Chosen on all {count(rows)} rows, in folds of its own. They are judged here, too: on them the calibrator "
             "chosen looks a little better than it is; its gain above does not."
         )
-    return f"Chosen on {count(rows)} rows that calibrators are fitted on; the test rows have no say."
+    return (
+        f"Chosen and measured on {count(rows)} rows that calibrators are fitted on, in folds; the test rows have "
+        "no say, and numbers of their own."
+    )

@@ -45,6 +45,7 @@ class Skills(Exhibit):
             of.between("interval, area", "risk_area_low", "risk_area_high"),
             of.error("avoidable area", "excess_area"),
             of.between("interval, avoidable area", "excess_area_low", "excess_area_high"),
+            of.share("surest rows answered", "answered"),
             of.share(f"right in surest {share}", "accuracy_answered"),
             of.between(f"interval, surest {share}", "accuracy_answered_low", "accuracy_answered_high"),
         )
@@ -58,7 +59,8 @@ class Skills(Exhibit):
         ).also(
             "Says too much: mean confidence less the share right; below 0 it says too little. Area: the mean, over all "
             "shares of rows answered, of the share wrong among them, the surest first; avoidable: what of it the best "
-            "order of the same rows would not have.",
+            "order of the same rows would not have. Rows of equal confidence are answered together, so that the surest "
+            f"{in_percent(self.coverage)} can be more.",
             "Intervals at 90 %, each by itself: for shares right and for what is said too much Clopper and Pearson's, "
             "exact where rows are independent and count alike; for ranking DeLong's, for skill and areas by what each "
             "row adds, tested by simulation where 10 rows or more are right and 10 wrong. Rows that belong together "

@@ -123,7 +123,7 @@ class Sweep(Exhibit):
             models, refused = line_words.answering(scene)
             classes = all(scene.get(rows).kind != "confidence" for rows in models.values())
             return models, ("confidence", "top-label") if classes else ("confidence",), refused
-        notion = scene.focus.notion
+        notion = scene.notion
         kept, refused = scene.answered(
             scene.each(lambda model: call(cc.estimate, model.predictions, notion, self.estimator, self.kind))
         )

@@ -45,7 +45,8 @@ class Tests(Exhibit):
             "most 5 %: by Holm the chance that any is a false alarm is at most 5 %; by Benjamini and Hochberg at most "
             "5 % of them are false alarms on average, where the tests do not pull against each other."
         ).also(
-            "A test says that there is an error, not how large it is.",
+            "A test says that there is an error, not how large it is. Beside a verdict stands the p of the Brier "
+            "score, which is not corrected: it is one test, chosen beforehand.",
             *(f"{', '.join(tests)}: {note}." for note, tests in reasons.items()),
         )
 

@@ -38,7 +38,7 @@ class Validity(Exhibit):
         return call("figures.validity", plots, looks={title: looks[title] for title in plots if title in looks})
 
     def words(self, scene: Scene) -> Words:
-        title = REDUCTIONS[scene.focus.notion].title.lower()
+        title = REDUCTIONS[scene.notion].title.lower()
         return Words(
             f"Validity, {title}: share of rows whose claim is off by at most epsilon. A recalibrated model and the "
             "base model beside it are judged on the same bins where they make the same claims.",
@@ -62,7 +62,7 @@ class Validity(Exhibit):
         return plots, refused
 
     def _curve(self, scene: Scene, model: Model) -> Call[Any]:
-        notion = scene.focus.notion
+        notion = scene.notion
         if model.is_base:
             return call(cc.diagrams.validity_of, model.predictions, reduction=notion, bins=scene.bins)
         rows = model.base.predictions, model.predictions

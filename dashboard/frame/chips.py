@@ -70,6 +70,9 @@ def _marks(selection: Selection) -> dict[str, str]:
 def _pills(label: str, keys: Sequence[str], ticked: list[str], key: str, marks: Mapping[str, str]) -> None:
     """Chips, those ticked with their marks; with marks they stand in a line without their label."""
     hidden = bool(marks)
+    # A wrapper is called by what fills it; of one that is ticked several times, by what it is.
+    chosen = widgets.selection().calibrators
+    named = {r.key: r.title for r in chosen if CALIBRATORS[r.key].filled and [c.key for c in chosen].count(r.key) == 1}
 
     def tick(chosen: list[str]) -> None:
         # Those already ticked keep their place, and what is not offered here stays as it is.
@@ -82,7 +85,7 @@ def _pills(label: str, keys: Sequence[str], ticked: list[str], key: str, marks: 
         label,
         keys,
         selection_mode="multi",
-        format_func=lambda each: marks.get(each, "") + markdown_plain(CALIBRATORS[each].title),
+        format_func=lambda each: marks.get(each, "") + markdown_plain(named.get(each, CALIBRATORS[each].title)),
         label_visibility="collapsed" if hidden else "visible",
         width="content" if hidden else "stretch",
         **widgets.tied(key, [each for each in ticked if each in keys], tick),

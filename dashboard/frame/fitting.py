@@ -9,6 +9,7 @@ from dashboard import session, widgets
 from dashboard.selection import Selection
 from dashboard.session import Model, fits_under_way
 from dashboard.theme import markdown_plain
+from dashboard.workers.durations import about_seconds
 
 PATIENCE = 1.0
 """Seconds before anything is shown: what comes and goes at once would move what somebody is about to click."""
@@ -42,9 +43,14 @@ def _watched(model: Model, place: DeltaGenerator) -> None:
 
 
 def doing(title: str, fit: fits_under_way.Fit) -> str:
-    """What is being done, for how long, and how much of it where that is known."""
+    """What is being done, for how long, of about how long, and how much of it; or what it waits for."""
+    if fit.place is not None:
+        return f"{title} {fit.place.sentence}"
     share = f", {min(fit.percent, 100)} % done" if fit.percent else ""
-    return f"{_STEPS.get(fit.step, 'Preparing the rows for {}').format(title)}: {fit.seconds:.0f} s{share}"
+    # What takes longer than was told is not told again.
+    whole = about_seconds(fit.expected) if fit.expected is not None and fit.seconds < fit.expected else ""
+    of = f" of {whole}" if whole else ""
+    return f"{_STEPS.get(fit.step, 'Preparing the rows for {}').format(title)}: {fit.seconds:.0f} s{of}{share}"
 
 
 def _stop(model: Model) -> None:

@@ -56,16 +56,17 @@ def tabs(selection: Selection) -> None:
         return
     # Of a summary a view that reads rows says so in its place, with a way to some.
     counted = session.is_summary(selection.source)
-    why = {v.key: v.missing() if v.missing and not (counted and v.reads == "rows") else "" for v in every}
+    unseen = {v.key for v in every if counted and v.reads == "rows" and not v.rare}
+    why = {v.key: v.missing() if v.missing and v.key not in unseen else "" for v in every}
     keys = [each.key for each in every if not why[each.key] or each.key == selection.view]
     st.segmented_control(
         "View",
         keys,
-        format_func=lambda key: VIEWS[key].title,
+        format_func=lambda key: f"{VIEWS[key].title}{' (needs rows)' * (counted and VIEWS[key].reads == 'rows')}",
         label_visibility="collapsed",
         **widgets.tied_to(keys, "choice.view", selection.view, lambda key: widgets.change(view=key)),
     )
-    absent = [each for each in every if each.key not in keys]
+    absent = [each for each in every if each.key not in keys and not each.rare]
     if absent:  # in one line: more would push what stands beside them to the next
         titles = " or ".join(f"“{each.title}”" for each in absent)
         reasons = "\n\n".join(f"{each.title}: {markdown_plain(why[each.key])}." for each in absent)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from calib_core.figures.look import REFERENCE
 from calib_core.palette import COLOURS
+from dashboard.chart import larger
 
 _HIDDEN = ".st-key-frame-opening"
 _CLOSED = f'[data-testid="stLayoutWrapper"]:has(> {_HIDDEN}), {_HIDDEN} {{ display: none; }}'
@@ -34,4 +35,5 @@ def dress(*, present: bool, opens: bool) -> None:
 
     ``opens``: the field that takes a file is seen; it is part of every page.
     """
+    larger.present(present)
     st.html(f"<style>{_sheets(present)}{'' if opens else _CLOSED}</style>")

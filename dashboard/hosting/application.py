@@ -9,9 +9,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib_core import _parallel
+from calib_core import _parallel, _scratch
 from dashboard.chart import component, page_head
-from dashboard.hosting import housekeeping
+from dashboard.hosting import ending, housekeeping
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import Intake
 from dashboard.hosting.visits import Visits
@@ -45,6 +45,7 @@ def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> s
 
 @asynccontextmanager
 async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[None]:
+    _scratch.sweep()
     # Declared before the first page asks for them; otherwise the first chart declares them.
     component.declare_assets()
     if opens:
@@ -54,7 +55,8 @@ async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[No
     if processes:
         open_pool(processes, max(1, _parallel.threads() // processes))
     try:
-        yield
+        with ending.watched():
+            yield
     finally:
         tidying.cancel()
         close_pool()

@@ -5,6 +5,7 @@ import gc
 from typing import Any
 
 from dashboard import session, uploads
+from dashboard.hosting import machine
 
 SECONDS = 5.0
 """Between two rounds."""
@@ -44,4 +45,5 @@ def tidy() -> int:
     gone = session.expire()
     if _sessions_over() or gone:
         gc.collect()  # what a session of Streamlit's holds, it holds in circles
+        machine.give_back()
     return gone

@@ -3,8 +3,10 @@
 import asyncio
 import re
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
+from dashboard.hosting.ending import ENDING
 from dashboard.session.house_rules import Terms
 from dashboard.uploads import WAITING, Waiting
 
@@ -16,6 +18,21 @@ UNREAD_FILES = 4
 """Files of a session that were received and not read yet: a page has fewer fields for files."""
 PATIENCE = 300.0
 """Seconds until a file that waits for room is refused."""
+
+
+_LOOK = 1.0
+"""Seconds between two looks at whether the server is to end: a file that takes minutes to arrive would keep it."""
+
+
+async def _arriving(receive: "Receive") -> "Message":
+    """The next part of a file; none any more once the server is to end."""
+    part = asyncio.ensure_future(receive())
+    while not part.done():
+        await asyncio.wait({part}, timeout=_LOOK)
+        if ENDING.is_set() and not part.done():
+            part.cancel()
+            return {"type": "http.disconnect"}
+    return part.result()
 
 
 class Intake:
@@ -49,8 +66,12 @@ class Intake:
                 taken = message["status"] < 300
             await send(message)
 
+        from starlette.requests import ClientDisconnect
+
         try:
-            await self.app(scope, receive, noticed)
+            await self.app(scope, partial(_arriving, receive), noticed)
+        except ClientDisconnect:
+            pass  # whoever sent it has left: nobody is there to be answered, and nothing is wrong
         finally:
             if not taken:
                 self.waiting.gone(session, file)

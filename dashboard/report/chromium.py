@@ -7,13 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from calib_core import InputError
+from calib_core._scratch import scratch
 from dashboard.export import zipped
 from dashboard.report.document import Document
 from dashboard.report.page import plotly_js
@@ -48,7 +47,7 @@ def found() -> str | None:
 
 def pdf(page: bytes) -> bytes:
     """A page printed to PDF; InputError where there is no Chromium or it fails."""
-    with _folder() as folder:
+    with scratch() as folder:
         (folder / "page.html").write_bytes(page)
         _run(folder, "--no-pdf-header-footer", "--print-to-pdf=page.pdf", "page.html")
         file = folder / "page.pdf"
@@ -76,7 +75,7 @@ def pictures(
 
 def _drawn(specs: dict[str, Any]) -> dict[tuple[str, str], bytes]:
     """SVG and PNG of every figure, by (kind, number), in one run of the browser."""
-    with _folder() as folder:
+    with scratch() as folder:
         page = _DRAWING.format(plotly=plotly_js(), specs=as_json(specs), scale=_DPI / PIXELS_PER_INCH)
         (folder / "page.html").write_text(page, encoding="utf-8")
         text = _run(folder, "--dump-dom", "page.html")
@@ -119,13 +118,6 @@ def _sheet(svg: bytes, layout: dict[str, Any]) -> bytes:
         "body { margin: 0 } img { display: block }</style>"
         f'<img src="data:image/svg+xml;base64,{address}" width="{layout["width"]}" height="{layout["height"]}">'
     ).encode()
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    """A folder of its own for a run; the profile the browser leaves in it goes with it."""
-    with tempfile.TemporaryDirectory(prefix="calib-", ignore_cleanup_errors=True) as name:
-        yield Path(name)
 
 
 def _run(folder: Path, *arguments: str) -> str:

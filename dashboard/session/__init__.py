@@ -1,6 +1,7 @@
 """What a person has in hand: files, the models made of them, and every result once."""
 
 from dashboard.session.call import Call, call, python
+from dashboard.session.expected import expected
 from dashboard.session.files import (
     File,
     changes,
@@ -10,8 +11,10 @@ from dashboard.session.files import (
     file,
     findings,
     hold,
+    hold_folder,
     is_here,
     is_shared,
+    join,
     label_counts,
     own_keys,
     proposed,
@@ -60,14 +63,17 @@ __all__ = [
     "checks",
     "delete_own",
     "division",
+    "expected",
     "expire",
     "file",
     "file_names",
     "findings",
     "hold",
+    "hold_folder",
     "is_here",
     "is_shared",
     "is_summary",
+    "join",
     "label_counts",
     "models",
     "of_kept_rows",

@@ -13,9 +13,12 @@ from types import ModuleType
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import calib_core as cc
-from calib_core import Recipe
+from calib_core import Predictions, Recipe
+from calib_core.choice import MOST_NUMBERS
+from calib_core.division import Division
 from calib_core.registry import FAMILIES
 from dashboard.session.visitors import stop_if_closed
+from dashboard.workers.durations import Work
 from dashboard.workers.pool import compute
 
 T = TypeVar("T", covariant=True)
@@ -84,9 +87,9 @@ class Call(_Node, Generic[T]):
             result: T = part() if self.name.endswith("()") else part
             return result
         function: Callable[..., T] = public(self.name)
-        if "progress" in inspect.signature(function).parameters:
-            # What may take long, and not longer than the tab it is drawn for is open.
-            computed: T = compute(function, args, options, _for_a_tab(progress))
+        if self.takes_long:
+            # And not longer than the tab it is drawn for is open.
+            computed: T = compute(function, args, options, _for_a_tab(progress), _work(self.kind, args))
             return computed
         return function(*args, **options)
 
@@ -94,6 +97,16 @@ class Call(_Node, Generic[T]):
     def leaves(self) -> frozenset[str]:
         """Keys of the files it begins with."""
         return _leaves(self)
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether it may: then it says how far it is."""
+        return not self.is_part and "progress" in inspect.signature(public(self.name)).parameters
+
+    @cached_property
+    def kind(self) -> str:
+        """What work it is: the function, and the methods among its arguments by their keys."""
+        return " ".join((self.name, *sorted(set(_methods(self)))))
 
     @property
     def is_part(self) -> bool:
@@ -134,6 +147,33 @@ def _for_a_tab(progress: Progress | None) -> Progress:
             progress(percent)
 
     return tell
+
+
+def _work(kind: str, args: Iterable[Any]) -> Work | None:
+    """The work on these arguments, by the first rows among them."""
+    for value in args:
+        if isinstance(value, (Division, Predictions)):
+            return work_on(value.fit if isinstance(value, Division) else value, kind)
+    return None
+
+
+def work_on(rows: Predictions, kind: str) -> Work:
+    """Work of a kind on rows, as many of them as it looks at: what is known of the time it takes is known by these."""
+    classes = rows.n_classes or 2
+    most = _LOOKED_AT.get(kind.partition(" ")[0], rows.n_rows * classes)
+    return Work(kind, min(rows.n_rows, most // classes), classes)
+
+
+_LOOKED_AT = {"choice.choose": MOST_NUMBERS}
+"""Numbers that a function looks at: of more it draws rows."""
+
+
+def _methods(part: Part) -> Iterator[str]:
+    for inner in _inside(part):
+        if isinstance(inner, Recipe):
+            yield inner.key
+        elif isinstance(inner, (Call, Record)):
+            yield from _methods(inner)
 
 
 def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options: Any) -> Call[T]:
@@ -289,6 +329,15 @@ def _inside(part: Part) -> Iterator[Part]:
     elif isinstance(part, Record):
         values = (value for _, value in part.items)
     yield from _parts(values)
+
+
+def inner_calls(part: Part) -> Iterator[Call[Any]]:
+    """The calls among the arguments of a call."""
+    for inner in _inside(part):
+        if isinstance(inner, Call):
+            yield inner
+        elif isinstance(inner, Record):
+            yield from inner_calls(inner)
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Part]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -24,9 +24,13 @@ QUEUE_SECONDS = 300.0
 class _Upload(Generic[T]):
     value: T
     owner: str
-    bytes: int
+    arrays: Mapping[int, int]
     used: float
     shared: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.arrays.values())
 
 
 class Full(InputError):
@@ -51,7 +55,7 @@ class Custody(Generic[T]):
         if found is None:
             with self._room(owner, predicted):
                 found = self.find(key, owner) or make()
-                self._keep(key, _Upload(found, owner, sum(arrays(found).values()), self._clock()), predicted)
+                self._keep(key, _Upload(found, owner, arrays(found), self._clock()), predicted)
         return found
 
     def _keep(self, key: str, upload: _Upload[T], predicted: int) -> None:
@@ -130,6 +134,12 @@ class Custody(Generic[T]):
             upload = self._kept.get(key)
             if upload is not None and upload.owner == owner:
                 upload.shared = yes
+
+    def arrays_of(self, keys: Iterable[str]) -> dict[int, int]:
+        """The arrays of uploads: bytes by identity."""
+        with self._changed:
+            found = [self._kept[key].arrays for key in keys if key in self._kept]
+        return {array: size for arrays in found for array, size in arrays.items()}
 
     def has(self, key: str) -> bool:
         """Whether an upload is here, whosever it is."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ import numpy as np
 import calib_core as cc
 from calib_core import InputError, Predictions, readers
 from calib_core.datasets import DEMOS, Demo, demo
-from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table
+from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table, with_labels
 from calib_core.readers.file_formats import unpacked_bytes
+from calib_core.readers.folder import folder_digest
 from calib_core.readers.labels import coded_labels
 from calib_core.readers.long_form import of_one_model
+from dashboard.selection import NONE
 from dashboard.session.call import Call, call
 from dashboard.session.custody import Custody
 from dashboard.session.house_rules import terms
@@ -55,7 +58,8 @@ class File:
     @property
     def title(self) -> str:
         """What it is called on screen."""
-        return self.demo.title if self.demo else self.table.name
+        name = self.demo.title if self.demo else self.table.name
+        return name if (met := self.table.joined) is None else f"{name} with {met.labels}"
 
     @property
     def stem(self) -> str:
@@ -64,7 +68,11 @@ class File:
 
     def python(self) -> str:
         """The expression that reads it."""
-        return f"cc.read_table(*cc.datasets.demo({self.demo.key!r}))" if self.demo else f"cc.read_table({self.title!r})"
+        name = f"*cc.datasets.demo({self.demo.key!r})" if self.demo else repr(self.table.name)
+        if (met := self.table.joined) is None:
+            return f"cc.read_table({name})"
+        key = "" if met.key is None else f", {(met.key[0] if len(met.key) == 1 else met.key)!r}"
+        return f"cc.readers.with_labels(cc.read_table({name}), cc.read_table({met.labels!r}){key})"
 
     def get(self) -> Table:
         """Its table."""
@@ -73,6 +81,7 @@ class File:
 
 UPLOADS: Custody[File] = Custody()
 """Uploads by their keys."""
+RESULTS.arrays_of = UPLOADS.arrays_of
 
 
 def hold(data: bytes, name: str) -> File:
@@ -82,13 +91,38 @@ def hold(data: bytes, name: str) -> File:
     """
     digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
     key = _key(digest, name, owner)
-    found = UPLOADS.put(
-        key, lambda: _read(key, digest, data, name), owner, max(len(data), _TIMES * unpacked_bytes(data))
-    )
+    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, reading_bytes(data))
     if found.table.name != name:
         found = replace(found, table=replace(found.table, name=name))
         UPLOADS.replace(key, found)
     return found
+
+
+def join(key: str, data: bytes, name: str, columns: Sequence[str] | None = None) -> File:
+    """A file with the labels of another upload, as a file of its own; the key of both as in ``with_labels``."""
+    scores, owner = file(key), visitor() or EVERYBODY
+    parts = "\0".join((scores.key, hashlib.sha256(data).hexdigest(), name, repr(columns)))
+    both = _key(hashlib.sha256(parts.encode(errors="surrogatepass")).hexdigest(), scores.table.name, owner)
+    predicted = scores.table.n_bytes + reading_bytes(data)
+    return UPLOADS.put(
+        both,
+        lambda: _proposed(both, with_labels(scores.table, read_table(data, name), columns), scores.digest, scores.demo),
+        owner,
+        predicted,
+    )
+
+
+def hold_folder(path: Path) -> File:
+    """Read the files of a folder as one and keep it; only those who started the program name folders."""
+    digest, owner = folder_digest(path), visitor() or EVERYBODY
+    table = read_table(path)
+    key = _key(digest, table.name, owner)
+    return UPLOADS.put(key, lambda: _proposed(key, table, digest, None), owner, table.n_bytes)
+
+
+def reading_bytes(data: bytes) -> int:
+    """Bytes that reading a file takes beside its own, by what it says of itself."""
+    return max(len(data), _TIMES * unpacked_bytes(data))
 
 
 def _key(digest: str, name: str, owner: str) -> str:
@@ -103,6 +137,8 @@ def file(key: str) -> File:
     """The file a key names: a demo, or an upload that is still here and that the visitor may see."""
     if key.startswith("demo:"):
         return _EXAMPLES.put(key, lambda: _read_demo(key))
+    if key == NONE:
+        raise Missing("No data are open yet: choose a file, or an example.")
     found = UPLOADS.find(key, visitor())
     if found is not None:
         return found
@@ -171,7 +207,10 @@ def _read_demo(key: str) -> File:
 
 
 def _read(key: str, digest: str, data: bytes, name: str, entry: Demo | None = None) -> File:
-    table = read_table(data, name)
+    return _proposed(key, read_table(data, name), digest, entry)
+
+
+def _proposed(key: str, table: Table, digest: str, entry: Demo | None) -> File:
     try:
         return File(key, table, digest, propose(table), demo=entry)
     except InputError as why:

@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable
 
 from calib_core import InputError
+from dashboard.session.expected import expected
 from dashboard.session.models import Model
 from dashboard.session.shelf import RESULTS, Progress
 from dashboard.session.visitors import is_open, tab
+from dashboard.workers import turns
 
 GRACE = 10.0
 """Seconds a fit goes on while nobody asks for it: a page that is drawn anew takes some."""
@@ -26,7 +28,11 @@ class Abandoned(BaseException):
 
 
 class Fit:
-    """One result in the making: what is done (``step``), how much of it in percent, and for how many seconds."""
+    """One result in the making: what is done (``step``), how much of it in percent, and for how many seconds.
+
+    ``place`` is where it stands while it waits for others, and ``expected`` how many seconds it takes, about; None
+    where nobody knows.
+    """
 
     def __init__(self, grace: float = GRACE, clock: Callable[[], float] = time.monotonic) -> None:
         self._grace, self._clock = grace, clock
@@ -35,6 +41,8 @@ class Fit:
         self._ended = threading.Event()
         self._failure: BaseException | None = None
         self.step, self.percent, self.abandoned = "", 0, False
+        self.place: turns.Place | None = None
+        self.expected: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -63,6 +71,7 @@ class Fit:
             self.abandoned = True
             raise Abandoned
         # Where the share is not known, the one that was stays.
+        self.place = turns.place()
         self.percent = percent if step != self.step else max(percent, self.percent)
         self.step = step
 
@@ -125,7 +134,10 @@ _FITS = Fits()
 def wait(model: Model, seconds: float) -> Fit | None:
     """Have a model's predictions made, and wait so long at most: the fit while it goes on, None when it is done."""
     wanted = model.predictions
-    return _FITS.wait(wanted.key, lambda progress: RESULTS.get(wanted, progress), tab() or "", seconds)
+    fit = _FITS.wait(wanted.key, lambda progress: RESULTS.get(wanted, progress), tab() or "", seconds)
+    if fit is not None and fit.expected is None and RESULTS.knows(model.division):
+        fit.expected = expected(wanted, RESULTS.get(model.division.part("fit")))
+    return fit
 
 
 def leave(model: Model) -> None:

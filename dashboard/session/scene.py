@@ -30,11 +30,11 @@ LARGE = 2_000_000
 class Focus:
     """What is looked at in every picture: a click on a mark changes the fields that its record names.
 
-    ``label`` is a class that rows predicted as ``code`` really are of.
+    ``notion`` is empty where nobody chose one. ``label`` is a class that rows predicted as ``code`` really are of.
     """
 
     model: str = ""
-    notion: str = "top-label"
+    notion: str = ""
     bin: int | None = None
     between: tuple[float, float] | None = None
     code: int | None = None
@@ -83,6 +83,18 @@ class Scene:
     def model(self) -> Model:
         """The model looked at, else the first."""
         return self.models.titled(self.focus.model)
+
+    @property
+    def notion(self) -> str:
+        """The notion looked at: the chosen one, else that in which the first model that answers is judged."""
+        if self.focus.notion:
+            return self.focus.notion
+        for model in self.models.shown:
+            try:
+                return self.get(call(cc.inference.primary, model.predictions, bins=self.bins)).notion
+            except NotAnswerable:
+                continue
+        return "confidence"
 
     @property
     def titles(self) -> tuple[str, ...]:

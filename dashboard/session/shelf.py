@@ -14,6 +14,7 @@ import pandas as pd
 
 from calib_core import InputError
 from dashboard.session.call import Call
+from dashboard.session.work_room import WorkRoom
 
 T = TypeVar("T")
 Progress = Callable[[str, int], object]
@@ -48,11 +49,14 @@ class Shelf:
     """Results by scope and key, least recently used forgotten first when they hold more than ``budget`` bytes.
 
     An array that several results share counts once. The scope is no part of a call's identity: one shelf can serve
-    sessions that share results and sessions that must not.
+    sessions that share results and sessions that must not. What is made of files begins once there is room for it;
+    ``arrays_of`` tells the arrays of files by their keys: they are kept elsewhere, and count nothing here.
     """
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, arrays_of: Callable[[Iterable[str]], Mapping[int, int]] = lambda files: {}) -> None:
         self._budget = budget
+        self.arrays_of = arrays_of
+        self._room = WorkRoom()
         self._kept: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
         self._shared: Counter[int] = Counter()
         self._bytes = 0
@@ -63,15 +67,35 @@ class Shelf:
         """The result of a call; the InputError it was refused with, in the same words every time."""
         if call.is_part:  # no result of its own
             return call.run(lambda inner: self.get(inner, progress, scope))
-        value = self.put(call.key, lambda: self._run(call, progress, scope), scope, call.leaves)
+        waits = None if progress is None else lambda: progress(call.name, 0)
+        value = self.put(call.key, lambda: self._run(call, progress, scope), scope, call.leaves, waits)
         if isinstance(value, _Refusal):
             raise value.kind(*value.args)
         result: T = value
         return result
 
-    def put(self, key: str, make: Callable[[], T], scope: str = EVERYBODY, of: Iterable[str] = ()) -> T:
-        """The value under a key, made of these files by the first who asks; the others wait for it."""
-        place = (scope, key)
+    def put(
+        self,
+        key: str,
+        make: Callable[[], T],
+        scope: str = EVERYBODY,
+        of: Iterable[str] = (),
+        waits: Callable[[], object] | None = None,
+    ) -> T:
+        """The value under a key, made of these files by the first who asks; the others wait for it.
+
+        ``waits`` is called again and again while there is no room; what it raises ends the wait.
+        """
+        place, of = (scope, key), frozenset(of)
+        known = self._look(place)
+        if known is not None:
+            here: T = known.value
+            return here
+        # Before its turn, which others wait for: whoever has a turn has room.
+        with self._room.room(sum(self.arrays_of(of).values()), waits):
+            return self._made(place, make, of)
+
+    def _made(self, place: tuple[str, str], make: Callable[[], T], of: frozenset[str]) -> T:
         with self._lock:
             turn, waiting = self._turns.get(place, (threading.RLock(), 0))
             self._turns[place] = turn, waiting + 1
@@ -81,7 +105,9 @@ class Shelf:
                 if found is None:
                     start = time.perf_counter()
                     value = make()
-                    found = _Kept(value, arrays(value), time.perf_counter() - start, frozenset(of))
+                    took, elsewhere = time.perf_counter() - start, self.arrays_of(of)
+                    own = {array: size for array, size in arrays(value).items() if array not in elsewhere}
+                    found = _Kept(value, own, took, of)
                     self._keep(place, found)
                 kept: T = found.value
                 return kept

@@ -31,7 +31,7 @@ def show_line(selection: Selection, exhibit: Recipe) -> str:
 def _data(selection: Selection) -> list[str]:
     """The words that say what is looked at, as far as options have names of their own."""
     source = selection.source
-    words = [_file_name(source.data)]
+    words = [_file_name(source.data), *_labels(source.data)]
     words += ["--test", _file_name(source.test)] if source.test else []
     for data in dict.fromkeys(data for data, _ in selection.others if data != source.data):
         words += ["--other", _file_name(data)]
@@ -71,6 +71,19 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
     if any(changed for _, changed in selection.others):
         rest["others"] = query["others"]
     return [*words, "--choices", urlencode(rest)] if rest else words
+
+
+def _labels(key: str) -> list[str]:
+    """The words that say in which other file the labels are, where they are in one."""
+    try:
+        met = file(key).table.joined
+    except Missing:
+        return []
+    if met is None:
+        return []
+    name = f"./{met.labels}" if met.labels.startswith("-") else met.labels
+    words = ["--by-place"] if met.key == () else [word for column in met.key or () for word in ("--key", column)]
+    return ["--labels", name, *words]
 
 
 def _file_name(key: str) -> str:

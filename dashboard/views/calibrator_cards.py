@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,13 +10,16 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
+from calib_core._arrays import LOG_FLOOR
+from calib_core._text import count
 from calib_core.calibrators import FAMILY_TITLES, Contract
 from calib_core.choice import Choice
-from calib_core.inference.number_words import between, percent
+from calib_core.inference.number_words import between, percent, score
 from calib_core.palette import COLOURS
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
+from dashboard.exhibits.which_is_better import first_named
 from dashboard.model_marks import mark
 from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
 from dashboard.session import Model, Scene, call
@@ -40,8 +44,10 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
         found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) else None
         _headline(watched, recommended(base.kind), found)
     drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
+    if drawn.best is not None:  # before all families: with two screens of cards it is not found in its own
+        drawn.cards(drawn.best.key)
     members = {family: drawn.members(family) for family in FAMILY_TITLES}
-    seen = {family for family, keys in members.items() if {*drawn.ticked, drawn.best} & set(keys)} | _SHOWN.keys()
+    seen = {family for family, keys in members.items() if drawn.ticked & set(keys)} | _SHOWN.keys()
     for family, keys in members.items():
         if family in seen or _is_open(family):
             drawn.family(family, keys)
@@ -52,9 +58,11 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
     """What is asked, how the model does as it is, what is recommended, and the way to try the first ones."""
     ticked = {recipe.key for recipe in widgets.selection().calibrators}
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
-    left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(_as_it_is(scene))}]")
+    name = first_named(scene)
+    of = f"{name}, " if name else ""
+    left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
     if found is not None:
-        st.caption(markdown_plain(f"{found.sentence} {chosen_on(found.among, scene)}"))
+        st.caption(markdown_plain(f"{name + ': ' if name else ''}{found.sentence} {chosen_on(found.among, scene)}"))
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
             f"Try the usual {_NUMBERS.get(len(first), len(first))}",
@@ -81,8 +89,18 @@ def _as_it_is(scene: Scene) -> str:
         pass
     loss = call(cc.estimate, base.predictions, None, "log-loss")
     if not scene.refusal(loss):
-        parts.append(f"log loss {scene.get(loss).value:.3f}")
+        parts.append(f"log loss {score(scene.get(loss).value)}{_endless(scene.get(base.predictions))}")
     return f"as it is, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
+
+
+def _endless(rows: Predictions) -> str:
+    """How many rows would make the log loss infinite, and what they count; empty where there are none."""
+    if rows.grain == "counts" or not (number := cc.scores.floored_rows(rows)):
+        return ""
+    what = "a row" if number == 1 else f"{count(number)} rows"
+    return (
+        f" ({what} of probability 0 for what happened would make it infinite; each counts {-math.log(LOG_FLOOR):.0f})"
+    )
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
@@ -93,12 +111,16 @@ def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
     return {line["calibrator"]: line for line in table.to_dict("records")}
 
 
-def tick(*keys: str) -> None:
-    """Tick calibrators beside those ticked already, as many as there can be; the first of them is looked at."""
+def tick(*wanted: str | Recipe) -> None:
+    """Tick calibrators beside those ticked already, as many as there can be; the first of them is looked at.
+
+    One named by its key is not ticked again where it is with other settings.
+    """
     old = widgets.selection().calibrators
-    new = [Recipe("CALIBRATORS", key) for key in keys if key not in {recipe.key for recipe in old}]
+    known = {*old, *(recipe.key for recipe in old)}
+    new = [each if isinstance(each, Recipe) else Recipe("CALIBRATORS", each) for each in wanted if each not in known]
     kept = (*old, *new)[:MOST_CALIBRATORS]
-    looked_at = next((recipe for recipe in kept if recipe.key in keys), None)
+    looked_at = next((recipe for recipe in kept if recipe in wanted or recipe.key in wanted), None)
     widgets.change(calibrators=kept, **({} if looked_at is None else {"model": looked_at.title}))
 
 
@@ -144,7 +166,7 @@ class _Drawer:
         self.ticked = {recipe.key for recipe in self.usable}
         self.first = recommended(base.kind)
         self.looked_at = looked_at
-        self.best = found.recipe.key if found is not None and found.recalibrate else ""
+        self.best = found.recipe if found is not None and found.recalibrate else None
         source = scene.models.shown[0].source
         self.models = {model.recipe: model for model in scene.models.recalibrated if model.source == source}
         self.refused = {model.recipe: why for model, why in scene.models.refused}
@@ -152,13 +174,14 @@ class _Drawer:
     def members(self, family: str) -> tuple[str, ...]:
         """A family's calibrators: recommended ones first, then those that these rows can be calibrated with."""
         every = dict.fromkeys((*model_keys(), *(recipe.key for recipe in self.selection.calibrators)))
-        keys = [key for key in every if _family(key) == family]
+        above = "" if self.best is None else self.best.key
+        keys = [key for key in every if _family(key) == family and key != above]
         return tuple(sorted(keys, key=lambda key: (key not in self.first, bool(self._why_unfit(key)))))
 
     def family(self, family: str, keys: tuple[str, ...]) -> None:
         """A family's title and its cards: some of them, or all where it is open."""
         first = self.first if family in _SHOWN else ()
-        chosen = [key for key in keys if key in {*self.ticked, *first, self.best}]
+        chosen = [key for key in keys if key in {*self.ticked, *first}]
         most = max(_SHOWN.get(family, 0), len(chosen))
         others = [key for key in keys if key not in chosen]
         shown = set(keys) if _is_open(family) else {*chosen, *others[: most - len(chosen)]}
@@ -181,21 +204,23 @@ class _Drawer:
         recipes = [recipe for recipe in self.usable if recipe.key == key]
         for number, recipe in enumerate(recipes):
             self._ticked(key, recipe, number)
-        if not recipes:
+        if not recipes or (self.best is not None and self.best.key == key and self.best not in recipes):
             self._plan(key)
 
     def _plan(self, key: str) -> None:
-        why = self._why_unfit(key)
+        """The card of one that is not ticked: with the settings that are recommended, where it is."""
+        why, best = self._why_unfit(key), self.best is not None and self.best.key == key
+        recipe = self.best if self.best is not None and best else Recipe("CALIBRATORS", key)
         full = len(self.selection.calibrators) >= MOST_CALIBRATORS
         with st.container(border=True, key=f"calibrator-{key}"):
             self._head(
-                key,
-                CALIBRATORS[key].title,
+                recipe,
                 disabled=bool(why) or full,
                 help=f"At most {MOST_CALIBRATORS} at once." if full and not why else None,
-                **widgets.tied(f"tick.{key}", False, lambda on: tick(key) if on else None),
+                **widgets.tied(f"tick.{key}", False, lambda on: tick(recipe) if on else None),
             )
-            st.markdown(card_words.unfit(key, why) if why else card_words.plan(key, self.classes, self.rows))
+            planned = card_words.plan(key, self.classes, self.rows, changed=bool(recipe.params))
+            st.markdown(card_words.unfit(key, why) if why else planned)
 
     def _ticked(self, key: str, recipe: Recipe, number: int) -> None:
         model, line = self.models.get(recipe), self.lines.get(recipe.title)
@@ -207,8 +232,7 @@ class _Drawer:
         colour = "" if look is None else f"-colour{look % len(COLOURS)}"
         with st.container(border=True, key=f"calibrator-{state}{colour}-{key}-{number}"):
             self._head(
-                key,
-                recipe.title,
+                recipe,
                 look,
                 **widgets.tied(f"ticked.{key}.{number}", True, lambda on: None if on else _untick(recipe)),
             )
@@ -216,8 +240,11 @@ class _Drawer:
                 why = self.refused.get(recipe) or "it could not be fitted"
                 st.markdown(card_words.unfit(key, why))
                 return
-            why = CALIBRATORS[key].flags.profile.why_first if key in self.first and is_looked_at else ""
-            st.markdown(card_words.fitted(key, line, why))
+            best = recipe == self.best
+            # One card says why: the recommended one, and where none is, one of the first to try.
+            reasons = is_looked_at and key in self.first and (best or self.best is None)
+            why = CALIBRATORS[key].flags.profile.why_first if reasons else ""
+            st.markdown(card_words.fitted(key, line, why, best=best, changed=bool(recipe.params)))
             lost = card_words.lost(key, line)
             if lost:
                 st.caption(markdown_plain(lost))
@@ -236,11 +263,11 @@ class _Drawer:
                     ):
                         frame.settings_of(self.selection, self.selection.calibrators.index(recipe))
 
-    def _head(self, calibrator: str, title: str, look: int | None = None, **box: Any) -> None:
+    def _head(self, recipe: Recipe, look: int | None = None, **box: Any) -> None:
         """The box with the calibrator's name alone, as screen readers say it; its mark and its badge beside it."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{box['key']}"):
-            st.checkbox(label_plain(title), **box)
-            badge = ":orange-badge[:material/star: Recommended]" if calibrator == self.best else ""
+            st.checkbox(label_plain(recipe.title), **box)
+            badge = ":orange-badge[:material/star: Recommended]" if recipe == self.best else ""
             beside = " ".join(filter(None, ("" if look is None else mark(look), badge)))
             if beside:
                 st.markdown(beside, width="content")

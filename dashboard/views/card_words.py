@@ -8,7 +8,7 @@ from typing import Any
 from calib_core import CALIBRATORS
 from calib_core._text import count
 from calib_core.calibrators import Contract
-from calib_core.inference.number_words import between, percent
+from calib_core.inference.number_words import between, percent, score
 from dashboard.theme import markdown_plain
 
 VERDICTS = {
@@ -20,14 +20,16 @@ VERDICTS = {
 """Colour, sign and words of every verdict."""
 
 
-def plan(key: str, classes: int, rows: int) -> str:
-    """The card of a calibrator that is not fitted: its sentence, what it needs, what it can promise."""
+def plan(key: str, classes: int, rows: int, *, changed: bool = False) -> str:
+    """The card of a calibrator that is not fitted: its sentence, what it needs, what it can promise as it comes."""
     flags: Contract = CALIBRATORS[key].flags
     needed = flags.profile.rows_needed(classes)
     badges = [_badge(_STAY if flags.keeps_argmax else f"{_CHANGE} predictions can change")]
     if needed:
         badges.append(_badge(f"needs about {count(needed)} rows", "orange" if rows < needed else "gray"))
-    badges.append(_badge(f"{_SEAL} can carry a guarantee" if flags.profile.promises else f"{_NO_SEAL} no guarantee"))
+    carries = flags.profile.promises and not changed  # with other settings fitting tells
+    if carries or not flags.profile.promises:
+        badges.append(_badge(f"{_SEAL} can carry a guarantee" if carries else f"{_NO_SEAL} no guarantee"))
     return f"{_sentence(key)}\n\n{' '.join(badges)}"
 
 
@@ -36,14 +38,20 @@ def unfit(key: str, why: str) -> str:
     return f"{_sentence(key)} :gray[Not here: {markdown_plain(why)}.]"
 
 
-def fitted(key: str, line: Mapping[Any, Any], why: str = "") -> str:
-    """The card of a fitted calibrator; ``line`` is its line of the table of gains, ``why`` it is recommended."""
-    badges = [_badge(_changes(line)), _promise(CALIBRATORS[key].flags, line)]
+def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = True, changed: bool = False) -> str:
+    """The card of a fitted calibrator; ``line`` is its line of the table of gains.
+
+    ``why`` speaks for it: that it is the ``best``, or else that it is among the first to try; ``changed`` says whether
+    its settings were.
+    """
+    flags = CALIBRATORS[key].flags
+    badges = [_badge(_changes(flags, line)), _promise(flags, line, changed=changed)]
     if line["abstained"]:
         badges.insert(1, _badge(f":material/block: leaves {count(int(line['abstained']))} rows unanswered"))
     items = [_verdict(str(line["verdict"])), *(f"{term} {value}" for term, value in _numbers(line))]
     numbers = "\n".join(f"- {item}" for item in items if item)
-    reason = f"\n\n> **Why this one:** {markdown_plain(why)}." if why else ""
+    head = "Why this one" if best else "Why it is tried first"
+    reason = f"\n\n> **{head}:** {markdown_plain(why)}." if why else ""
     return f"{_sentence(key)}\n\n{' '.join(badges)}\n\n{numbers}{reason}"
 
 
@@ -69,15 +77,17 @@ def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
         found.append(("error", "not defined"))
     loss, before = line["log_loss"], line["log_loss_before"]
     if loss == loss:
-        found.append(("log loss", f"**{loss:.3f}** (was {before:.3f})"))
+        found.append(("log loss", f"**{score(loss)}** (was {score(before)})"))
     else:
-        found.append(("log loss", "not defined"))
+        found.append(("log loss", "none: one probability a row"))
     found.append(("fitted", f"**{markdown_plain(line['fitted'] or 'see below')}**"))
     return found
 
 
-def _changes(line: Mapping[Any, Any]) -> str:
+def _changes(flags: Contract, line: Mapping[Any, Any]) -> str:
     changed = line["changed"]
+    if changed != changed and flags.keeps_argmax:
+        return _STAY  # which they are is not in the file, and it changes none
     if changed != changed:
         return "predictions not known"
     if changed == 0:
@@ -85,10 +95,12 @@ def _changes(line: Mapping[Any, Any]) -> str:
     return f"{_CHANGE} {count(int(changed))} of {count(int(line['rows']))} predictions change"
 
 
-def _promise(flags: Contract, line: Mapping[Any, Any]) -> str:
-    """Whether there is a guarantee, has been lost, or never was one."""
+def _promise(flags: Contract, line: Mapping[Any, Any], *, changed: bool) -> str:
+    """Whether there is a guarantee, has been lost, never was one, or is none with the settings chosen."""
     if line["promised"]:
         return _badge(f"{_SEAL} guarantee")
+    if changed and flags.profile.promises:
+        return _badge(f"{_NO_SEAL} no guarantee with these settings")
     if not flags.profile.promises:
         return _badge(f"{_NO_SEAL} no guarantee")
     return _badge(f"{_NO_SEAL} guarantee lost", "orange")

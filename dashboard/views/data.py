@@ -59,14 +59,14 @@ def open_launched() -> None:
         data_choice.take(role, partial(_named, path), use=not linked)
         if not linked and (trial(role) or sentence(role)):
             # The first that needs a decision is shown: the next would take its place.
-            widgets.change(view="data")
+            data_choice.to_settle(not i)
             return
     if not linked:
         widgets.change(view="overview")
 
 
-def _named(path: Path) -> tuple[bytes, str]:
-    return _bytes(path), path.name
+def _named(path: Path) -> session.File:
+    return session.hold_folder(path) if path.is_dir() else session.hold(_bytes(path), path.name)
 
 
 def _bytes(path: Path) -> bytes:

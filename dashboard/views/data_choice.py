@@ -13,7 +13,7 @@ from calib_core.readers import all_endings
 from calib_core.readers.wording import size
 from dashboard import session, uploads, widgets
 from dashboard.navigation import DATA
-from dashboard.selection import Selection
+from dashboard.selection import NONE, Selection
 from dashboard.session.house_rules import terms
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
@@ -43,8 +43,13 @@ def opening() -> None:
         )
     if arrived:
         if trial("data") or sentence("data"):
-            widgets.change(view="data")  # where a choice that the file leaves is settled
+            to_settle(widgets.selection().view == "start")
         st.rerun()  # the page was drawn for the data of before
+
+
+def to_settle(first: bool) -> None:
+    """To where a choice that a file leaves is settled; where it is the ``first``, no data are in use meanwhile."""
+    widgets.change(view=DATA, **({"data": NONE} if first else {}))
 
 
 def draw() -> None:
@@ -72,7 +77,7 @@ def _delete() -> None:
     for name in list(st.session_state):
         if str(name).startswith("calib.") and not str(name).startswith(_STAYS):
             del st.session_state[name]
-    widgets.choose(Selection(view=DATA))
+    widgets.choose(Selection(view=DATA).replace(data=NONE))
 
 
 def upload(role: Role, label: str) -> bool:
@@ -86,18 +91,18 @@ def upload(role: Role, label: str) -> bool:
     if file is None:
         return False
     with st.spinner("Reading the file"):
-        take(role, lambda: (file.getvalue(), file.name))
+        take(role, lambda: session.hold(file.getvalue(), file.name))
     uploads.forget(file, key=widget)
     return True
 
 
-def take(role: Role, read: Callable[[], tuple[bytes, str]], *, use: bool = True) -> None:
+def take(role: Role, read: Callable[[], session.File], *, use: bool = True) -> None:
     """Read a file and use it, or keep the sentence that says why not; what was in use stays until then."""
     source = widgets.selection().source
     keys = (source.data, source.test, *(key for key, _ in widgets.selection().others))
     awaited = [key for key in keys if key and not session.is_here(key)]
     try:
-        file = session.hold(*read())
+        file = read()
     except InputError as why:
         say(role, str(why))
         return

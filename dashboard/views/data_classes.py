@@ -53,7 +53,7 @@ class Mapped:
         names = self.reading.classes
         columns: dict[str, Any] = {}
         if self.reading.layout == "wide":
-            columns["scores"] = _score_names(self.table, self.reading)
+            columns["scores"] = _score_names(self.table, self.reading.of_set)
         columns |= {"label": self._labels(), "class": list(names), "rows": list(counts)}
         note = f" {count(unknown)} rows have a label that is no class." if unknown else ""
         note += f" {count(missing)} rows have no label." if missing else ""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 import streamlit as st
 
-from calib_core.readers import all_endings, as_csv, read_table, with_labels
+from calib_core.readers import all_endings
 from dashboard import session, uploads
 from dashboard.views.data_choice import take
 
@@ -25,12 +23,7 @@ def draw(key: str) -> None:
     if file is None:
         return
 
-    def joined() -> tuple[bytes, str]:
-        scores = session.file(key).table
-        both = with_labels(scores, read_table(file.getvalue(), file.name), () if in_order else None)
-        return as_csv(both), f"{PurePath(scores.name).stem} with {PurePath(file.name).stem}.csv"
-
     with st.spinner("Joining the files"):
-        take("data", joined)
+        take("data", lambda: session.join(key, file.getvalue(), file.name, () if in_order else None))
     uploads.forget(file, key=_WIDGET)
     st.rerun()  # the page was drawn for the data of before

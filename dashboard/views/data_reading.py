@@ -141,6 +141,7 @@ class _Panel:
         options = tuple(dict.fromkeys((*numeric, *scores)))
         if len(options) <= LISTED:
             self._several("scores", "Score columns, in the order of the classes", options, scores)
+            self._side_by_side(scores)
             return
         first, last = (scores[0], scores[-1]) if scores else (options[0], options[0])
         a, b = st.columns(2)
@@ -149,6 +150,14 @@ class _Panel:
         with b:
             self._end("last", "to", options, last, lambda new: (first, new))
         st.caption(f"{count(len(scores))} columns of scores." if len(scores) > 1 else "One matrix of scores.")
+
+    def _side_by_side(self, scores: tuple[str, ...]) -> None:
+        """Whether every score column is another model's."""
+        if len(scores) > 1:
+            st.toggle(
+                "Each of these columns is another model's",
+                **self._tied("score_sets", bool(self.value("score_sets")), lambda on: scores if on else ()),
+            )
 
     def columns(self) -> None:
         """The single columns that the layout needs."""
@@ -171,7 +180,7 @@ class _Panel:
     def models(self) -> None:
         """The column that names the model of each row, which of them comes first, and how their rows are joined."""
         self.column("models", "This column names the model", optional=True)
-        if self.reading is None or self.reading.models is None:
+        if self.reading is None or not self.reading.several:
             return
         try:
             names = model_names(self.table, self.reading)
@@ -185,7 +194,7 @@ class _Panel:
             format_func=shown,
             **self._tied("model", first),
         )
-        if self.value("layout") != "samples":
+        if self.reading.models is not None and self.value("layout") != "samples":
             self.questions()
 
     def coding(self) -> None:

@@ -21,12 +21,25 @@ Role = Literal["data", "test", "more"]
 """The file in use, the file of its test rows, or another model's file to compare with it."""
 
 _FOLLOWERS: dict[str, tuple[str, ...]] = {
-    "layout": ("kind", "scores", "label", "label_coding", "classes", "confidence", "predicted", "correct", "question"),
-    "scores": ("label_coding", "classes"),
+    "layout": (
+        "kind",
+        "scores",
+        "label",
+        "label_coding",
+        "classes",
+        "confidence",
+        "predicted",
+        "correct",
+        "question",
+        "score_sets",
+        "model",
+    ),
+    "scores": ("label_coding", "classes", "score_sets", "model"),
+    "score_sets": ("label_coding", "classes", "model", "models", "question"),
     "label": ("label_coding", "classes"),
     "label_coding": ("classes",),
     "predicted": ("label_coding", "classes"),
-    "models": ("model", "question"),
+    "models": ("model", "question", "score_sets"),
 }
 """What was chosen before and loses its ground when another field changes."""
 
@@ -177,7 +190,7 @@ def _source(role: Role, key: str, changed: str) -> Source:
         return Source(key, changed, like=old)
     if key == old.data:
         # A slice of the rows of all models may be none of one model's.
-        within = old.within if _models_column(key, changed) == _models_column(key, old.reading) else ""
+        within = old.within if _models_by(key, changed) == _models_by(key, old.reading) else ""
         return dataclasses.replace(old, reading=changed, within=within)
     return _split(Source(key, changed, share=old.share, seed=old.seed))
 
@@ -206,11 +219,11 @@ def _check(role: Role, source: Source) -> None:
 
 def _one_a_model(role: Role, key: str, reading: Reading) -> tuple[Reading, ...]:
     """The reading once a model where a column names them: of those on show, the one it is about first, else of all."""
-    if reading.models is None or role == "test" or (role == "more" and reading.model):
+    if not reading.several or role == "test" or (role == "more" and reading.model):
         return (reading,)
     readings = widgets.selection().readings
     shown = (
-        [str(session.reading(*each).model) for each in readings if _same_models(each, key, reading.models)]
+        [str(session.reading(*each).model) for each in readings if _same_models(each, key, reading.models_by)]
         if role == "data"
         else []
     )
@@ -223,16 +236,16 @@ def _one_a_model(role: Role, key: str, reading: Reading) -> tuple[Reading, ...]:
     return tuple(reading.replace(model=name) for name in names)
 
 
-def _same_models(read: tuple[str, str], key: str, column: str) -> bool:
-    return read[0] == key and _models_column(*read) == column
+def _same_models(read: tuple[str, str], key: str, by: tuple[str, ...]) -> bool:
+    return read[0] == key and _models_by(*read) == by
 
 
-def _models_column(key: str, changed: str) -> str | None:
-    """The column that names models as a file is read; None where none does, or it cannot be read so."""
+def _models_by(key: str, changed: str) -> tuple[str, ...]:
+    """What tells models apart as a file is read; empty where nothing does, or it cannot be read so."""
     try:
-        return session.reading(key, changed).models
+        return session.reading(key, changed).models_by
     except InputError:
-        return None
+        return ()
 
 
 def _take(source: Source, more: tuple[tuple[str, str], ...]) -> None:
@@ -241,8 +254,8 @@ def _take(source: Source, more: tuple[tuple[str, str], ...]) -> None:
         widgets.change(others=(*selection.others, (source.data, source.reading), *more))
         return
     nothing = {**CLEARED, "three": ""}
-    key, now = selection.source.data, _models_column(selection.source.data, selection.source.reading)
-    kept = [each for each in selection.others if now is None or not _same_models(each, key, now)]
+    key, now = selection.source.data, _models_by(selection.source.data, selection.source.reading)
+    kept = [each for each in selection.others if not now or not _same_models(each, key, now)]
     # Of other data, or of models that were one before, the answer comes first.
     first = {} if source.data == key and (now or not more) else {"view": "overview"}
     others = (*more, *(kept if source.data == key else ()))

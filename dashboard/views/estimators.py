@@ -38,7 +38,7 @@ def render() -> None:
     exhibited(NAME, scene, title=None, controls=False, folded=True)
     with st.container(horizontal=True):
         _slow(scene, exhibit)
-        notion_box(scene.focus.notion)
+        notion_box(scene.notion)
         explain = st.button("What is this number?", key="estimators.about")
     if click is not None and click.record.get("estimator") in ESTIMATORS:
         estimator_dialog(str(click.record["estimator"]), _lines(scene, exhibit))
@@ -65,9 +65,9 @@ def _choose(slow: bool) -> None:
 
 
 def in_its_notion(scene: Scene) -> Scene:
-    """The scene in a notion that the model looked at can be judged in: the chosen one, else the first."""
+    """The scene in a notion that the model looked at can be judged in: chosen, else the verdict's, else the first."""
     known = notions_of(scene.get(scene.model.predictions))
-    return scene if scene.focus.notion in known else scene.focused(notion=known[0])
+    return scene.focused(notion=scene.notion if scene.notion in known else known[0])
 
 
 def notions(scene: Scene) -> None:
@@ -81,7 +81,7 @@ def notions(scene: Scene) -> None:
             label_visibility="collapsed",
             width="content",
             wrap=True,
-            **widgets.tied_to(known, "evidence.notion", scene.focus.notion, lambda key: widgets.change(reduction=key)),
+            **widgets.tied_to(known, "evidence.notion", scene.notion, lambda key: widgets.change(reduction=key)),
         )
 
 

@@ -14,6 +14,7 @@ import streamlit as st
 
 from calib_core import NotAnswerable
 from calib_core._text import begun
+from calib_core.inference import marked
 from dashboard import session, widgets
 from dashboard.chart import chart, waiting
 from dashboard.chart.click import Click
@@ -26,6 +27,7 @@ from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import sample_offered
 from dashboard.views.sortable import grid
+from dashboard.workers import turns
 
 PATIENCE = 1.0
 """Seconds until a bar says what is being made."""
@@ -142,6 +144,7 @@ def exhibited(
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
         _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
+        _marks_told(exhibit, frame)
     below(replace(words, notes=()))
     _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms)
     return click
@@ -173,14 +176,23 @@ def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
 
     def tell(what: str, percent: int) -> None:
         nonlocal bar
-        if percent and time.monotonic() - start > PATIENCE:
+        place_in_turn = turns.place()
+        if place_in_turn is not None and time.monotonic() - start > PATIENCE:
             bar = bar or place.progress(0.0)
-            bar.progress(min(percent, 100) / 100, text=what.rpartition(".")[2].replace("_", " "))
+            bar.progress(0.0, text=f"{_named(what)} {place_in_turn.sentence}")
+        elif percent and time.monotonic() - start > PATIENCE:
+            bar = bar or place.progress(0.0)
+            bar.progress(min(percent, 100) / 100, text=_named(what))
 
     try:
         yield replace(scene, progress=tell)
     finally:
         place.empty()
+
+
+def _named(what: str) -> str:
+    """The name of a function in words."""
+    return what.rpartition(".")[2].replace("_", " ")
 
 
 def _written(
@@ -199,6 +211,13 @@ def _written(
     st.table(table.T if turned else table)
 
 
+def _marks_told(exhibit: Exhibit, frame: pd.DataFrame) -> None:
+    """What the letters beside intervals stand for, right below the table that has them."""
+    if any(column.heading in ("about", "mark") for column in exhibit.columns(frame)):
+        for text in marked(zip(frame["about"], frame["tested"], strict=True))[1]:
+            st.caption(markdown_plain(text))
+
+
 def _take_home(
     exhibit: Exhibit,
     scene: Scene,
@@ -208,7 +227,7 @@ def _take_home(
     terms: tuple[str, ...] = (),
 ) -> None:
     """The table as a file, the Python and the command that make it again, and what to know when reading it."""
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key=f"take-home-{name}"):
         widgets.download("Download this table (CSV)", f"{name}.csv", lambda: csv_bytes(frame))
         with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
             st.caption("Python, on the library alone.")
@@ -227,5 +246,6 @@ def numbers(key: str, scene: Scene) -> None:
     """The table of an exhibit whose figure stands elsewhere, and the ways to take it home."""
     exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
     frame = scene.get(exhibit.table(scene))
-    grid(exhibit, frame, key)
+    _written(exhibit, frame, len(frame) <= MOST_TURNED)  # whole: there is no room to scroll in
+    _marks_told(exhibit, frame)
     _take_home(exhibit, scene, frame, key)

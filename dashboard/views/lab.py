@@ -84,7 +84,7 @@ def _again(seed: int) -> None:
 def _use(exhibit: LabCurve, scene: Scene, view: str = "overview") -> None:
     """The sample as a file that was opened, as any other; every row of it is judged, in the notion judged here."""
     data = csv_bytes(scene.get(exhibit.sample_table()))
-    data_choice.take("data", lambda: (data, SAMPLE))
+    data_choice.take("data", lambda: session.hold(data, SAMPLE))
     if widgets.selection().source.data == session.hold(data, SAMPLE).key:
         widgets.change(by="folds", reduction=TRUTHS.flags(exhibit.truth).notion)
     widgets.change(view=view)

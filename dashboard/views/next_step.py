@@ -2,36 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import InputError
-from calib_core._text import begun
+from calib_core._text import begun, count
 from calib_core.choice import Choice
-from dashboard import widgets
+from dashboard import session, widgets
+from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
+from dashboard.exhibits.which_is_better import first_named
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import progress
 from dashboard.views.on_request import wanted
+from dashboard.workers.durations import about_seconds
 
-_LONG = "Recalibrate at all, and with what? With so many rows and classes, finding out takes about a minute."
+_LONG = "Recalibrate at all, and with what? With so many rows and classes, finding out takes {}."
 
 
-def draw(scene: Scene) -> None:
-    """Draw the step under a bar that says what is being made; where that takes long, when it is asked for."""
+_FINDING_OUT = "**Recalibrate at all, and with what?** Trying it on {} rows that are not judged{}."
+
+
+def begun_step(scene: Scene) -> Callable[[], None]:
+    """Draw the place of the step, or its button where it takes long; what is handed back finds it out and draws it.
+
+    So all else of the page is there before: finding out takes longer than the rest of it together.
+    """
     exhibit = Recommendation.suited(scene)
-    if not exhibit.quick(scene) and not wanted(f"choice {exhibit.found(scene).key}", _LONG, "Find out"):
-        return
-    with progress(scene) as watched:
-        found = chosen(exhibit, watched)
-    if found is None:
-        return
-    headline, effect, reason = words(found, scene)
+    found = exhibit.found(scene)
+    place = st.container()
+    rows = scene.get(scene.models.shown[0].division.part("fit"))
+    seconds = session.expected(found, rows)
+    with place:
+        long = _LONG.format(about_seconds(seconds) or "about a minute")
+        if not exhibit.quick(scene) and not wanted(f"choice {found.key}", long, "Find out"):
+            return lambda: None
+        until_then = st.empty()
+    bar = until_then
+    if exhibit.quick(scene) and not scene.knows(found):
+        # As high as what comes: nothing below moves under a pointer.
+        about = about_seconds(seconds)
+        with until_then.container(border=True):
+            st.markdown(_FINDING_OUT.format(count(rows.n_rows), f", {about}" if about else ""))
+            bar = st.empty()
+    return partial(_finished, exhibit, scene, place, until_then, bar)
+
+
+def _finished(
+    exhibit: Recommendation, scene: Scene, place: DeltaGenerator, until_then: DeltaGenerator, bar: DeltaGenerator
+) -> None:
+    with progress(scene, None if scene.knows(exhibit.found(scene)) else bar) as watched:
+        choice = chosen(exhibit, watched)
+    until_then.empty()
+    if choice is not None:
+        with place:
+            _step(choice, scene)
+
+
+def _step(choice: Choice, scene: Scene) -> None:
+    headline, effect, reason = words(choice, scene)
     with st.container(border=True, key="next-step", horizontal=True, wrap=False, vertical_alignment="center"):
-        first, then = markdown_plain(headline), markdown_plain(effect)
+        name = first_named(scene)
+        first, then = markdown_plain(f"{name}: {headline}" if name else headline), markdown_plain(effect)
         st.markdown(f"**{first}** {then}  \n{markdown_plain(reason)}", width="stretch")
-        if found.recalibrate:
-            st.button("Show me", type="primary", key="next.show", on_click=_lead, args=(found,))
+        if choice.recalibrate:
+            st.button("Show me", type="primary", key="next.show", on_click=_lead, args=(choice,))
 
 
 def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
@@ -45,7 +84,9 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
 def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
     """What to do; the gain with its interval; and what it costs, or would take to show."""
     headline, _, effect = found.sentence.partition(": ")
-    return f"{headline}.", begun(effect), " ".join((*found.price[:1], chosen_on(found.among, scene)))
+    despite = "" if found.recalibrate else beside_advice(scene)
+    rests = " ".join(filter(None, (despite, *found.price[:1], chosen_on(found.among, scene))))
+    return f"{'No calibrator is shown to help' if despite else headline}.", begun(effect), rests
 
 
 def _lead(found: Choice) -> None:

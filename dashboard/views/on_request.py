@@ -7,11 +7,12 @@ from typing import Any
 import streamlit as st
 
 from calib_core import NotAnswerable
-from dashboard import widgets
+from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
+from dashboard.workers.durations import about_seconds
 
 _WANTED, _STOPPED = "calib.on-request", "calib.on-request.stopped"
 
@@ -26,7 +27,7 @@ def on_request(key: str, scene: Scene, *, title: str | None = "", **how: Any) ->
         st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     place = st.empty()
     with place.container():
-        why = f"{EXHIBITS[key].caption} With so many classes this takes a while."
+        why = f"{EXHIBITS[key].caption} With so many classes this takes {_how_long(exhibit, scene) or 'a while'}."
         if not wanted(f"{key} {exhibit.table(scene).key}", why):
             return
     exhibited(key, scene, title=None, **how)
@@ -38,6 +39,11 @@ def _at_once(exhibit: Exhibit, scene: Scene) -> bool:
         return not (exhibit.costly and many(scene)) or scene.knows(exhibit.table(scene))
     except NotAnswerable:
         return True
+
+
+def _how_long(exhibit: Exhibit, scene: Scene) -> str:
+    rows = scene.get(scene.models.shown[0].predictions)
+    return about_seconds(session.expected(exhibit.table(scene), rows))
 
 
 def many(scene: Scene) -> bool:

@@ -10,18 +10,20 @@ from calib_core import NotAnswerable
 from calib_core.diagrams import reconciled
 from dashboard import session, widgets
 from dashboard.chart import chart
-from dashboard.exhibits import line_words
+from dashboard.exhibits import EXHIBITS, line_words
+from dashboard.exhibits.event_words import event
 from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.overall import Overall
 from dashboard.exhibits.standing_out import ClassesStandingOut
 from dashboard.exhibits.verdict import Verdict
+from dashboard.exhibits.which_is_better import better, first_named
 from dashboard.glossary import term, the_words
 from dashboard.hero import hero
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import next_step, overview_cards, worst_places
-from dashboard.views.exhibited import below, numbers, progress
+from dashboard.views.exhibited import CLEARED, below, numbers, progress
 
 
 @view("overview", "Overview", 10, room="overview")
@@ -29,10 +31,12 @@ def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())
     _hero(scene)
+    _event(scene)
     _verdicts(scene)
     overview_cards.draw(scene)
-    next_step.draw(scene)
+    find_out = next_step.begun_step(scene)
     worst_places.draw(scene)
+    find_out()
 
 
 def _hero(scene: Scene) -> None:
@@ -50,6 +54,25 @@ def _hero(scene: Scene) -> None:
         chosen=lambda confidence: widgets.change(confidence=confidence),
         looks=scene.looks,
     )
+
+
+def _event(scene: Scene) -> None:
+    """Of two classes: what is said of the event and how often it happens, which a confidence does not tell."""
+    found = event(scene)
+    if found is None:
+        return
+    with st.container(border=True, key="event-line", horizontal=True, wrap=False, vertical_alignment="center"):
+        name = first_named(scene)
+        of = f"{markdown_plain(name)}: " if name else ""
+        st.markdown(f"**{of}{markdown_plain(found.headline)}**  \n{markdown_plain(found.basis)}", width="stretch")
+        worst_places.button("event", "Look closer", lambda: _to_the_event(found.code, scene.titles[0]))
+
+
+def _to_the_event(code: int, model: str) -> None:
+    """To the event's own diagram: its probability in every row, whichever class is predicted."""
+    panels = widgets.selection().exhibit("class-panels")
+    widgets.change_exhibit(EXHIBITS.described(panels.key, **{**dict(panels.params), "notion": "class-wise"}))
+    widgets.change(**CLEARED | {"code": code}, view="classes", model=model)
 
 
 def _verdicts(scene: Scene) -> None:
@@ -75,9 +98,13 @@ def _verdicts(scene: Scene) -> None:
                 with st.popover("The numbers", key="verdict.numbers"):
                     numbers("verdict", scene)
         chart(figure, key="verdict", label=words.alt, height=figure.layout.height)
+        for sentence in better(scene):
+            st.markdown(f":material/balance: {markdown_plain(sentence)}")
         both = _reconciled(scene)
         if both:
-            st.markdown(f":material/info: {markdown_plain(both)}")
+            name = first_named(scene)
+            of = f"**{markdown_plain(name)}:** " if name else ""
+            st.markdown(f":material/info: {of}{markdown_plain(both)}")
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))

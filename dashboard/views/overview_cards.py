@@ -11,10 +11,12 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core._text import begun
 from dashboard.exhibits.by_slice import ADDED, columns_of, too_many
+from dashboard.exhibits.event_words import event
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.overall import Overall
 from dashboard.exhibits.slice_columns import SliceColumns
 from dashboard.exhibits.standing_out import ClassesStandingOut
+from dashboard.exhibits.which_is_better import first_named
 from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
 from dashboard.session import Scene, call
@@ -47,7 +49,12 @@ def _overall(scene: Scene) -> None:
         diagram_spark(points_of(diagram)),
         "Across what it says, up how often it is right, larger for more rows",
     )
-    _card("Overall", gap.headline, gap.basis, picture)
+    _card(
+        _named("Overall" if event(scene) is None else "Overall, of the class predicted", scene),
+        gap.headline,
+        gap.basis,
+        picture,
+    )
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         leading("overall", "Look closer", view="reliability", model=scene.titles[0], **CLEARED)
         if gap.direction:
@@ -69,16 +76,21 @@ def _by_class(scene: Scene) -> None:
         # No class stands out as a whole, and one does in a bin.
         claim, _, basis = str(place["finding"]).rpartition(" (")
         _card(
-            f"By class, of {scene.judged_rows}",
+            _named(f"By class, of {scene.judged_rows}", scene),
             claim,
             f"{begun(basis.removesuffix(').'))}. No class stands out over all its bins.",
         )
         leading("classes", "Look at this place", **worst_places.place(place, scene.focused(model=scene.titles[0])))
         return
     picture = class_spark(found), "For each class a bar at what is said and a dot at how often it is right, worst first"
-    _card(f"By class, of {scene.judged_rows}", found.headline, found.basis, picture if len(found.names) else None)
+    _card(
+        _named(f"By class, of {scene.judged_rows}", scene),
+        found.headline,
+        found.basis,
+        picture if len(found.names) else None,
+    )
     worst = found.code[0] if len(found.names) and found.stands_out[0] else None
-    where = {**CLEARED, "code": worst, "reduction": "top-label", "model": scene.titles[0]}
+    where = {**CLEARED, "code": worst, "model": scene.titles[0]}
     leading("classes", "Look at this class" if worst is not None else "Compare the classes", view="classes", **where)
 
 
@@ -94,7 +106,7 @@ def _by_slice(scene: Scene) -> None:
         try:
             if len(columns_of(watched)) and not too_many(watched):
                 found = watched.get(SliceColumns().dots(watched))
-                _card(f"By slice, of {scene.judged_rows}", found.headline, found.basis)
+                _card(_named(f"By slice, of {scene.judged_rows}", scene), found.headline, found.basis)
             else:
                 _card("By slice", "Many columns", "So many rows and columns are looked at when they are asked for.")
         except NotAnswerable as why:
@@ -103,8 +115,14 @@ def _by_slice(scene: Scene) -> None:
     leading("slices", "Compare the slices", view="slices", model=scene.titles[0], **CLEARED)
 
 
+def _named(kind: str, scene: Scene) -> str:
+    """A card's kind, and of which of several files it is."""
+    name = first_named(scene)
+    return f"{kind}: {name}" if name else kind
+
+
 def _card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
-    st.caption(kind)
+    st.caption(markdown_plain(kind))
     if picture is None:
         st.markdown(f"## {markdown_plain(headline)}")
         st.markdown(markdown_plain(basis))

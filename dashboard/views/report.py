@@ -17,7 +17,9 @@ from dashboard.navigation import view
 from dashboard.report import CHAPTERS, Options, Progress, Report, Request, chromium, steps, wanted
 from dashboard.report.picture import WIDTHS
 from dashboard.selection import COLUMNS, Selection
+from dashboard.session.call import work_on
 from dashboard.theme import markdown_plain
+from dashboard.workers.durations import COSTS, Work, about_seconds
 
 Choices: TypeAlias = tuple[Selection, Options]
 _JOB, _MADE, _FIRST, _STOPPED = (f"calib.report.{name}" for name in ("job", "made", "first", "stopped"))
@@ -173,13 +175,21 @@ def _at_work(choices: Choices) -> tuple[Job | None, DeltaGenerator]:
             st.button("Stop", on_click=_stop, args=(choices,), key="report.cancel")
         bar = st.empty()
     if large and job is None:
-        st.caption("With this many rows and classes it takes minutes; it can be stopped.")
+        work = _work(choices)
+        about = about_seconds(work and COSTS.seconds(work)) or "minutes"
+        st.caption(f"With this many rows and classes it takes {about}; it can be stopped.")
     return job, bar
 
 
 def _large(choices: Choices) -> bool:
     request = Request(*choices)
     return bool(request.models.shown) and request.large
+
+
+def _work(choices: Choices) -> Work | None:
+    """A report as work: of so many models, of rows like the first's; None where it cannot be made."""
+    shown = Request(*choices).models.shown
+    return work_on(session.RESULTS.get(shown[0].predictions), f"report of {len(shown)}") if shown else None
 
 
 def _go_on(job: Job, bar: DeltaGenerator) -> None:
@@ -211,7 +221,8 @@ def _start(choices: Choices) -> None:
 
 def _kept(choices: Choices) -> Generator[Progress, None, Report]:
     """The steps of a report, which is kept when it is there."""
-    report = yield from steps(*choices)
+    with COSTS.learning(_work(choices)):
+        report = yield from steps(*choices)
     st.session_state[_MADE] = (choices, report)
     st.session_state.pop(_JOB, None)
     return report

@@ -61,6 +61,10 @@ def render() -> None:
         if box.open:
             exhibited("slice-columns", scene, title=None)
     if not scene.undivided:
+        with st.expander("Error within the worst group", key="slices.within", on_change="rerun") as box:
+            if box.open:
+                chosen = {name: getattr(split, name) for name in ("by", "crossed", "parts")}
+                on_request("multicalibration", scene, title=None, controls=False, limits=chosen)
         with st.expander("Scan of all columns and crossings", key="slices.scan", on_change="rerun") as box:
             if box.open:
                 on_request("slice-scan", scene, title=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -11,6 +11,7 @@ from calib_core import NotAnswerable
 from calib_core.discoveries import BIN, OVERALL, SLICE
 from dashboard import widgets
 from dashboard.exhibits.findings import Findings
+from dashboard.exhibits.which_is_better import first_named
 from dashboard.navigation import VIEWS
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -29,7 +30,8 @@ def draw(scene: Scene) -> None:
         return
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
-        st.caption("What stands out")
+        name = first_named(scene)
+        st.caption(markdown_plain(f"What stands out, of {name}" if name else "What stands out"))
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):
@@ -54,11 +56,16 @@ def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
 
 def leading(key: str, label: str, /, **where: Any) -> None:
     """A button that leads to exactly these choices."""
+    button(key, label, lambda: widgets.change(**where))
+
+
+def button(key: str, label: str, lead: Callable[[], None]) -> None:
+    """A button that looks like a way elsewhere."""
     st.button(
         label,
         key=f"way.{key}",
         type="tertiary",
         icon=":material/arrow_forward:",
         icon_position="right",
-        on_click=lambda: widgets.change(**where),
+        on_click=lead,
     )

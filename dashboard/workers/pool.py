@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import socket
 import subprocess
 import sys
@@ -21,7 +20,8 @@ from typing import Any
 
 from calib_core import InputError
 from calib_core.registry import FAMILIES
-from dashboard.workers import child, parcels
+from dashboard.workers import child, parcels, turns
+from dashboard.workers.durations import COSTS, Work
 
 Progress = Callable[[int], object]
 QUICK = 0.1
@@ -101,9 +101,12 @@ class Pool:
 
     def __init__(self, size: int, threads: int = 1, quick: float = QUICK, loaded: bool = True) -> None:
         self._size, self._threads, self._quick, self._loaded = size, threads, quick, loaded
-        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
+        self._queue: list[_Job] = []
+        self._at_work: list[_Job] = []
         self._lock = threading.Lock()
+        self._free = threading.Condition(self._lock)
         self._long: dict[tuple[str, ...], int] = {}
         self._closed = False
         self._hire()
@@ -115,11 +118,17 @@ class Pool:
             return tuple(sorted(worker.process.pid for worker in self._all))
 
     def run(
-        self, function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any], progress: Progress
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        options: Mapping[str, Any],
+        progress: Progress,
+        work: Work | None = None,
     ) -> Any:
         """What a function gives, made here where it is quick, else by a process; what it raises is raised here.
 
         ``progress`` is told percent, and again and again while nothing is known: whatever it raises stops the work.
+        ``work`` says what it is, so that those who wait can be told for how long.
         """
         kind = (function.__module__, function.__qualname__, *(type(value).__name__ for value in args))
         try:
@@ -130,7 +139,8 @@ class Pool:
         if self._quick > 0 and parcel.bytes < self._long.get(kind, sys.maxsize) // 2:
             until = time.thread_time() + self._quick
             try:
-                return function(*args, **options, progress=_watched(progress, until))
+                with COSTS.learning(work):
+                    return function(*args, **options, progress=_watched(progress, until))
             except _Moved:
                 pass
             finally:
@@ -139,7 +149,7 @@ class Pool:
                     self._long[kind] = min(parcel.bytes, self._long.get(kind, sys.maxsize))
         for _ in range(2):
             with contextlib.suppress(_Ended):
-                found, result = self._elsewhere(parcel, progress)
+                found, result = self._elsewhere(parcel, progress, work)
                 return result if found else function(*args, **options, progress=progress)
         raise InputError(LOST)
 
@@ -151,22 +161,28 @@ class Pool:
         for worker in everybody:
             worker.end()
 
-    def _elsewhere(self, parcel: parcels.Parcel, progress: Progress) -> tuple[bool, Any]:
+    def _elsewhere(self, parcel: parcels.Parcel, progress: Progress, work: Work | None) -> tuple[bool, Any]:
         """Whether a process could do it, and what came of it."""
-        worker = self._in_turn(progress)
+        job = _Job(work)
+        worker = self._in_turn(job, progress)
         try:
             worker.ready()
             try:
                 parcels.send(worker.line, parcel)
             except BrokenPipeError as e:
                 raise _Ended from e
-            found = self._watch(worker, progress)
+            with COSTS.learning(work):
+                found = self._watch(worker, progress)
         except BaseException:
             # It is gone, somebody stopped it, or there is no memory to send it: what it knows of the job is not known.
             self._replace(worker)
             raise
+        else:
+            self._rest(worker)
+        finally:
+            with self._lock:
+                self._at_work.remove(job)
         kind, value = found
-        self._idle.put(worker)
         if kind == "refused":
             raise value
         return kind == "result", value
@@ -183,13 +199,39 @@ class Pool:
                     raise _Ended from e
             progress(value)
 
-    def _in_turn(self, progress: Progress) -> _Worker:
-        while True:
-            try:
-                return self._idle.get(timeout=LOOK)
-            except queue.Empty:
-                progress(0)
-                self._hire()
+    def _in_turn(self, job: _Job, progress: Progress) -> _Worker:
+        """A process for a job: the first that is free once no job is left that came before."""
+        with self._lock:
+            self._queue.append(job)
+        try:
+            with turns.waiting():
+                while (worker := self._taken(job)) is None:
+                    progress(0)
+                    self._hire()
+        finally:
+            with self._free:
+                self._queue.remove(job)
+                self._free.notify_all()
+        return worker
+
+    def _taken(self, job: _Job) -> _Worker | None:
+        with self._free:
+            if not (self._idle and self._queue[0] is job):
+                self._free.wait(LOOK)
+            if self._idle and self._queue[0] is job:
+                job.begin()
+                self._at_work.append(job)
+                return self._idle.pop(0)
+            before = [*self._at_work, *self._queue[: self._queue.index(job)]]
+        left = [each.left for each in before]
+        known = [seconds for seconds in left if seconds is not None]
+        turns.stand(len(before), sum(known) / self._size if before and len(known) == len(left) else None)
+        return None
+
+    def _rest(self, worker: _Worker) -> None:
+        with self._free:
+            self._idle.append(worker)
+            self._free.notify_all()
 
     def _replace(self, worker: _Worker) -> None:
         worker.end()
@@ -199,11 +241,31 @@ class Pool:
 
     def _hire(self) -> None:
         # Where the machine refuses another process, whoever waits for one asks again.
-        with self._lock, contextlib.suppress(OSError):
+        with self._free, contextlib.suppress(OSError):
             while not self._closed and len(self._all) < self._size:
                 worker = _Worker(self._threads, self._loaded)
                 self._all.add(worker)
-                self._idle.put(worker)
+                self._idle.append(worker)
+                self._free.notify_all()
+
+
+class _Job:
+    """Something to be computed: what it is, and since when it is."""
+
+    def __init__(self, work: Work | None) -> None:
+        self._seconds = None if work is None else COSTS.seconds(work)
+        self._begun: float | None = None
+
+    def begin(self) -> None:
+        """It has a process."""
+        self._begun = time.monotonic()
+
+    @property
+    def left(self) -> float | None:
+        """Seconds it still takes, about; None where nobody knows."""
+        if self._seconds is None or self._begun is None:
+            return self._seconds
+        return max(self._seconds - (time.monotonic() - self._begun), 0.0)
 
 
 def _watched(progress: Progress, until: float) -> Progress:
@@ -233,8 +295,15 @@ def close_pool() -> None:
         _pool.pop().close()
 
 
-def compute(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any], progress: Progress) -> Any:
+def compute(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    options: Mapping[str, Any],
+    progress: Progress,
+    work: Work | None = None,
+) -> Any:
     """What a function that takes ``progress`` gives: by the pool's processes where there is one."""
     if _pool:
-        return _pool[0].run(function, args, options, progress)
-    return function(*args, **options, progress=progress)
+        return _pool[0].run(function, args, options, progress, work)
+    with COSTS.learning(work):
+        return function(*args, **options, progress=progress)

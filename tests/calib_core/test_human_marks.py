@@ -199,5 +199,31 @@ def test_the_sentence_has_all_three():
     assert f"the judge alone says {round(100 * judge.mean())} % of 500 rows" in found.sentence
     assert "the 80 rows that people marked alone say" in found.sentence
     frame = found.frame()
-    assert frame["value"].tolist() == [found.judge, found.alone.point, found.interval.point]
+    ends = [found.judge, found.alone.point, found.interval.point, found.errors.interval.point]
+    assert frame["value"].tolist() == ends
+    assert found.errors.sentence in found.sentence
     assert human_marks.FEWEST_LABELLED == 20
+
+
+def test_rows_that_were_drawn_at_random_are_rarely_called_unlike():
+    """Twenty of 2,000 rows, nearly all right: the judge's few other marks are mostly not among them."""
+    rng = np.random.default_rng(5)
+    alarms, picked = 0, 0
+    for _ in range(200):
+        human = (rng.random(2000) < 0.97).astype(float)
+        judge = np.where((human == 0) & (rng.random(2000) < 0.5), 0.0, 1.0)
+        drawn = rng.permutation(2000) < 20
+        alarms += "not like the others" in cc.judged_share(judge, np.where(drawn, human, np.nan)).note
+        # Falsified: people looked at what the judge thought was wrong, and at some of the others.
+        first = np.isin(np.arange(2000), np.argsort(judge + 0.001 * rng.random(2000))[:10]) | (drawn & (judge == 1))
+        picked += "not like the others" in cc.judged_share(judge, np.where(first, human, np.nan)).note
+    assert alarms <= 6, alarms  # 200 draws at 1 %: more than 6 in one of 200 such tests
+    assert picked == 200
+
+
+def test_the_estimate_lies_in_its_interval_where_few_are_right():
+    """The judge finds more right among the marked rows than elsewhere: less is taken off than is there."""
+    judge = np.r_[np.ones(8), np.zeros(32), np.zeros(60)]
+    human = np.r_[1.0, np.zeros(39), np.full(60, np.nan)]
+    found = cc.judged_share(judge, human)
+    assert 0 <= found.interval.low <= found.value <= found.interval.high

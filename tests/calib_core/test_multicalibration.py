@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import InputError, NotAnswerable, Predictions, Summary, estimate
+from calib_core import InputError, NotAnswerable, Predictions, RegistryError, Summary, estimate
 from calib_core.slices import multicalibration
 
 
@@ -137,7 +137,7 @@ def law(name, n, rng):
     return np.where(np.arange(n) % 3, 1.0, 0.9) if name == "exactly 1" else 1 - rng.beta(0.4, 4, n)
 
 
-@pytest.mark.parametrize("name", ["network", "exactly 1", "ten rows"])
+@pytest.mark.parametrize("name", [pytest.param("network", marks=pytest.mark.wide), "exactly 1", "ten rows"])
 def test_groups_of_calibrated_models_raise_few_false_alarms(name):
     """Of any group; without the correction for all of them, the falsified twin, alarms are many."""
     rng, runs, n = np.random.default_rng(5), 60, 10 if name == "ten rows" else 120
@@ -185,6 +185,101 @@ def test_intervals_hold_the_errors_of_all_groups_at_once():
     assert half / runs < 0.5, "a quarter of the width is the falsified twin"
 
 
+def clustered(rng, clusters=30, each=4, off=0.0):
+    """Questions whose attempts come out alike, and which of four overlapping groups they are in."""
+    question = np.repeat(np.arange(clusters), each)
+    scores = np.repeat(rng.uniform(0.3, 0.9, clusters), each)
+    came = np.repeat(rng.random(clusters), each) < scores - off
+    p = rows(scores, came).replace(groups=question)
+    return p, {f"{g}": np.repeat(rng.random(clusters) < 0.6, each) for g in range(4)}
+
+
+def test_rows_that_belong_together_raise_few_false_alarms_and_taken_for_alone_many():
+    rng, runs, alarms, alone, held = np.random.default_rng(2), 40, 0, 0, 0
+    for run in range(runs):
+        p, masks = clustered(rng)
+        found = multicalibration(p, masks, random_state=run)
+        alarms += found.p_value <= 0.05
+        held += found.interval.low == 0 and (found.frame()["low"] == 0).all()
+        alone += multicalibration(p.replace(groups=None), masks, random_state=run).p_value <= 0.05
+    assert alarms / runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+    assert held / runs >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / runs)
+    assert alone / runs > 0.3
+
+
+def test_the_interval_of_rows_that_belong_together_holds_the_error_and_says_what_it_is_about():
+    rng, runs, held, above = np.random.default_rng(4), 20, 0, 0
+    for run in range(runs):
+        p, masks = clustered(rng, off=0.25)
+        found = multicalibration(p, masks, random_state=run)
+        moved = np.full(120, -0.25)
+        aim = max(abs(moved[inside].sum()) / 120 for inside in (np.ones(120, dtype=bool), *masks.values()))
+        held += found.interval.low <= aim <= found.interval.high
+        above += found.value > found.noise_floor.high
+    assert held / runs >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / runs)
+    assert above / runs > 0.3
+    assert not found.interval.tested
+    assert found.interval.about.endswith("rows of a group taken together")
+
+
+def test_four_copies_of_a_row_are_no_surer_than_the_row():
+    rng = np.random.default_rng(8)
+    scores = rng.uniform(0.3, 0.9, 60)
+    came, site = rng.random(60) < scores - 0.1, rng.integers(0, 2, 60).astype(str)
+    once, many = rows(scores, came, site=site), np.repeat(np.arange(60), 4)
+    copies = rows(scores[many], came[many], site=site[many]).replace(groups=many)
+    alone, together = (multicalibration(p, fewest=5) for p in (once, copies))
+    first, other = (found.frame().set_index("group").loc[["all rows", "site = 0"]] for found in (alone, together))
+    assert together.value == pytest.approx(alone.value)
+    assert together.interval.high >= alone.interval.high - 1e-12
+    assert together.interval.low <= alone.interval.low + 0.01
+    assert (other["high"] >= first["high"] - 1e-12).all()
+    taken_for_alone = multicalibration(copies.replace(groups=None), fewest=5)
+    assert taken_for_alone.interval.high < alone.interval.high
+
+
+def test_a_group_of_few_clusters_is_left_out_by_name():
+    p, masks = clustered(np.random.default_rng(0))
+    found = multicalibration(p, masks | {"nine questions": np.arange(120) < 36})
+    assert found.skipped == ("nine questions",)
+
+
+def test_the_order_of_rows_and_the_names_of_clusters_decide_nothing():
+    p, _ = clustered(np.random.default_rng(1))
+    masks = np.random.default_rng(0).random((2, 120)) < 0.7
+    order = np.random.default_rng(3).permutation(120)
+    first = multicalibration(p, {"a": masks[0], "b": masks[1]})
+    shuffled = p.take(order)
+    renamed = shuffled.replace(groups=np.array([f"q{99 - code}" for code in p.row_groups.codes[order]]))
+    other = multicalibration(renamed, {"a": masks[0][order], "b": masks[1][order]})
+    assert other.interval.low == pytest.approx(first.interval.low)
+    assert other.interval.high == pytest.approx(first.interval.high)
+    np.testing.assert_allclose(
+        first.frame()[["error", "low", "high", "p"]], other.frame()[["error", "low", "high", "p"]]
+    )
+
+
+def test_the_sentence_has_value_interval_and_floor():
+    found = multicalibration(example())
+    assert found.sentence.startswith("Multicalibration error ")
+    assert "above its noise floor of" in found.sentence
+    ends = "It is that of all rows, the largest of 6 groups, each times its share of all rows."
+    assert found.sentence.endswith(ends)
+    assert multicalibration(example(), {}).sentence.endswith("It is that of all rows.")
+    assert found.interval.tested
+
+
+def test_asked_as_an_estimator_it_says_where_it_is():
+    with pytest.raises(RegistryError, match=r"within groups of rows.*slices\.multicalibration\(predictions, groups\)"):
+        estimate(example(), "confidence", "multicalibration")
+
+
+def test_weights_and_few_rows_make_it_a_rough_guide():
+    assert "rough guide" in multicalibration(example(weighted=True)).sentence
+    assert not multicalibration(example().take(np.arange(29)), {}, fewest=5).interval.tested
+    assert not multicalibration(example(), {}, level=0.999).interval.tested
+
+
 def test_small_groups_are_left_out_by_name():
     p = rows([0.8] * 45, [1] * 45, site=["a"] * 30 + ["b"] * 15)
     found = multicalibration(p)
@@ -214,7 +309,7 @@ def test_scores_of_zero_and_one():
         ),
         (lambda p: multicalibration(p, ["nowhere"]), "carry no column 'nowhere'"),
         (lambda p: multicalibration(p, fewest=200), "no group has 200 rows"),
-        (lambda p: multicalibration(p.replace(groups=np.arange(120) // 2)), "takes rows for independent"),
+        (lambda p: multicalibration(p.replace(groups=np.arange(120) // 20)), "cannot be told from fewer than 10"),
         (lambda p: multicalibration(Summary.of(p)), "it needs rows, and a summary holds counts"),
         (
             lambda p: multicalibration(Predictions([[0.5, 0.5]] * 30, [0] * 30), {}, "class-wise"),

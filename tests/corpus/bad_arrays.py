@@ -111,8 +111,9 @@ def several_arrays() -> Iterator[BadFile]:
         ),
         "no labels": ({"probs": P}, 'no column is recognised as the labels; choose label from "probs" (12, 3)'),
         "no scores": ({"labels": Y}, "no columns are recognised as scores"),
-        "two matrices": ({"a": P, "b": P, "y": Y}, "it holds 2 matrices of scores"),
-        "two called probs": ({"probs": P, "probabilities": P, "labels": Y}, "it holds 2 matrices of scores"),
+        "two matrices": ({"a": P, "b": P, "y": Y}, 'has scores of 2 models, "a", "b"; choose the model that is read'),
+        "two of two kinds": ({"a": P, "b": 100 * P, "y": Y}, "it holds 2 matrices of scores"),
+        "two called probs": ({"probs": P, "probabilities": P, "labels": Y}, "has scores of 2 models"),
         "two columns of labels": (
             {"probs": P, "labels": Y, "y": Y},
             '"labels", "y" could all be the label; choose label from',

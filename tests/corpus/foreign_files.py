@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from calib_core.readers import Table, read_table, with_labels
+
 
 @dataclass(frozen=True, eq=False)
 class ForeignFile:
@@ -21,6 +23,7 @@ class ForeignFile:
     confidence, correct : of every row that counts, in order; both None where the file must be refused or ask.
     asks : a part of the sentence with which it is refused, or of a finding that must be there.
     chosen : fields of Reading that answer.
+    labels : the file of its labels, joined by place, where it has none.
     """
 
     what: str
@@ -30,6 +33,13 @@ class ForeignFile:
     correct: NDArray[np.bool_] | None = None
     asks: str = ""
     chosen: dict[str, Any] = field(default_factory=dict)
+    labels: bytes = b""
+
+    @property
+    def table(self) -> Table:
+        """What is read, with its labels."""
+        table = read_table(self.data, self.filename)
+        return with_labels(table, read_table(self.labels, "labels.txt")) if self.labels else table
 
 
 Writer: TypeAlias = "Callable[[], Iterable[ForeignFile]]"

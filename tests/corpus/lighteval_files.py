@@ -17,10 +17,10 @@ NAME = "details_mmlu_2026-05-05.parquet"
 def row(i: int, scores: Sequence[float], gold: object, texts: Sequence[str]) -> dict[str, Any]:
     """A row, with fields that are not needed too."""
     return {
-        "__doc__": {"query": "long " * 50, "choices": [f" {t}" for t in texts], "gold_index": gold, "id": str(i),
+        "doc": {"query": "long " * 50, "choices": [f" {t}" for t in texts], "gold_index": gold, "id": str(i),
                     "task_name": "mmlu", "unconditioned_query": None},
-        "__model_response__": {"logprobs": list(scores), "argmax_logits_eq_gold": [False] * len(scores), "text": []},
-        "__metric__": {"acc": 1.0},
+        "model_response": {"logprobs": list(scores), "argmax_logits_eq_gold": [False] * len(scores), "text": []},
+        "metric": {"acc": 1.0},
     }  # fmt: skip
 
 
@@ -41,6 +41,8 @@ def details() -> Iterator[ForeignFile]:
     right = np.array([int(np.argmax(s)) == g for s, g in zip(scores, gold, strict=True)])
     letters = [row(i, s, g, LETTERS) for i, (s, g) in enumerate(zip(scores, gold, strict=True))]
     yield ForeignFile("letters", NAME, parquet(letters), top, right)
+    documented = [{f"__{name}__": value for name, value in each.items()} for each in letters]
+    yield ForeignFile("columns as the documentation has them", NAME, parquet(documented), top, right)
     lists = [row(i, s, [g], LETTERS) for i, (s, g) in enumerate(zip(scores, gold, strict=True))]
     lists.append(row(30, [-1.0], [0], ["A"]))
     yield ForeignFile("lists", NAME, parquet(lists), top, right, "1 record has not one log-likelihood a choice")

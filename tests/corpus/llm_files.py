@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,36 @@ def judged() -> Iterator[ForeignFile]:
         "without those at 100", "judged_m.json", json.dumps(sure).encode(), CONFIDENCE, CORRECT,
         chosen={"confidence": "confidence below 100", "missing": "exclude"},
     )  # fmt: skip
+    for i, (what, verdicts) in enumerate(SPELLINGS.items()):
+        worded = {
+            f"q{j}": answer(c, verdicts[int(z)]) for j, (c, z) in enumerate(zip(CONFIDENCE, CORRECT, strict=True))
+        }
+        yield ForeignFile(f"verdicts {what}", f"judged_{i}.json", document(worded), CONFIDENCE, CORRECT)
+    signs, shares, mixed = (
+        {key: each | {"judge_response": each["judge_response"] | {"confidence": written(c)}}
+         for (key, each), c in zip(every.items(), CONFIDENCE, strict=True)}
+        for written in (lambda c: f"{round(100 * c)}%", float, lambda c: c if c < 0.4 else round(100 * c))
+    )  # fmt: skip
+    yield ForeignFile("percent signs", "judged_m.json", document(signs), CONFIDENCE, CORRECT)
+    yield ForeignFile("from 0 to 1", "judged_m.json", document(shares), CONFIDENCE, CORRECT, "read as probabilities")
+    yield ForeignFile(
+        "on two scales", "judged_m.json", document(mixed), np.where(CONFIDENCE < 0.4, CONFIDENCE / 100, CONFIDENCE),
+        CORRECT, "confidences lie between 0 and 1 and others above",
+    )  # fmt: skip
+    silent = every | {"u1": answer(-0.01, "yes")}
+    yield ForeignFile(
+        "-1 for none", "judged_m.json", document(silent), CONFIDENCE, CORRECT, "1 record has no confidence"
+    )
+
+
+SPELLINGS: dict[str, tuple[object, object]] = {
+    "with points": ("no.", "Yes."),
+    "with reasons": ("No, a yes would need 5", "yes: it is the same"),
+    "as numbers": (0, 1),
+    "in other words": ("incorrect", "**correct**"),
+    "in a sentence": ("The answer is: no", "So the answer is yes."),
+}
+"""Wrong and right, as judges write them."""
 
 
 @writes("helm")
@@ -57,7 +87,7 @@ def instances() -> Iterator[ForeignFile]:
     twice = [*every, *(stats(i, "typos") for i in range(40))]
     yield ForeignFile(
         "perturbed", "per_instance_stats.json", document(twice), np.tile(CONFIDENCE, 2), np.tile(CORRECT, 2),
-        "40 of 80 rows are the same instances over again",
+        "80 rows are attempts at 40 questions",
     )  # fmt: skip
     shown = [
         {"instance_id": f"id{i}", "train_trial_index": 0, "predicted_text": " A", "mapped_output": "no",
@@ -81,8 +111,8 @@ def choices() -> Iterator[ForeignFile]:
     gold = [int(RNG.choice(4, p=row)) for row in shares]
     top, right = shares.max(axis=1), shares.argmax(axis=1) == gold
 
-    def clp(i: int, answer: object) -> dict[str, Any]:
-        made = {"testing input": "…", "prompt": "…", "choices": list("ABCD"), "prediction": shares[i].tolist()}
+    def clp(i: int, answer: object, choices: Sequence[str] = "ABCD") -> dict[str, Any]:
+        made = {"testing input": "…", "prompt": "…", "choices": list(choices), "prediction": shares[i].tolist()}
         return made | {"pred_label": int(shares[i].argmax())} | ({} if answer is None else {"gold": answer})
 
     letters = {str(i): clp(i, "ABCD"[g]) for i, g in enumerate(gold)}
@@ -96,6 +126,23 @@ def choices() -> Iterator[ForeignFile]:
         right,
         "records have no gold, and no record has gold 0",
     )
+    for what, first in (("from 0", 0), ("from 1", 1)):
+        numbered = {str(i): clp(i, g, [str(first + j) for j in range(4)]) for i, g in enumerate(gold)}
+        yield ForeignFile(f"choices are numbers {what}", "task.json", document(numbered), top, right)
+    spaced = {str(i): clp(i, "ABCD"[g], [f" {letter}" for letter in "ABCD"]) for i, g in enumerate(gold)}
+    yield ForeignFile("choices with a space", "task.json", document(spaced), top, right)
+    # Golds of 0 are not written, so that the others are choices as well as places.
+    either = {str(i): clp(i, g or None, list("1234")) for i, g in enumerate(gold)}
+    yield ForeignFile("golds of both kinds", "task.json", document(either), asks="choose label from")
+    yield ForeignFile(
+        "golds as places", "task.json", document(either), top, right, "no record has gold 0",
+        {"label": "gold as place"},
+    )  # fmt: skip
+    known, as_text = np.array(gold) > 0, np.array(gold) - 1
+    yield ForeignFile(
+        "golds as texts", "task.json", document(either), top[known], (shares.argmax(axis=1) == as_text)[known],
+        chosen={"label": "gold as text", "missing": "exclude"},
+    )  # fmt: skip
     surprise = -np.log(shares)
     ppl = {
         str(i): {"in-context examples": "", "prediction": "A", "gold": "ABCD"[g]}
@@ -111,6 +158,17 @@ def choices() -> Iterator[ForeignFile]:
     yield ForeignFile("PPL that is one", "task.json", document(ppl), inverse.max(axis=1), right, chosen=taken)
     generated = {str(i): {"origin_prompt": "…", "prediction": "42", "gold": "42"} for i in range(5)}
     yield ForeignFile("generated", "task.json", document(generated), asks="generated answers of OpenCompass")
+
+
+@writes("hal-harness")
+def repeated_agents() -> Iterator[ForeignFile]:
+    tasks = [
+        {"task_id": f"t{i // 4}", "reward": float(z), "cost": 0.1, "confidence": float(c)}
+        for i, (c, z) in enumerate(zip(CONFIDENCE, CORRECT, strict=True))
+    ]
+    yield ForeignFile(
+        "attempts", "tasks.json", document(tasks), CONFIDENCE, CORRECT, "40 rows are attempts at 10 questions"
+    )
 
 
 @writes("hal-harness")
@@ -156,6 +214,30 @@ def pipelines() -> Iterator[ForeignFile]:
     bare = [output(row, names) for row in p]
     yield ForeignFile("no true labels", "out.json", document(bare), asks="has predicted labels and their scores")
     yield ForeignFile("top alone", "out.json", document([each[0] for each in bare]), asks="add the true label")
+
+    numbered = [each | {"true": g} for each, g in zip(every, gold, strict=True)]
+    asks = '"true" has numbers and the scores have names'
+    yield ForeignFile("numbers for names", "out.jsonl", lines(numbered), asks=asks)
+    by_name = [sorted(names).index(names[g]) for g in gold]
+    numbered = [each | {"true": g} for each, g in zip(every, by_name, strict=True)]
+    yield ForeignFile(
+        "numbers in the order of names", "out.jsonl", lines(numbered), top, right, chosen={"label_coding": "0-based"}
+    )
+
+
+@writes("transformers-table")
+def pipeline_tables() -> Iterator[ForeignFile]:
+    """pandas.DataFrame(pipeline(texts)), whose label is the predicted one."""
+    names = ("POS", "NEG", "NEUTRAL")
+    p = RNG.dirichlet(np.ones(3), 40)
+    gold = [int(RNG.choice(3, p=row)) for row in p]
+    top, right = p.max(axis=1), p.argmax(axis=1) == gold
+    rows = [f"{names[row.argmax()]},{float(row.max())!r},{names[g]}" for row, g in zip(p, gold, strict=True)]
+    for column in ("gold", "target"):
+        data = "\n".join([f"label,score,{column}", *rows]).encode()
+        yield ForeignFile(f"with {column}", "out.csv", data, top, right, f'"{column}" as the true class')
+    bare = "\n".join(["label,score", *(row.rpartition(",")[0] for row in rows)]).encode()
+    yield ForeignFile("without the truth", "out.csv", bare, asks="the predicted ones")
 
 
 @writes("uqlm")

@@ -100,6 +100,12 @@ def other_texts() -> Iterator[ForeignFile]:
     yield read_as("as many choices as come", varied, short, right)
     first = [line(i, s, 0, t, acc=accuracy(s, 0)) for (i, s, _), t in zip(rows, texts, strict=True)]
     yield read_as("the first choice is right", first, scores, [0] * 60)
+    outside = [
+        line(i, s, 7 if i == 3 else g, t, acc=accuracy(s, g) * (i != 3))
+        for (i, s, g), t in zip(rows, texts, strict=True)
+    ]
+    kept = [i for i in range(60) if i != 3]
+    yield read_as("a target that is no choice", outside, [scores[i] for i in kept], [gold[i] for i in kept])
     two = [s[:2] for s in scores]
     shared = [
         line(i, s, "because it was big", ["because it was big"] * 2, acc=accuracy(s, g))
@@ -117,6 +123,11 @@ def other_texts() -> Iterator[ForeignFile]:
     for each in normed:
         del each["acc"]
     yield read_as("acc_norm alone", normed, by_length, gold)
+    longer = [[v / (1 + len(c)) for v, c in zip(s, t, strict=True)] for s, t in zip(scores, texts, strict=True)]
+    for (_, _, g), each, n in zip(rows, normed, longer, strict=True):
+        each["doc"]["choices"] = [f" {c}" for c in each["doc"]["choices"]]
+        each["acc_norm"] = accuracy(n, g)
+    yield read_as("choices that begin with a space", normed, longer, gold)
 
 
 @writes("lm-evaluation-harness")

@@ -1,9 +1,8 @@
-"""Tables of R, Weka and H2O, whose tests write them; arrays of two splits; detections."""
+"""Tables of R, Weka and H2O, whose tests write them; arrays of two splits."""
 
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -38,10 +37,3 @@ def two_splits() -> Iterator[ForeignFile]:
         out = io.BytesIO()
         np.savez(out, **arrays)
         yield ForeignFile(what, "logits.npz", out.getvalue(), confidence, correct)
-
-
-@writes("coco")
-def detections() -> Iterator[ForeignFile]:
-    """Boxes with scores: refused with what makes them right or wrong."""
-    boxes = [{"image_id": i, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 0.5 + i / 100} for i in range(20)]
-    yield ForeignFile("boxes", "results.json", json.dumps(boxes).encode(), asks="matched with a true one")

@@ -170,6 +170,7 @@ def test_serving_many_is_private_and_on_this_machine_unless_it_is_said(started: 
     assert run("serve") == (0, "")
     start = started[0]
     assert start.under.private
+    assert start.under.own == 300 + 180 * start.under.processes << 20
     assert start.under.hosts == ("localhost", "127.0.0.1")
     assert (start.under.absence, start.under.expiry) == (120, 240 * 60)
     assert start.options == {
@@ -218,6 +219,14 @@ def test_as_a_space_it_knows_its_name_and_who_frames_it(started: list[Start], mo
         (("--framed-by", "example.org"), "'example.org' is no origin of a page"),
         (("--framed-by", "https://x; script-src *"), "'https://x; script-src *' is no origin of a page"),
         (("--user-header", "X User"), "'X User' is no name of a header"),
+        (
+            ("--memory-gb", "0.75", "--processes", "3"),
+            "805 MB of memory are too few: the server and its 3 processes take 881 MB; give --memory-gb 0.9 or more",
+        ),
+        (
+            ("--memory-gb", "2", "--processes", "2", "--file-mb", "400"),
+            "--file-mb 400 is more than a quarter of what 2.15 GB of memory leave for data: give --file-mb 347 or less",
+        ),
     ],
 )
 def test_what_cannot_be_served_is_one_sentence(started: list[Start], options: tuple[str, ...], sentence: str) -> None:

@@ -133,6 +133,9 @@ def test_a_first_visit_is_asked_for_data_and_a_link_is_not() -> None:
     assert app.session_state["calib.selection"].view == "start"
     assert "how often is it right" in app.markdown[1].value
     assert not [control for control in app.segmented_control if control.key == "frame.room"]
+    app = dropped(app, "unlabelled.csv", "p_0,p_1\n0.5,0.5\n")
+    assert app.session_state["calib.selection"].view == "data"
+    assert "No data" in app.button(key="frame.data").label, "nothing was opened yet, and no example either"
     app = dropped(app, "mine.csv", good())
     assert app.session_state["calib.selection"].view == "overview"
     app = AppTest.from_file(str(APP), default_timeout=60)
@@ -531,5 +534,5 @@ def test_labels_in_another_file_are_joined_and_the_two_are_one_file() -> None:
     app = dropped(app, "solution.csv", truth, which)
     app = sound(app.button(key="frame.data").click().run())
     key = source(app).data
-    assert session.file(key).title == "submission with solution.csv"
+    assert session.file(key).title == "submission.csv with solution.csv"
     np.testing.assert_array_equal(session.whole(key, source(app).reading).true_labels, y)

@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, REDUCTIONS, Recipe
-from calib_core.inference import coverage_table
+from calib_core.inference import coverage_table, primary
 from dashboard import session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -17,7 +17,7 @@ from dashboard.navigation import views_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain
 from dashboard.views import on_request, one_curve
-from dashboard.views.estimators import _sentence
+from dashboard.views.estimators import _sentence, in_its_notion
 from dashboard.views.explained import misleads
 from tests.dashboard.test_views import opened
 
@@ -144,3 +144,12 @@ def test_a_line_without_a_verdict_is_said_without_one() -> None:
     line = {"estimator": "ece", "verdict": None, "points": "1.1", "interval": "0 to 8", "noise": "8.8"}
     assert _sentence("net", line) == "net: 1.1 points (0 to 8), noise floor 8.8."
     assert _sentence("net", {**line, "verdict": "within"}).endswith("noise floor 8.8, within tolerance.")
+
+
+def test_where_nobody_chose_a_notion_evidence_opens_on_the_one_the_verdict_rests_on() -> None:
+    for source in (WINE, Source(data="demo:digits-naive-bayes")):
+        selection = Selection(source=source, view="estimators", calibrators=())
+        scene, rests_on = session.scene_of(selection), primary(session.parts(source).test).notion
+        assert in_its_notion(scene).notion == scene.notion == rests_on
+        chosen = session.scene_of(Selection.from_query(selection.replace(reduction="top-label").to_query())[0])
+        assert in_its_notion(chosen).notion == "top-label"

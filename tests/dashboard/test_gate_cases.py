@@ -106,6 +106,17 @@ def test_half_right_and_sure_of_it_in_a_hundred_classes_does_not_pass():
         assert ended == NOT_WITHIN, text
 
 
+def test_one_group_of_different_scores_passes_nothing():
+    """Nineteen rows say 50 % and are all right, nineteen are sure and ten of them right: in one mean this cancels."""
+    right = [True] * 29 + [False] * 9
+    code, out, _ = gate(claims([0.5] * 19 + [1.0] * 19, right), 0.25)
+    assert (code, out.split(":")[0]) == (NOT_WITHIN, TOO_FEW)
+    assert "0 to 22 %" in out
+    assert "40 rows or more make groups" in out
+    code, out, _ = gate(claims([0.75] * 38, right), 0.25)
+    assert (code, out.split(":")[0]) == (WITHIN, in_full("within"))
+
+
 def test_what_passes_with_a_curve_inside_the_bins_says_what_it_is_about():
     rng = np.random.default_rng(0)
     h = rng.random(8000)

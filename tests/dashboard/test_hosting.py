@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import signal
+import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dashboard.hosting import guard, housekeeping, visits
+from dashboard.hosting import ending, guard, housekeeping, intake, machine, visits
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
@@ -244,6 +246,28 @@ def test_a_file_that_did_not_arrive_takes_no_room() -> None:
     assert waiting.files("a") == 0
 
 
+def test_a_sender_who_leaves_in_the_middle_is_no_error_and_takes_no_room() -> None:
+    from starlette.requests import ClientDisconnect
+
+    waiting, sent = Waiting(), []
+
+    async def left(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        sent.append(waiting.files("a"))
+        raise ClientDisconnect
+
+    async def unheard(_: dict[str, Any]) -> None:
+        raise AssertionError("nobody is there to be answered")
+
+    scope = {"type": "http", "method": "PUT", "path": UPLOAD.format("a", "1"), "headers": [(b"content-length", b"600")]}
+    asyncio.run(Intake(left, MANY, waiting)(scope, unheard, unheard))
+    assert sent == [1]
+    assert waiting.files("a") == 0
+
+
+def test_large_arrays_go_back_to_the_system_where_it_can() -> None:
+    assert machine.give_back() == machine.keep_memory_whole() == (sys.platform == "linux")
+
+
 @pytest.mark.parametrize(("length", "status"), [("", 411), ("-1", 411), ("99999999", 413)])
 def test_a_length_is_said_and_kept_to(length: str, status: int) -> None:
     assert put(Intake(received, MANY, Waiting()), "a", "1", length) == status
@@ -280,3 +304,36 @@ def test_sessions_whose_time_is_over_are_looked_for_and_noticed(monkeypatch: pyt
     assert not housekeeping._sessions_over()
     del manager.list_sessions
     assert not housekeeping._sessions_over(), "another release of Streamlit"
+
+
+def test_a_server_that_is_told_to_end_waits_for_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intake, "_LOOK", 0.01)
+    told: list[int] = []
+    earlier = signal.signal(signal.SIGTERM, lambda number, frame: told.append(number))
+    parts: list[str] = []
+
+    async def half(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        while parts[-1:] != ["http.disconnect"]:
+            parts.append((await receive())["type"])
+            if len(parts) == 1:
+                signal.raise_signal(signal.SIGTERM)
+
+    async def sender() -> dict[str, Any]:
+        if parts:
+            await asyncio.sleep(60)
+        return {"type": "http.request", "body": b"1", "more_body": True}
+
+    async def unheard(_: dict[str, Any]) -> None:
+        raise AssertionError
+
+    scope = {"type": "http", "method": "PUT", "path": UPLOAD.format("a", "1"), "headers": [(b"content-length", b"9")]}
+    try:
+        with ending.watched():
+            asyncio.run(Intake(half, MANY, Waiting())(scope, sender, unheard))
+            assert parts == ["http.request", "http.disconnect"]
+            assert told == [signal.SIGTERM], "it ends as it would have"
+        signal.raise_signal(signal.SIGTERM)
+        assert told == [signal.SIGTERM] * 2
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+        ending.ENDING.clear()

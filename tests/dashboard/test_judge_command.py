@@ -52,6 +52,8 @@ def test_json_has_every_number(answers: Path) -> None:
     assert (record["share"]["low"], record["share"]["high"]) == (found.interval.low, found.interval.high)
     assert record["gap"]["value"] == pytest.approx(0.9 - found.interval.point)
     assert record["share"]["marked_by_people"] == 60
+    assert record["share"]["judge_errors"]["low"] == found.errors.interval.low
+    assert record["gap"]["judge_errors"] is None
     assert not record["share"]["tested"]
 
 
@@ -60,7 +62,8 @@ def test_csv_has_a_line_for_each_estimate(answers: Path) -> None:
     assert code == 0
     assert [line.split(",")[:2] for line in text.splitlines()] == [
         ["of", "by"],
-        *[[of, by] for of in ("share", "gap") for by in ("judge alone", "people alone", "both")],
+        *[["share", by] for by in ("judge alone", "people alone", "both", "judge less its errors")],
+        *[["gap", by] for by in ("judge alone", "people alone", "both")],
     ]
 
 

@@ -50,3 +50,6 @@ def test_it_is_offered_where_confidences_repeat(demo: str, offered: bool) -> Non
     assert ("Confidence levels" in tabs_of(app)) == offered
     why = [c.help for c in app.caption if "Confidence levels" in c.value]
     assert bool(why) != offered
+    # What most files have not is not listed, and nothing is said of it.
+    assert "Judged answers" not in tabs_of(app)
+    assert not any("Judged answers" in c.value for c in app.caption)

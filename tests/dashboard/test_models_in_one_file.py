@@ -17,10 +17,11 @@ from calib_core.datasets import demo
 from dashboard import session
 from dashboard.cli import main
 from dashboard.commands._each_model import load_models
+from dashboard.commands._given import Given
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
-from tests.dashboard.test_data_view import click, plain, said
+from tests.dashboard.test_data_view import click, plain, said, upload
 from tests.dashboard.test_views import opened
 
 DEMO = "demo:language-model"
@@ -146,7 +147,7 @@ def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Pat
     # Which of them are right differs, and with it how the rows of each alone would be divided.
     lines = [f"{m},{q},0.{q % 8 + 1},{(q * q + i) % 3 == 0:d}" for q in range(60) for i, m in enumerate("ab")]
     (tmp_path / "m.csv").write_text("\n".join(["model,question,confidence,correct", *lines]))
-    first, second = load_models(tmp_path / "m.csv", "model", (), "").values()
+    first, second = load_models(tmp_path / "m.csv", "model", Given(), "").values()
     alone = first.division(0.5, 3, None)
     beside = second.division(0.5, 3, None, like=alone)
     for one, two in ((alone.fit, beside.fit), (alone.test, beside.test)):
@@ -165,6 +166,43 @@ def test_the_command_for_what_is_shown_names_the_file_once_and_runs() -> None:
     assert result.exit_code == 0, result.output
     assert "small" in result.output
     assert "large" in result.output
+
+
+def trial(rows: int = 60) -> str:
+    """Two models' risks of one event, side by side."""
+    each = (f"0.{i % 9 + 1},0.{i * 7 % 9 + 1},{i * 5 % 9 > 3:d}\n" for i in range(rows))
+    return "risk_old,risk_new,event\n" + "".join(each)
+
+
+def test_columns_side_by_side_are_models_as_soon_as_the_file_is_there() -> None:
+    app = upload(opened(Selection(view="data", calibrators=())), "trial.csv", trial())
+    assert [json.loads(changed)["model"] for _, changed in chosen(app).readings] == ["risk_old", "risk_new"]
+    assert [model.title for model in session.models(chosen(app)).shown] == ["risk_old", "risk_new"]
+    both = chosen(app)
+    assert Selection.from_query(both.to_query()) == (both, ())
+    app = opened(both.replace(view="data"))
+    (toggle,) = [each for each in app.toggle if each.label == "Each of these columns is another model's"]
+    assert toggle.value
+    (box,) = [box for box in app.multiselect if box.label.startswith("Score columns")]
+    box.set_value(["risk_new"]).run()
+    assert len(chosen(app).readings) == 1
+    assert session.whole(*chosen(app).readings[0]).probs[:3, 1].tolist() == [0.1, 0.8, 0.6]
+
+
+def test_commands_judge_every_model_of_columns_side_by_side(tmp_path: Path) -> None:
+    (tmp_path / "trial.csv").write_text(trial())
+    file, few = str(tmp_path / "trial.csv"), ("--notion", "confidence", "--estimator", "ece")
+    assert list(run("audit", file, *few, "--json")["models"]) == ["risk_new", "risk_old"]
+    assert list(run("audit", file, *few, "--read", "model=risk_new", "--json")["models"]) == ["as given"]
+    (line,) = run("compare", file, *few, "--json")["lines"]
+    assert (line["first"], line["second"]) == ("risk_old", "risk_new")
+    shown = run("show", "skills", file, "--format", "json")
+    assert [row["model"] for row in shown["table"]] == ["risk_old", "risk_new"]
+    refused = CliRunner().invoke(main, ["gate", file, "--max-ece", "0.5"])
+    assert refused.exit_code == 2
+    assert "choose the model that is read" in refused.output
+    alone = CliRunner().invoke(main, ["compare", file, "--read", "model=risk_new"])
+    assert alone.exit_code == 2
 
 
 def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:

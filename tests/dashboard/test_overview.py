@@ -27,6 +27,7 @@ from dashboard.hero.sentence_slider import _arrived, payload
 from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
+from dashboard.views import next_step, worst_places
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 KEYS = [demo.key for demo in DEMOS]
@@ -210,7 +211,10 @@ def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: s
     said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
     headline, _, effect = found.sentence.partition(": ")
     assert f"**{headline}.** {effect[0].upper()}{effect[1:]}" in said
-    assert f"Chosen on {found.among:,} rows that calibrators are fitted on; the test rows have no say." in said
+    assert (
+        f"Chosen and measured on {found.among:,} rows that calibrators are fitted on, in folds; the test rows have"
+        in said
+    )
     assert bool([button for button in app.button if button.key == "next.show"]) == found.recalibrate
 
 
@@ -222,6 +226,15 @@ def test_what_takes_long_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any("Chosen on" in text for text in texts(app))
     ask.click().run()
     assert any("Chosen on" in text for text in texts(app))
+
+
+def test_all_else_is_drawn_before_the_choice_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    order, draw = [], worst_places.draw
+    monkeypatch.setattr(worst_places, "draw", lambda scene: order.append("what stands out") or draw(scene))
+    monkeypatch.setattr(next_step, "chosen", lambda *_: order.append("choice"))
+    app = opened(Selection(source=Source(data="demo:wine-logistic", seed=78), view="overview"))
+    assert order == ["what stands out", "choice"]
+    assert not any("Trying it" in text for text in texts(app)), "nothing of it stays"
 
 
 def test_rows_too_few_to_choose_on_have_no_next_step() -> None:

@@ -93,8 +93,11 @@ def test_the_recommended_are_one_click_and_stand_first() -> None:
     assert app.button(key="drawer.recommended").disabled
     boxes = [box.key for box in app.checkbox]
     assert boxes.index("ticked.top-label-hb.0") < boxes.index("ticked.isotonic-ovr.0")
-    assert boxes[0] == "ticked.temperature.0"
-    assert "Why this one:" in pieces(app)
+    assert boxes[:2] == ["tick.ensemble-temperature", "ticked.temperature.0"], "before all families what is recommended"
+    # Temperature scaling is looked at: no reason for it stands beside the recommendation of another.
+    assert "Why this one:" not in pieces(app)
+    sound(app.checkbox(key="tick.ensemble-temperature").check().run())
+    assert chosen(app).model == "Ensemble temperature scaling"
 
 
 def test_more_of_a_family_is_a_click_away() -> None:
@@ -151,6 +154,18 @@ def test_the_numbers_on_a_card_are_those_of_the_library() -> None:
     assert lines["changed"].iloc[1] == (changed != session.parts(selection.source).test.predicted).sum() > 0
 
 
+def test_a_reason_is_of_the_recommended_one_or_of_one_to_try() -> None:
+    line = {"promised": False, "promise": "", "changed": float("nan"), "rows": 10, "abstained": 0, "verdict": "within"}
+    line |= {"point": 0.1, "low": 0.0, "high": 0.2, "point_before": 0.3, "log_loss": 0.1, "log_loss_before": 0.2}
+    line |= {"fitted": "x"}
+    assert "Why this one:" in card_words.fitted("confidence", line, "y", best=True)
+    card = card_words.fitted("confidence", line, "y", best=False, changed=True)
+    assert "Why it is tried first:" in card
+    assert "predictions stay" in card, "as it declares: which they are is not in the file"
+    assert "no guarantee with these settings" in card
+    assert "guarantee" not in card_words.plan("confidence", 10, 1000, changed=True)
+
+
 @pytest.mark.parametrize(
     ("promise", "key", "badge"),
     [(True, "top-label-hb", "verified: guarantee]"), (False, "top-label-hb", "guarantee lost]"),
@@ -164,7 +179,7 @@ def test_a_guarantee_that_is_lost_is_told_from_one_that_never_was(promise: bool,
     assert badge in card
     assert "- error **10\u00a0\\%** (0 to 20; was 30\u00a0\\%)" in card
     assert ":green-badge[● within tolerance]" in card
-    assert "- log loss not defined" in card
+    assert "- log loss none: one probability a row" in card
     assert card_words.lost(key, line) == ("Because of ties." if "lost" in badge else "")
 
 
@@ -179,7 +194,9 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert f"tick.{folded[0]}" in {box.key for box in app.checkbox}
     assert pieces(app).count("Recommended") == 1
     said = " ".join(caption.value for caption in app.caption).replace("\\", "")
-    assert "This. Chosen on 1,234 rows that calibrators are fitted on; the test rows have no say." in said
+    assert (
+        "This. Chosen and measured on 1,234 rows that calibrators are fitted on, in folds; the test rows have" in said
+    )
     assert "as it is, on the test rows: error" in pieces(app)
 
 
@@ -318,4 +335,12 @@ def test_a_slider_stands_below_one_temperature_and_nothing_else() -> None:
     [(float("nan"), "not known"), (0.0, "predictions stay"), (1.0, "1 of 1,000 predictions change")],
 )
 def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> None:
-    assert words in card_words._changes({"changed": changed, "rows": 1000})
+    assert words in card_words._changes(CALIBRATORS["vector"].flags, {"changed": changed, "rows": 1000})
+
+
+def test_rows_that_would_make_the_log_loss_infinite_are_told_where_it_stands() -> None:
+    certain = cc.Predictions([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], [1, 0, 0])
+    assert calibrator_cards._endless(certain) == (
+        " (a row of probability 0 for what happened would make it infinite; each counts 36)"
+    )
+    assert calibrator_cards._endless(certain.take([1, 2])) == ""

@@ -13,8 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
+from calib_core.inference.number_words import chance
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.which_is_better import better, first_named
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
 from dashboard.session import Model
@@ -191,3 +193,14 @@ def test_another_file_in_use_ends_the_comparison() -> None:
     app.radio(key="data.choice.demo").set_value("demo:wine-logistic").run()
     assert not app.exception
     assert app.session_state["calib.selection"].others == ()
+
+
+def test_of_two_files_it_is_said_which_is_better_and_of_which_cards_and_advice_speak() -> None:
+    scene = session.scene_of(BOTH)
+    (sentence,) = better(scene)
+    line = cc.compare({m.title: scene.get(m.predictions) for m in scene.bases}, None, "log-loss").iloc[0]
+    assert (line["verdict"], sentence.partition(":")[0]) == ("worse", "random forest is better than naive Bayes")
+    assert chance(line["p"]) in sentence
+    assert first_named(scene) == "naive Bayes"
+    alone = session.scene_of(BOTH.replace(others=()))
+    assert (better(alone), first_named(alone)) == ((), "")

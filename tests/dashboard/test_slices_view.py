@@ -183,7 +183,7 @@ def test_the_report_says_which_rows_and_holds_the_slices() -> None:
     assert "subject = law" in page
     assert "every number is of the test rows with subject = law" in page
     names = [table.name for _, table in report.document.tables]
-    assert {"slices", "slice-panels", "slice-columns"} <= set(names)
+    assert {"slices", "slice-panels", "slice-columns", "multicalibration"} <= set(names)
     settings = next(table for _, table in report.document.tables if table.name == "settings").frame
     assert settings.set_index("setting")["value"]["test rows judged"] == "subject = law"
 
@@ -206,6 +206,16 @@ def test_the_command_writes_the_table_on_screen() -> None:
     scanned = calib("slices", DATA, "--scan").stdout
     assert cc.slices.scan(judged_rows()).headline in scanned
     assert "confirmed (exact test, corrected by Holm)" in scanned
+
+
+def test_the_error_within_the_worst_group_is_that_of_the_library_everywhere() -> None:
+    found = cc.slices.multicalibration(judged_rows(), ("subject", "model"), crossings=True)
+    record = json.loads(calib("slices", DATA, "--by", "subject", "--by", "model", "--worst-group", "--json").stdout)
+    assert record["headline"] == [found.headline, found.sentence]
+    assert [line["high"] for line in record["table"]] == found.frame()["high"].tolist()
+    every = calib("slices", DATA, "--worst-group").stdout
+    assert cc.slices.multicalibration(judged_rows()).sentence in every
+    assert "--worst-group goes with --by" in calib("slices", DATA, "--worst-group", "--scan").stderr
 
 
 @pytest.mark.parametrize(

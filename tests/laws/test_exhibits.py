@@ -229,11 +229,13 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
         assert refused == [
             "slices",
             "kept-pairs",
+            "judged-answers",
             "rates",
             "slice-columns",
             "slice-panels",
             "slice-scan",
             "score-parts",
+            "multicalibration",
         ]
 
 

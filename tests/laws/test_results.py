@@ -18,7 +18,18 @@ import pytest
 from generated import ordinary_rows
 
 import calib_core as cc
-from calib_core import Logits, Predictions, claims, diagrams, estimate, guarantees, inference, slices, study
+from calib_core import (
+    Logits,
+    Predictions,
+    answers_marked,
+    claims,
+    diagrams,
+    estimate,
+    guarantees,
+    inference,
+    slices,
+    study,
+)
 from calib_core._arrays import Rows
 from calib_core._repr import OneLine, Shown
 from calib_core.binning import BinTable, SimplexTable
@@ -96,7 +107,9 @@ def examples(rows):
         inference.shown_at_all(rows),
         inference.CellGaps(*np.ones((4, 300))),
         cc.divide(rows),
-        cc.judged_share(rows.correct, np.where(np.arange(300) < 60, rows.correct, np.nan)),
+        (judged := cc.judged_share(rows.correct, np.where(np.arange(300) < 60, rows.correct, np.nan))),
+        judged.errors,
+        cc.judged_answers(rows.replace(metadata=pd.DataFrame({"checked": ["yes", "no", ""] * 100}))),
         cc.choose(rows, ["temperature"]),
         diagrams.reliability_bands(rows, resamples=50),
         diagrams.BinaryMap("all", "cat", *np.ones((3, 300)), 300),
@@ -269,6 +282,7 @@ def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows
 def shown(examples):
     """An example of every kind of diagram there is."""
     public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
+    public += vars(answers_marked).values()
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10

@@ -29,6 +29,7 @@ CLASSES = (2, 3, 10, 30, 100)
 NOTIONS = ("confidence", "top-label", "class-wise")
 COUNTED = ("ece", "rmsce", "mce", "debiased-l2", "debiased-ece", "ece-adaptive")
 BY_ROWS = ("ece-convex", "smece", "ece-kde", "ece-sweep", "max-deviation", "skce")
+TRUTHFUL = ("two-bin",)
 TABLE = LineTable(
     "law,notion,classes,estimator,rows,runs,rejected,rejected_exact",
     5,
@@ -69,6 +70,9 @@ def cases():
         *(Case(n, k, NOTIONS, COUNTED) for n, k in itertools.product(SIZES, CLASSES)),
         *(Case(n, k, NOTIONS[:1], BY_ROWS, runs=4000) for n, k in itertools.product(SIZES, CLASSES[::2])),
         *(Case(100, k, NOTIONS[1:], BY_ROWS, runs=4000) for k in (2, 3)),
+        *(Case(n, 10, NOTIONS[:1], TRUTHFUL, "network", 2000) for n in (100, 1000)),
+        *(Case(n, k, NOTIONS[:1], TRUTHFUL, runs=4000) for n, k in itertools.product((100, 1000, 10_000), (2, 10))),
+        *(Case(100, k, NOTIONS[1:], TRUTHFUL, runs=4000) for k in (2, 3)),
     ]
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
-from calib_core.readers.foreign.level_columns import known_fields, repeats, several, texts_of, tuned
+import pandas as pd
+
+from calib_core.readers.foreign.level_columns import as_classes, known_fields, repeats, several, texts_of, tuned
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.labels import label_texts
 from calib_core.readers.table import Table
 
 PREDICTED, LABEL, ROW, RESAMPLE, TUNING = "pred", "obs", "rowIndex", "Resample", "tuning"
@@ -25,7 +29,7 @@ class Caret(ShapeOfColumns):
 
     def table(self, table: Table) -> Table:
         """With a column that names the combination of tuning parameters, where there are several."""
-        parameters = [name for name in table.columns if name not in {*_BESIDE, *_levels(table)}]
+        parameters = _parameters(table)
         if TUNING in table.columns or not any(several(table, name) for name in parameters):
             return table
         return replace(table, columns={**table.columns, TUNING: tuned(table, parameters)})
@@ -49,6 +53,29 @@ class Caret(ShapeOfColumns):
 
 
 def _levels(table: Table) -> tuple[str, ...]:
-    """Columns that are called as labels or predictions are."""
-    called = texts_of(table, LABEL) | texts_of(table, PREDICTED)
-    return tuple(name for name, column in table.columns.items() if name in called and column.dtype.kind in "fiu")
+    """Columns that are called as labels or predictions are, with those beside them that make rows sum to 1."""
+    called = {name for name in texts_of(table, LABEL) | texts_of(table, PREDICTED) if _is_number(table, name)}
+    names = list(table.columns)
+    first = next((i for i, name in enumerate(names) if name in called), len(names))
+    block = tuple(takewhile(lambda name: _is_number(table, name) and name not in _BESIDE, names[first:]))
+    if len(block) > 1 and called <= set(block):
+        return as_classes(table, block, called)
+    return tuple(name for name in names if name in called)
+
+
+def _is_number(table: Table, name: str) -> bool:
+    return name in table.columns and table.columns[name].dtype.kind in "fiu"
+
+
+def _parameters(table: Table) -> list[str]:
+    """Columns in which one row of one resample differs, as parameters of models do; not one that numbers the rows."""
+    beside = {*_BESIDE, *_levels(table)}
+    rows = [label_texts(table.columns[name]) for name in (ROW, RESAMPLE) if name in table.columns]
+    cells = pd.DataFrame({str(i): texts for i, texts in enumerate(rows)})
+    of_row = cells.groupby(list(cells.columns)).ngroup()
+    found = []
+    for name in (name for name in table.columns if name not in beside):
+        values = pd.Series(label_texts(table.columns[name]))
+        if values.nunique() < len(values) and (values.groupby(of_row.to_numpy()).nunique() > 1).any():
+            found.append(name)
+    return found

@@ -54,9 +54,11 @@ class ChoiceRows:
         self._counts.append(len(scores[0]))
         self._gold.append(next(iter(gold)) if len(gold) == 1 else -1)
         self._reported.append(np.nan if reported is None else reported)
-        if self._named_alike:
-            self._names = names if len(self._counts) == 1 else self._names
-            self._named_alike = names is not None and names == self._names and len(set(names)) == len(names)
+        if len(self._counts) == 1:
+            self._names = names
+            self._named_alike = names is not None and len(set(names)) == len(names)
+        elif self._named_alike:
+            self._named_alike = names == self._names
 
     def finished(self) -> tuple[dict[str, Array], dict[str, Array]]:
         """Columns, and matrices (n, K) where every question has as many choices."""
@@ -92,7 +94,8 @@ def _largest(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[ND
     starts = np.cumsum(counts) - counts
     row = np.repeat(np.arange(len(counts)), counts)
     most = np.maximum.reduceat(values, starts)
-    total = np.add.reduceat(np.exp(values - most[row]), starts)
+    with np.errstate(over="ignore"):  # what is beyond all numbers from the largest has a share of 0
+        total = np.add.reduceat(np.exp(values - most[row]), starts)
     place = np.where(values == most[row], np.arange(len(values)) - starts[row], len(values))
     return 1 / total, np.minimum.reduceat(place, starts)
 

@@ -1,25 +1,354 @@
-"""Detections in COCO's result format: boxes with scores, which are right or wrong only beside the true boxes."""
+"""Detections in COCO's result format, the true boxes of an annotations file, and both together: which boxes are right.
+
+A box is right where it is matched with a true one, as COCO's own evaluation matches them (``box_matching``). How much
+two boxes have to overlap is a choice: the matched table has a column for each threshold.
+"""
 
 from __future__ import annotations
 
+import math
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._arrays import frozen
+from calib_core._text import count, percent
 from calib_core.predictions import InputError
-from calib_core.readers.foreign.recognition import Document, ShapeOfRecords, shape_of_records
-from calib_core.readers.table import Table
+from calib_core.readers.finding import Finding
+from calib_core.readers.foreign.box_matching import MOST_OF_AN_IMAGE, Boxes, matched
+from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
+from calib_core.readers.foreign.recognition import (
+    Document,
+    Record,
+    ShapeOfColumns,
+    ShapeOfRecords,
+    shape_of_columns,
+    shape_of_records,
+)
+from calib_core.readers.labels import label_texts
+from calib_core.readers.number_texts import numbers
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Array, Table
+from calib_core.readers.wording import listed, quoted
+
+THRESHOLDS = (0.1, 0.2, 0.3, 0.4, *(round(0.5 + 0.05 * k, 2) for k in range(10)))
+"""COCO's ten, and smaller ones, which are usual where objects are."""
+USUAL, STRICT = 0.5, 0.75
+IMAGE, CATEGORY, SIZE, CONFIDENCE, TRUE_BOXES = "image_id", "category", "box size", "confidence", "true boxes"
+_ID, _BOX, _SCORE, _CROWD = "category_id", "bbox", "score", "iscrowd"
+_IMAGES, _IDS, _NAMES = "ids of images", "ids of categories", "names of categories"
+_SMALL, _MEDIUM = 32**2, 96**2
+"""Pixels up to which COCO calls an object small, and medium."""
+_LOW = 0.01
+"""A lowest confidence above this one shows that boxes below it were not saved."""
+_LARGEST = 1e10
+"""Pixels of a box beyond which COCO's evaluation ignores it."""
+
+
+def column_of(threshold: float) -> str:
+    """The column that says which boxes are right.
+
+    >>> column_of(0.5)
+    'matched at IoU 0.50'
+    """
+    return f"matched at IoU {threshold:.2f}"
 
 
 @shape_of_records
 class Detections(ShapeOfRecords):
-    """A list of boxes, masks or keypoints with their scores."""
+    """A list of boxes with their scores, which are right or wrong only beside the true boxes."""
 
     key = "coco"
     title = "detections in COCO's result format"
+    layout = "confidence"
 
     def recognises(self, document: Document) -> bool:
-        return all({"image_id", "category_id", "score"} <= each.keys() for each in document.first)
+        return all({IMAGE, _ID, _SCORE} <= each.keys() for each in document.first)
 
     def table(self, document: Document) -> Table:
+        rows = _Rows(document)
+        without: list[int] = []
+        for place, record in document.records:
+            score = number(record.get(_SCORE))
+            if math.isfinite(score):
+                rows.add(record, place, {_SCORE: score})
+            else:
+                without.append(place)
+        notes = [lacking(without, "no score")] if without else []
+        if rows.masks:
+            notes.append("The file holds masks or keypoints, too: detections are matched by their boxes alone.")
+        return rows.table(notes)
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InputError(
-            f"{document.name} holds {self.title}: a box is right only if it is matched with a true one (same class, "
-            "overlap of at least a threshold, each true box once, by falling score); match them, and write confidence "
-            "(its score), matched (0 or 1) and image_id for each box"
+            f"{table.name} holds {self.title}: a box is right only where it is matched with a true one; give the file "
+            "of annotations as its labels (labels= in Python, --labels of a command, or the field for labels in the "
+            "Data room)"
         )
+
+    def joined(self, table: Table, labels: Table) -> Table:
+        if labels.origin != TrueBoxes.key:
+            raise InputError(
+                f"{labels.name} holds no true boxes; detections are matched with those of an annotations file of COCO's"
+            )
+        return _matched(table, labels)
+
+
+@shape_of_records
+class TrueBoxes(ShapeOfRecords):
+    """images, annotations and categories: what is to be detected."""
+
+    key = "coco-annotations"
+    title = "true boxes in COCO's annotation format"
+    layout = "confidence"
+
+    def recognises(self, document: Document) -> bool:
+        first = document.first[0]
+        return len(document.first) == 1 and all(
+            isinstance(first.get(key), list) for key in ("images", "annotations", "categories")
+        )
+
+    def table(self, document: Document) -> Table:
+        name = document.name
+        [(_, whole)] = document.records
+        images, categories = _objects(name, whole, "images"), _objects(name, whole, "categories")
+        if any("neg_category_ids" in each for each in images):
+            raise InputError(
+                f"{name} holds annotations as LVIS has them, which tell of a few categories only what is in an image: "
+                "right boxes of the others would count as wrong; match them with its own evaluation, and write "
+                "confidence, matched (0 or 1) and image_id for each box"
+            )
+        rows = _Rows(Document(name, (), ()))
+        ignored = 0
+        for place, each in enumerate(_objects(name, whole, "annotations")):
+            crowd = bool(each.get(_CROWD))
+            ignored += bool(each.get("ignore")) and not crowd
+            rows.add(each, place, {_CROWD: int(crowd), _SCORE: number(each.get(_SCORE))})
+        marked = (
+            f"{_boxes(ignored)} marked ignore and not iscrowd: matched like any other, as COCO's evaluation does; "
+            "mark them iscrowd to leave out what lies in them."
+        )
+        table = rows.table([marked] if ignored else [])
+        beside: dict[str, Array] = {
+            _IMAGES: _texts(_name(each.get("id")) for each in images),
+            _IDS: _texts(_name(each.get("id")) for each in categories),
+            _NAMES: _texts(str(each.get("name", _name(each.get("id")))) for each in categories),
+        }
+        columns = {**table.columns, **beside}
+        if np.isnan(table.columns[_SCORE]).any():
+            del columns[_SCORE]  # true boxes have none; detections that are saved in this format have one each
+        return replace(table, columns=columns)
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise InputError(
+            f"{table.name} holds {self.title}, and no predictions; open the file of detections, and give this one as "
+            "its labels"
+        )
+
+    def joined(self, table: Table, labels: Table) -> Table:
+        if _SCORE in table.columns and labels.origin == self.key:
+            return _matched(table, labels)
+        raise InputError(
+            f"{table.name} holds {self.title}, and no predictions; give the file of detections first and this one as "
+            "its labels"
+        )
+
+
+@shape_of_columns
+class MatchedBoxes(ShapeOfColumns):
+    """Detections beside what they are matched with; boxes of one image belong together, as they share true boxes."""
+
+    key = "coco-matched"
+    title = "detections matched with true boxes"
+    layout = "confidence"
+    neither = True
+
+    def recognises(self, table: Table) -> bool:
+        return table.columns.keys() >= {IMAGE, CATEGORY, CONFIDENCE, TRUE_BOXES, column_of(USUAL)}
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        images = label_texts(table.columns[IMAGE])
+        return {
+            "layout": "confidence",
+            "confidence": CONFIDENCE,
+            "correct": column_of(USUAL),
+            "group": IMAGE if (images != images[0]).any() else None,
+            "missing": "exclude",
+            "metadata": tuple(name for name in (CATEGORY, SIZE) if name in table.columns),
+        }
+
+    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
+        used = next((each for each in THRESHOLDS if column_of(each) == reading.correct), None)
+        if used is None:
+            return
+        right = label_texts(table.columns[column_of(used)])
+        hits, counted = int((right == "1").sum()), int((right != "").sum())
+        true = max(_whole(table.columns[TRUE_BOXES]), hits)
+        other = STRICT if used == USUAL else USUAL
+        left = len(right) - counted
+        crowd = f" {_boxes(left)} in the region of a crowd left out, neither right nor wrong." if left else ""
+        yield Finding(
+            "note",
+            "foreign",
+            f"A box is right where it is matched at IoU ≥ {used:.2f} with a true box of its category and image, the "
+            f"surest box first and each true box once, as COCO's evaluation does: {percent(hits / max(counted, 1))} of "
+            f"{count(counted)} are.{crowd} {count(true - hits)} of {count(true)} true boxes are matched by none: a "
+            "missed object has no confidence, and calibration does not count it.",
+            {"correct": column_of(other)},
+            f"Match at IoU ≥ {other:.2f}",
+        )
+        if not hits:
+            yield Finding(
+                "warning",
+                "never-right",
+                "No box is matched: boxes are left, top, width and height in pixels, in both files alike.",
+            )
+        least = float(np.nanmin(numbers(table.columns[CONFIDENCE]), initial=np.inf))
+        if _LOW < least < np.inf:
+            yield Finding(
+                "note",
+                "foreign",
+                f"The lowest confidence is {least:.3g}: if boxes below it were not saved, nothing is said of them.",
+            )
+
+
+@dataclass(eq=False)
+class _Rows:
+    """Boxes of a file, record by record."""
+
+    document: Document
+    corners: array[float] = field(default_factory=lambda: array("d"))
+    masks: bool = False
+
+    def __post_init__(self) -> None:
+        self.columns = Columns(self.document.name)
+
+    def add(self, record: Record, place: int, more: Mapping[str, Any]) -> None:
+        box = record.get(_BOX)
+        corners = [number(each) for each in box] if isinstance(box, list) else []
+        self.masks = self.masks or "segmentation" in record or "keypoints" in record
+        if len(corners) != 4 or not all(map(math.isfinite, corners)) or min(corners[2:]) < 0:
+            where = self.document.where(place)
+            if box is None and ("segmentation" in record or "keypoints" in record):
+                raise InputError(
+                    f"{where} is a mask or keypoints without a box; only boxes are matched: write bbox as well, or "
+                    "match them with pycocotools and write confidence, matched (0 or 1) and image_id for each"
+                )
+            raise InputError(
+                f"{where}: bbox is {quoted(box)}; four numbers are needed: left, top, and a width and height of 0 or "
+                "more"
+            )
+        self.corners.extend(corners)
+        self.columns.add({IMAGE: _name(record.get(IMAGE)), _ID: _name(record.get(_ID)), **more}, place)
+
+    def table(self, notes: Any) -> Table:
+        boxes = frozen(np.array(self.corners).reshape(-1, 4))
+        return self.columns.table(notes=notes, matrices={_BOX: boxes})
+
+
+def _name(value: Any) -> int | str:
+    """What an image or a category is called; 42.0, as pandas may write it, is 42."""
+    return int(value) if isinstance(value, float) and value.is_integer() else identifier(value)
+
+
+def _whole(column: Array) -> int:
+    """The largest value of a column of counts, whatever else somebody wrote into it."""
+    values = numbers(column)
+    return int(values[(values >= 0) & (values < 2**53)].max(initial=0))
+
+
+def _boxes(n: int) -> str:
+    return f"{count(n)} {'box' if n == 1 else 'boxes'}"
+
+
+def _texts(values: Iterator[int | str]) -> Array:
+    return np.array([str(each) for each in values], dtype=object)
+
+
+def _objects(name: str, whole: Record, key: str) -> list[Record]:
+    found: list[Record] = whole[key]
+    for i, each in enumerate(found):
+        if not isinstance(each, dict):
+            raise InputError(f"{name}: entry {i} of {key} is no object; save the annotations again")
+    if not found:
+        raise InputError(f"{name} has no {key}; detections cannot be matched without them")
+    return found
+
+
+def _matched(table: Table, labels: Table) -> Table:
+    """The detections that can be right or wrong, with a column for each threshold that says whether they are."""
+    kept, notes = _within(table, labels)
+    truths = _keys(labels)
+    inside = (truths[IMAGE].isin(labels.columns[_IMAGES]) & truths[_ID].isin(labels.columns[_IDS])).to_numpy()
+    codes, _ = pd.factorize(pd.MultiIndex.from_frame(pd.concat([_keys(kept), truths[inside]])))
+    true = Boxes(labels.matrices[_BOX][inside], codes[kept.n_rows :])
+    found_of = Boxes(kept.matrices[_BOX], codes[: kept.n_rows])
+    crowds = labels.columns[_CROWD][inside] != 0
+    scores = numbers(kept.columns[_SCORE])
+    every = pd.DataFrame(np.column_stack([found_of.places, found_of.corners, scores]))
+    if again := int(every.duplicated().sum()):
+        notes.append(
+            f"{_boxes(again)} the same as an earlier one in image, category, place and score: only one of them can be "
+            "right; was an image or a run saved twice?"
+        )
+    try:
+        found, part = matched(found_of, scores, true, crowds, THRESHOLDS)
+    except InputError as e:
+        raise InputError(f"{table.name}: {e}") from e
+    names = dict(zip(labels.columns[_IDS], labels.columns[_NAMES], strict=True))
+    called = np.array([names[each] for each in label_texts(kept.columns[_ID])], dtype=object)
+    columns: dict[str, Array] = {
+        IMAGE: kept.columns[IMAGE],
+        CATEGORY: called,
+        SIZE: np.array(["small", "medium", "large"], dtype=object)[
+            np.searchsorted([_SMALL, _MEDIUM], found_of.areas, "right")
+        ],
+        CONFIDENCE: scores,
+        TRUE_BOXES: np.full(len(called), int((~crowds).sum())),
+    }
+    outcomes = _outcomes(found, crowds, found_of.areas)
+    columns |= {column_of(each): frozen(outcomes[:, k]) for k, each in enumerate(THRESHOLDS)}
+    if not part.all():
+        notes.append(
+            f"{_boxes(int((~part).sum()))} left out, beyond the {MOST_OF_AN_IMAGE} surest of their image and category: "
+            "COCO's evaluation does not look at more."
+        )
+    whole = Table(table.name, table.format, columns, rows=kept.rows, notes=(*table.notes, *labels.notes, *notes))
+    return whole.take(np.flatnonzero(part))
+
+
+def _outcomes(found: NDArray[np.intp], crowds: NDArray[np.bool_], areas: NDArray[np.float64]) -> Array:
+    """ "1" right, "0" wrong, empty where neither, (n, T): texts, which mean the same in a file with gaps."""
+    hit = found >= 0
+    neither = (hit & np.append(crowds, False)[found]) | (~hit & (areas > _LARGEST)[:, None])
+    return np.array(["0", "1", ""], dtype=object)[np.where(neither, 2, hit)]
+
+
+def _within(table: Table, labels: Table) -> tuple[Table, list[str]]:
+    """Detections of images and categories that the annotations have, and notes on the others."""
+    notes: list[str] = []
+    keys = _keys(table)
+    rows = np.ones(len(keys), dtype=bool)
+    for name, known, what in ((IMAGE, _IMAGES, "images"), (_ID, _IDS, "categories")):
+        here = keys[name].isin(labels.columns[known]).to_numpy()
+        if (unknown := rows & ~here).any():
+            notes.append(
+                f"{_boxes(int(unknown.sum()))} left out, of {what} that {labels.name} does not list: "
+                f"{listed(pd.unique(keys[name][unknown]), 3)}."
+            )
+        rows &= here
+    if not rows.any():
+        raise InputError(
+            f"no box of {table.name} is of an image and a category that {labels.name} lists; are both of the same data?"
+        )
+    return table.take(np.flatnonzero(rows)), notes
+
+
+def _keys(table: Table) -> pd.DataFrame:
+    """Image and category of every box, as texts."""
+    return pd.DataFrame({name: label_texts(table.columns[name]) for name in (IMAGE, _ID)})

@@ -40,10 +40,12 @@ class Columns:
         for key in row:
             if key not in self._values:
                 self._new(key)
+        self._numbers += len(self._values)
         for key, values in self._values.items():
             value = row.get(key)
             values.append(value)
-            self._numbers += len(value) if isinstance(value, list) else 1
+            if isinstance(value, list):
+                self._numbers += len(value) - 1
         self._places.append(self.rows if number is None else number)
         self.rows += 1
         if self._numbers * 8 > limits.DECODED_BYTES:
@@ -113,11 +115,13 @@ def identifier(value: Any) -> int | str:
 
 
 def _array(name: str, key: str, values: list[Any]) -> Array:
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds, most = {*map(type, values)} - {type(None)}, limits.FIELD_CHARS
     if kinds == {list} and (matrix := _matrix(values)) is not None:
         return matrix
     if kinds <= {int, float} and kinds:
         return _numbers(values)
+    if kinds == {str} and all(value is None or (value.isascii() and len(value) <= most) for value in values):
+        return _texts(value or "" for value in values)
     return _texts(_written(name, key, value) for value in values)
 
 
@@ -164,13 +168,14 @@ def _written(name: str, key: str, value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) > limits.FIELD_CHARS:
         text = text[: limits.FIELD_CHARS]  # a document beside the numbers: a prompt, a transcript
-    return _text(text, f"{name}, key {quoted(key)}")
+    return _text(text, name, key)
 
 
-def _text(text: str, where: str) -> str:
+def _text(text: str, name: str, key: str | None = None) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as e:
+        where = name if key is None else f"{name}, key {quoted(key)}"
         raise InputError(f"{where} holds half of a surrogate pair, which is not text; save it again") from e
     return text
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
 from calib_core.readers.finding import Finding
-from calib_core.readers.foreign.level_columns import known_fields, label_among, texts_of
+from calib_core.readers.foreign.level_columns import as_classes, as_named, known_fields, label_among, spelled, texts_of
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.rules import rule
@@ -15,10 +16,11 @@ from calib_core.readers.table import Table
 from calib_core.readers.wording import listed
 
 PREDICTED, CALIBRATED = "predict", "cal_"
+SETS = ("raw", "calibrated")
 rule(
     "calibrated-too",
     "Probabilities before and after calibration",
-    "Choose which of the two are judged.",
+    "Nothing, where both are to be judged.",
     "calibrator",
 )
 
@@ -33,37 +35,43 @@ class H2O(ShapeOfColumns):
         return PREDICTED in table.columns and len(_scores(table)) > 1
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-        del chosen
         scores = _scores(table)
-        levels = tuple(_level(table, name) for name in scores)
+        both: dict[str, Any] = {}
+        levels = spelled(table, [_level(table, name) for name in scores])
         label = label_among(table, levels, (PREDICTED,))
-        return known_fields(layout="wide", scores=scores, label=label, label_coding="names", classes=levels)
+        if (calibrated := _calibrated(table)) and not {"scores", "score_sets", "models"} & chosen.keys():
+            both = {"scores": (*scores, *calibrated), "score_sets": SETS, "model": SETS[0]}
+        known = known_fields(layout="wide", scores=scores, label=label, label_coding="names", classes=levels)
+        return {**known, **both}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        raw = _scores(table)
-        calibrated = tuple(CALIBRATED + name for name in raw)
-        if not set(calibrated) <= table.columns.keys():
-            return
-        other, what = (calibrated, "calibrated") if reading.scores == raw else (raw, "raw")
-        yield Finding(
-            "note",
-            "calibrated-too",
-            f"The file holds raw probabilities ({listed(raw, 2)}) and calibrated ones ({listed(calibrated, 2)}); read "
-            f"are the {'raw' if reading.scores == raw else 'calibrated'} ones.",
-            {"scores": other},
-            f"Read the {what} ones",
-        )
+        if calibrated := _calibrated(table):
+            yield Finding(
+                "note",
+                "calibrated-too",
+                f"The file holds raw probabilities ({listed(_scores(table), 2)}) and calibrated ones "
+                f"({listed(calibrated, 2)}): {'two models of the same rows' if reading.score_sets else 'one is read'}.",
+            )
+
+
+def _calibrated(table: Table) -> tuple[str, ...]:
+    """The columns of calibrated probabilities, where all are there."""
+    names = tuple(CALIBRATED + name for name in _scores(table))
+    return names if set(names) <= table.columns.keys() else ()
 
 
 def _scores(table: Table) -> tuple[str, ...]:
-    """The columns behind the prediction, of which one at least is called as a prediction is."""
+    """The columns behind the prediction, of which one at least is called as a prediction is, up to where they sum to 1.
+
+    What stands behind probabilities is no class: a standard error, an offset, an age.
+    """
     names = list(table.columns)
     if PREDICTED not in names:
         return ()
     levels = texts_of(table, PREDICTED)
-    called = {name for level in levels for name in (level, f"p{level}")}
+    called = {name for level in levels for name in (level, f"p{level}", as_named(level))}
     found = tuple(takewhile(lambda name: _is_score(table, name, called), names[names.index(PREDICTED) + 1 :]))
-    return found if called & set(found) else ()
+    return as_classes(table, found, called) if called & set(found) else ()
 
 
 def _is_score(table: Table, name: str, called: set[str]) -> bool:
@@ -72,7 +80,7 @@ def _is_score(table: Table, name: str, called: set[str]) -> bool:
 
 
 def _is_numbered(name: str) -> bool:
-    return name[:1] == "p" and name[1:].isdigit()
+    return re.fullmatch(r"p-?\d+(\.\d+)?", name) is not None
 
 
 def _level(table: Table, name: str) -> str:

@@ -18,6 +18,7 @@ class AgentTasks(ShapeOfRecords):
 
     key = "hal-harness"
     title = "agents' tasks of the HAL harness"
+    question = "task"
 
     def recognises(self, document: Document) -> bool:
         first = document.first

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from calib_core._text import count
 from calib_core.predictions import InputError
-from calib_core.readers.finding import Finding
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
-from calib_core.readers.labels import label_texts
-from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
 _ID = "instance_id"
@@ -26,6 +21,7 @@ class HelmRun(ShapeOfRecords):
 
     key = "helm"
     title = "instances of a HELM run (per_instance_stats.json or display_predictions.json)"
+    question = _ID
 
     def recognises(self, document: Document) -> bool:
         record = document.first[0]
@@ -61,19 +57,6 @@ class HelmRun(ShapeOfRecords):
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
-
-    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        ids = label_texts(table.columns[_ID])
-        again = len(ids) - len(pd.unique(ids))
-        if again and reading.group is None:
-            yield Finding(
-                "warning",
-                "foreign",
-                f"{count(again)} of {count(len(ids))} rows are the same instances over again, perturbed or in another "
-                "trial: they belong together, and are not averaged.",
-                {"group": _ID},
-                "Rows of an instance belong together",
-            )
 
 
 def _about(record: Record) -> dict[str, Any]:

@@ -14,8 +14,11 @@ from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
+from calib_core.readers.verdict_words import judged as verdict
 
 _CONFIDENCE, _BELOW, _CORRECT = "confidence", "confidence below 100", "correct"
+_SILENT = -1
+"""The confidence that some judges are told to write where the answer gives none."""
 
 
 @shape_of_records
@@ -26,13 +29,13 @@ class JudgedAnswers(ShapeOfRecords):
     title = "judged answers, as of Humanity's Last Exam (judged_….json)"
 
     def recognises(self, document: Document) -> bool:
-        return any("correct" in judged and "confidence" in judged for judged in map(_judged, document.first))
+        return any("correct" in judged and "confidence" in judged for judged in map(_response, document.first))
 
     def table(self, document: Document) -> Table:
         columns, unjudged, silent = Columns(document.name), [], []
         for place, record in document.records:
-            judged = _judged(record)
-            correct, confidence = _verdict(judged.get("correct")), number(judged.get("confidence"))
+            judged = _response(record)
+            correct, confidence = verdict(judged.get("correct")), _confidence(judged.get("confidence"))
             if correct is None:
                 unjudged.append(record.get("id", place))
             elif np.isnan(confidence):
@@ -51,14 +54,32 @@ class JudgedAnswers(ShapeOfRecords):
         along = tuple(name for name in table.columns if name not in (_CONFIDENCE, _BELOW, _CORRECT))
         return {
             "layout": "confidence",
-            "kind": "percentages",
+            "kind": "probabilities" if _shares(table) else "percentages",
             "confidence": _CONFIDENCE,
             "correct": _CORRECT,
             "metadata": along,
         }
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        full = table.columns[_CONFIDENCE] >= 100
+        values = table.columns[_CONFIDENCE]
+        if _shares(table):
+            other = "percentages" if reading.kind == "probabilities" else "probabilities"
+            yield Finding(
+                "warning",
+                "foreign",
+                f"Confidences are from {values.min():.4g} to {values.max():.4g}, where this judge writes percentages: "
+                f"they are read as {reading.kind}.",
+                {"kind": other},
+                f"Read as {other}",
+            )
+        elif small := int(((values > 0) & (values < 1)).sum()):
+            yield Finding(
+                "warning",
+                "foreign",
+                f"{count(small)} of {count(len(values))} confidences lie between 0 and 1 and others above: all are "
+                "read as percentages, 0.9 as 0.9 %; write them on one scale.",
+            )
+        full = values >= 100
         if not full.any() or reading.confidence != _CONFIDENCE:
             return
         right = percent(float(table.columns[_CORRECT][full].mean()))
@@ -72,14 +93,17 @@ class JudgedAnswers(ShapeOfRecords):
         )
 
 
-def _judged(record: Record) -> Record:
+def _shares(table: Table) -> bool:
+    """Do confidences run up to 1 and no further?"""
+    return bool(table.columns[_CONFIDENCE].max() <= 1)
+
+
+def _response(record: Record) -> Record:
     judged = record.get("judge_response")
     return judged if isinstance(judged, dict) else {}
 
 
-def _verdict(value: Any) -> int | None:
-    """1 of yes, 0 of no; None of anything else."""
-    if isinstance(value, bool):
-        return int(value)
-    word = str(value).strip().casefold()
-    return 1 if "yes" in word else 0 if word == "no" else None
+def _confidence(value: Any) -> float:
+    """The number, which may be written with a percent sign; NaN where there is none."""
+    found = number(value.strip().removesuffix("%") if isinstance(value, str) else value)
+    return np.nan if found == _SILENT else found

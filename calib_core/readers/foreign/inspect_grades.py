@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._arrays import Float64s
@@ -183,6 +184,7 @@ def findings(table: Table, reading: Reading) -> Iterator[Finding]:
     if scorer is not None:
         yield from _about_grades(table, correct, scorer)
     yield from _about_confidence(table, reading, scorer or "")
+    yield from _about_copies(table)
     if _attempts(table):
         each = label_texts(table.columns["id"])
         if reading.models is not None and reading.model is not None:
@@ -203,6 +205,18 @@ def findings(table: Table, reading: Reading) -> Iterator[Finding]:
                 "foreign",
                 f"{n:,} rows are attempts at {ids:,} questions: they are taken together and never averaged.",
             )
+
+
+def _about_copies(table: Table) -> Iterator[Finding]:
+    named = [name for name in ("eval_id", "id", "epoch") if name in table.columns]
+    copies = int(pd.DataFrame({name: label_texts(table.columns[name]) for name in named}).duplicated().sum())
+    if copies and "epoch" in named:
+        yield Finding(
+            "warning",
+            "foreign",
+            f"{several(copies)} repeat a sample and epoch of the same run: if the run is in the file twice, remove one "
+            "copy; its rows are no further attempts.",
+        )
 
 
 def _about_grades(table: Table, correct: str, scorer: str) -> Iterator[Finding]:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from calib_core._arrays import frozen
 from calib_core.readers.labels import label_texts
 from calib_core.readers.table import Table
+
+MISSING = frozenset({"", "NA"})
+"""What R writes where a value is missing."""
+_UNNAMEABLE = re.compile(r"[^\w.]")
+"""What R's make.names turns into a point."""
+_NEAR = 0.05
+_LOOKED_AT = 5000
 
 
 def values_of(table: Table, name: str) -> list[str]:
@@ -33,9 +43,69 @@ def label_among(table: Table, levels: Iterable[str], but: Iterable[str] = ()) ->
     found = [
         name
         for name, column in table.columns.items()
-        if name not in apart and column.dtype.kind != "f" and len(column) == n and texts_of(table, name) <= known
+        if name not in apart and len(column) == n and set() < texts_of(table, name) - MISSING <= known
     ]
+    # 1.0 and 0.0 are labels where a value is missing; beside labels that are none, they are something else.
+    found = [name for name in found if table.columns[name].dtype.kind != "f"] or found
     return (found[0],) if len(found) == 1 else ()
+
+
+def as_named(level: str) -> str:
+    """A level as the name of a column that R has passed on.
+
+    >>> as_named("Class 1")
+    'Class.1'
+    """
+    return _UNNAMEABLE.sub(".", level)
+
+
+def spelled(table: Table, levels: Sequence[str], but: Collection[str] = ()) -> tuple[str, ...]:
+    """Levels as the values of a column have them, where R has put points into column names: "Class.1" of "Class 1".
+
+    >>> rows = {"y": np.array(["Class 1", "Class 2"], dtype=object)}
+    >>> spelled(Table("t.csv", "csv", rows), ("Class.1", "Class.2", "Class.3"))
+    ('Class 1', 'Class 2', 'Class.3')
+    """
+    known: dict[str, str] = {}
+    for name, column in table.columns.items():
+        if column.dtype == object and name not in but and len(column) == table.n_rows:
+            texts = {as_named(text): text for text in texts_of(table, name) - MISSING}
+            known |= texts if texts and set(texts) <= set(levels) else {}
+    return tuple(known.get(level, level) for level in levels)
+
+
+def without_missing(table: Table, name: str) -> Table:
+    """The table with a label column whose texts for missing values are missing values.
+
+    >>> t = Table("t.csv", "csv", {"y": np.array(["a", "NA"], dtype=object)})
+    >>> without_missing(t, "y").columns["y"].tolist()
+    ['a', '']
+    """
+    column = table.columns[name]
+    if column.dtype != object or not texts_of(table, name) & MISSING:
+        return table
+    settled = np.array(["" if text in MISSING else text for text in column], dtype=object)
+    return replace(table, columns={**table.columns, name: frozen(settled)})
+
+
+def as_classes(table: Table, names: Sequence[str], called: Collection[str]) -> tuple[str, ...]:
+    """The first of some columns side by side, up to where they sum to 1 best, with all that are ``called`` as classes.
+
+    All of them where no sum is near 1.
+
+    >>> rows = {"a": np.array([0.7, 0.2]), "b": np.array([0.3, 0.8]), "offset": np.array([0.0, 0.0])}
+    >>> as_classes(Table("t.csv", "csv", rows), ("a", "b", "offset"), {"a"})
+    ('a', 'b')
+    """
+    least = max((i + 1 for i, name in enumerate(names) if name in called), default=2)
+    values = np.column_stack([table.columns[name][:_LOOKED_AT].astype(np.float64) for name in names])
+    with np.errstate(invalid="ignore"):
+        off = (
+            np.nanmedian(np.abs(np.cumsum(values, axis=1) - 1), axis=0) if len(values) else np.full(len(names), np.inf)
+        )
+    first = max(least, 2)
+    best = first + int(np.argmin(np.round(off[first - 1 :], 9)))
+    return tuple(names[:best]) if off[best - 1] < _NEAR else tuple(names)
 
 
 def repeats(table: Table, names: Iterable[str]) -> bool:

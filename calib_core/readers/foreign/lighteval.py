@@ -74,7 +74,7 @@ def _places(table: Table) -> bool:
 
 def _parts(text: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     record = json.loads(text)
-    doc, answer, metric = (record.get(f"__{name}__") or {} for name in ("doc", "model_response", "metric"))
+    doc, answer, metric = (record.get(name) or {} for name in ("doc", "model_response", "metric"))
     return doc, answer, metric
 
 

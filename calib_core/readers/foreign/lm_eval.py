@@ -9,12 +9,25 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from operator import sub, truediv
 from typing import Any
+
+import numpy as np
 
 from calib_core.predictions import InputError
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign import lm_eval_findings as about
-from calib_core.readers.foreign.choice_rows import GOLD, PREDICTED, SCORES, ChoiceRows, fields_of_choices, places_among
+from calib_core.readers.foreign.choice_rows import (
+    CLASSES,
+    GOLD,
+    PREDICTED,
+    SCORES,
+    ChoiceRows,
+    fields_of_choices,
+    places_among,
+)
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
@@ -41,7 +54,7 @@ class HarnessSamples(ShapeOfRecords):
         rows.check(along.rows)
         columns, matrices = rows.choices.finished()
         table = along.table(by_line=document.by_line, notes=rows.notes(), matrices=matrices)
-        return about.with_columns(table, columns, rows.measures)
+        return rows.scored(about.with_columns(table, columns, rows.measures))
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**about.shared_fields(table), **_layout(table, chosen)}
@@ -69,7 +82,9 @@ class _Rows:
         self.measures: tuple[str, ...] = ()
         self.choices = ChoiceRows(("",))
         self._left: dict[str, list[int]] = {}
-        self._single = self._generated = self._from_acc = 0
+        self._single = self._generated = self._from_acc = self._taken = 0
+        self._unknown: list[int] = []
+        self._own_scoring = False
 
     def add(self, record: Record, place: int) -> bool:
         """Whether the record was taken."""
@@ -78,25 +93,26 @@ class _Rows:
             self._generated += pairs is None
             self._single += pairs is not None
             return self._leave("not two log-likelihoods or more", place)
-        contexts, texts = _requests(record.get("arguments"), len(pairs))
         mutual = "acc_mutual_info" in record and len(pairs) % 2 == 0 and len(pairs) > 2
-        k = len(pairs) // 2 if mutual else len(pairs)
-        values = pairs[:k]
+        contexts, texts = _requests(record.get("arguments"), len(pairs))
         if not all(map(math.isfinite, pairs)):
             return self._leave("a log-likelihood that is no finite number", place)
+        k = len(pairs) // 2 if mutual else len(pairs)
+        values, without = pairs[:k], pairs[k:]
         texts, contexts = texts[:k], contexts[:k]
         if not self.measures:
             self.measures = ("", *(["_per_character"] if texts else []), *(["_mutual_info"] if mutual else []))
             self.choices = ChoiceRows(self.measures)
-        scores = {"": values}
-        if texts:
-            scores["_per_character"] = [v / max(len(t), 1) for v, t in zip(values, texts, strict=True)]
-        if mutual:
-            scores["_mutual_info"] = [a - b for a, b in zip(values, pairs[k:], strict=True)]
-        if not set(self.measures) <= scores.keys():
-            return self._leave("no texts of the choices", place)
+        scores = [values]
+        for measure in self.measures[1:]:
+            if not (texts if measure == "_per_character" else mutual):
+                return self._leave("no texts of the choices", place)
+            if measure == "_per_character":
+                scores.append([*map(truediv, values, [len(text) or 1 for text in _spelled(record.get("doc"), texts)])])
+            else:
+                scores.append([*map(sub, values, without)])
         reported = _yes_or_no(record.get("acc"))
-        if len(texts) == k and len(set(texts)) == 1 and len(set(contexts)) == k:
+        if texts and texts.count(texts[0]) == k and len(set(contexts)) == k:
             # The choices are contexts, as of winogrande: the target is the text behind them, and no place of a choice.
             gold: Collection[int] = _from_acc(values, reported)
             self._from_acc += len(gold)
@@ -105,12 +121,29 @@ class _Rows:
             gold, names = _gold(record.get("target"), texts, k), [text.strip() for text in texts] or None
         if not gold and reported is None:
             return self._leave("no right choice among their choices", place)
-        self.choices.add([scores[measure] for measure in self.measures], gold, reported, names)
+        if not gold and names is not None:
+            self._unknown.append(self._taken)
+            self._own_scoring |= reported == 1
+        self._taken += 1
+        self.choices.add(scores, gold, reported, names)
         return True
 
     def _leave(self, what: str, place: int) -> bool:
         self._left.setdefault(what, []).append(place)
         return False
+
+    def scored(self, table: Table) -> Table:
+        """Without rows whose target is no choice, where acc is 0 in all of them: the harness counts them as wrong.
+
+        Where one of them is right, acc is the task's own, which knows more than the target.
+        """
+        if self._own_scoring or not 0 < len(self._unknown) < self._taken:
+            return table
+        note = f"{len(self._unknown):,} of {self._taken:,} rows have a target that is none of their choices: left out."
+        kept = np.delete(np.arange(self._taken), self._unknown)
+        found = table.take(kept)
+        whole = {CLASSES: table.columns[CLASSES]} if CLASSES in table.columns else {}  # as many as rows, perhaps
+        return replace(found, columns={**found.columns, **whole}, notes=(*table.notes, note))
 
     def check(self, taken: int) -> None:
         """InputError where no record has what a confidence can be taken from."""
@@ -141,13 +174,18 @@ class _Rows:
 
 def _beside(record: Record, task: str | None) -> dict[str, Any]:
     """What goes along with the scores."""
+    kept: dict[str, Any] = {"doc_id": identifier(record.get("doc_id")), "filter": str(record.get("filter") or "none")}
+    if task is not None:
+        kept["task"] = task
     doc = record.get("doc")
-    doc = doc if isinstance(doc, dict) else {}
-    about_doc = {key: doc[key] for key in about.ABOUT if isinstance(doc.get(key), str)}
-    task_of_file = {} if task is None else {"task": task}
-    measured = {key: number(record[key]) for key in ("acc", "acc_norm", "acc_mutual_info") if key in record}
-    kept = {"doc_id": identifier(record.get("doc_id")), "filter": str(record.get("filter") or "none")}
-    return {**kept, **task_of_file, **about_doc, **measured}
+    if isinstance(doc, dict):
+        for key in about.ABOUT:
+            if isinstance(value := doc.get(key), str):
+                kept[key] = value
+    for key in ("acc", "acc_norm", "acc_mutual_info"):
+        if key in record:
+            kept[key] = number(record[key])
+    return kept
 
 
 def _pairs(answers: Any) -> list[float] | None:
@@ -157,25 +195,60 @@ def _pairs(answers: Any) -> list[float] | None:
     if not isinstance(answers[0], list):
         # One request, or the pair itself: ["-3.2", "True"].
         return [number(answers[0])] if len(answers) == 2 and str(answers[1]).casefold() in ("true", "false") else None
-    if not all(isinstance(pair, list) and pair for pair in answers):
-        return None
-    values = [number(pair[0]) for pair in answers]
+    values = []
+    for pair in answers:  # a loop, and no function a pair: a million lines have four million
+        if not isinstance(pair, list) or not pair:
+            return None
+        first = pair[0]
+        try:
+            values.append(float(first) if type(first) is str else number(first))
+        except ValueError:
+            values.append(math.nan)
     return None if all(map(math.isnan, values)) else values
 
 
 def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
-    """Contexts and continuations of a row's requests, without the space before; empty where they are not there."""
+    """Contexts and continuations of a row's requests; empty where they are not there."""
+    contexts: list[str] = []
+    texts: list[str] = []
     if isinstance(arguments, dict):
-        numbered = [arguments.get(f"gen_args_{i}") for i in range(k)]
-        pairs: Sequence[Any] = [(a.get("arg_0"), a.get("arg_1")) if isinstance(a, dict) else None for a in numbered]
+        numbered = [arguments.get(name) for name in _names(k)]
     else:
-        pairs = arguments if isinstance(arguments, list) and len(arguments) == k else []
-    if len(pairs) < k or not all(
-        isinstance(pair, list | tuple) and len(pair) > 1 and all(isinstance(text, str) for text in pair[:2])
-        for pair in pairs
-    ):
-        return [], []
-    return [pair[0] for pair in pairs], [pair[1].removeprefix(" ") for pair in pairs]
+        numbered = arguments if isinstance(arguments, list) and len(arguments) == k else [None]
+    for each in numbered:
+        if isinstance(each, dict):
+            context, text = each.get("arg_0"), each.get("arg_1")
+        else:
+            context, text = each[:2] if isinstance(each, list) and len(each) > 1 else (None, None)
+        if not isinstance(context, str) or not isinstance(text, str):
+            return [], []
+        contexts.append(context)
+        texts.append(text)
+    return contexts, texts
+
+
+@lru_cache(maxsize=64)
+def _names(k: int) -> tuple[str, ...]:
+    """Keys of a row's requests, the same for every row of as many."""
+    return tuple(f"gen_args_{i}" for i in range(k))
+
+
+def _spelled(doc: Any, texts: Sequence[str]) -> Sequence[str]:
+    """The choices as the task has them, by whose characters acc_norm divides: without what it puts before them.
+
+    A list of the document that spells them tells; else the space or line end before them is the task's.
+    """
+    inside = list(doc.values()) if isinstance(doc, dict) else []
+    inside += [each for value in inside if isinstance(value, dict) for each in value.values()]
+    for each in inside:
+        if isinstance(each, list) and len(each) == len(texts) and all(map(_spells, each, texts)):
+            return each
+    return [text.removeprefix(" ").lstrip("\n") for text in texts]
+
+
+def _spells(choice: Any, text: str) -> bool:
+    """Is the text a choice, but for space before it?"""
+    return isinstance(choice, str) and text.endswith(choice) and not text.removesuffix(choice).strip()
 
 
 def _gold(target: Any, texts: Sequence[str], k: int) -> Collection[int]:

@@ -12,7 +12,7 @@ import pandas as pd
 from calib_core._text import count, percent
 from calib_core.readers.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES, CONFIDENCE, CORRECT, GOLD, SCORES, fields_of_choices
-from calib_core.readers.foreign.level_columns import values_of
+from calib_core.readers.foreign.level_columns import several, values_of
 from calib_core.readers.labels import label_texts
 from calib_core.readers.reading import Layout, Reading
 from calib_core.readers.table import Array, Table
@@ -20,7 +20,8 @@ from calib_core.readers.wording import quoted
 
 ABOUT = ("subject", "category", "topic", "difficulty")
 """Keys of a document that say what its question is about."""
-ALONG = ("doc_id", "task", *ABOUT)
+TASK = "task"
+ALONG = ("doc_id", TASK, *ABOUT)
 _MEASURES = {"": "acc", "_per_character": "acc_norm", "_mutual_info": "acc_mutual_info"}
 """Endings of columns, and which of the harness' own numbers each goes with."""
 _HOW = {
@@ -69,6 +70,8 @@ def best_layout(table: Table) -> Layout:
     gold = table.columns[GOLD]
     if (gold == "").any() or len(pd.unique(gold)) < 2:
         return "confidence"
+    if several(table, TASK) and SCORES not in table.matrices:
+        return "confidence"  # choices of one task are none of another's
     return "wide" if SCORES in table.matrices else "top-label"
 
 
@@ -78,7 +81,12 @@ def shared_fields(table: Table) -> dict[str, Any]:
     along = {"metadata": tuple(name for name in ALONG if name in table.columns)}
     if len(filters) < 2:
         return along
-    return {**along, "models": "filter", "model": filters[0], "question": ("doc_id",)}
+    return {**along, "models": "filter", "model": filters[0], "question": _question(table)}
+
+
+def _question(table: Table) -> tuple[str, ...]:
+    """What tells questions apart: their number, which starts again for each task."""
+    return (TASK, "doc_id") if several(table, TASK) else ("doc_id",)
 
 
 def findings(table: Table, reading: Reading) -> Iterator[Finding]:
@@ -155,6 +163,14 @@ def _about_acc(table: Table, reading: Reading) -> Iterator[Finding]:
 def _about_places(table: Table, reading: Reading) -> Iterator[Finding]:
     gold, bare = table.columns[GOLD], fields_of_choices(table.columns, False, _measure(table, reading))
     known = gold[gold != ""]
+    unclear = len(gold) - len(known)
+    if unclear and reading.layout == "confidence":
+        yield Finding(
+            "note",
+            "foreign",
+            f"In {count(unclear)} of {count(len(gold))} rows the target is not one of the choices alone: whether the "
+            "answer is right is still known, so that confidences are judged, and classes are not.",
+        )
     if len(known) and len(pd.unique(known)) == 1 and len(known) > 1:
         yield Finding(
             "note" if reading.layout == "confidence" else "warning",
@@ -177,15 +193,16 @@ def _about_places(table: Table, reading: Reading) -> Iterator[Finding]:
 
 
 def _about_repeats(table: Table, reading: Reading) -> Iterator[Finding]:
-    ids = label_texts(table.columns["doc_id"])
-    once = pd.DataFrame({"id": ids, "filter": table.columns["filter"]})
-    again = int(once.duplicated().sum())
+    named = (*_question(table), "filter")
+    again = int(pd.DataFrame({name: label_texts(table.columns[name]) for name in named}).duplicated().sum())
     if again and reading.group is None:
+        alone = len(named) == 2
         yield Finding(
             "warning",
             "foreign",
             f"{count(again)} rows repeat a document of the same filter (the harness appends to its file when it runs "
-            "again): name doc_id the group if they are meant, or remove the first run.",
-            {"group": "doc_id"},
-            "Rows of a document belong together",
+            f"again{'' if alone else ', and writes another of the same task'}): "
+            f"{'name doc_id the group if they are meant, or ' if alone else ''}remove the first run.",
+            {"group": "doc_id"} if alone else None,
+            "Rows of a document belong together" if alone else None,
         )

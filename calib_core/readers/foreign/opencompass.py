@@ -20,6 +20,7 @@ from calib_core.readers.table import Table
 
 _MARK = "label: "
 _WRITTEN = "gold is written"
+_AS_TEXT, _AS_PLACE = "gold as text", "gold as place"
 _PROBABILITY, _MINUS, _LOGARITHM = "probability", "minus PPL", "minus log of PPL"
 
 
@@ -41,26 +42,32 @@ class OpenCompass(ShapeOfRecords):
                 f"{document.name} holds generated answers of OpenCompass, which come without any confidence; evaluate "
                 "with a CLP or PPL inferencer, or write confidence and correct for each answer"
             )
-        zeros = _zeros_left_out([record.get(GOLD) for _, record in records])
+        golds = [record.get(GOLD) for _, record in records]
+        zeros, codings = _zeros_left_out(golds), _codings(golds, names)
         columns, unscored, unlabelled = Columns(document.name), [], []
         for place, record in records:
-            scores = _scores(record)
-            value = 0 if zeros and record.get(GOLD) is None else record.get(GOLD)
-            gold = _gold(value, names)
+            scores, value = _scores(record), record.get(GOLD)
+            gold = {key: _CODINGS[key](value, names, zeros) for key in codings}
             if scores.keys() != set(names) or not all(map(math.isfinite, scores.values())):
                 unscored.append(record.get("id", place))
-            elif gold is None:
+            elif set(gold.values()) == {None}:
                 unlabelled.append(record.get("id", place))
             else:
                 measured = _measures([scores[name] for name in names], "choices" in record)
-                beside = {_WRITTEN: record.get(GOLD) is not None} if zeros else {}
-                columns.add({"id": identifier(record.get("id")), GOLD: gold, **beside, **measured}, place)
+                beside = {_WRITTEN: value is not None} if zeros and _AS_PLACE in codings else {}
+                named = gold if len(gold) > 1 else {GOLD: next(iter(gold.values()))}
+                columns.add({"id": identifier(record.get("id")), **named, **beside, **measured}, place)
         notes = [lacking(unscored, "no scores of the first record's choices")] if unscored else []
         notes += [lacking(unlabelled, "no gold that is one of the choices")] if unlabelled else []
         table = columns.table(by_line=document.by_line, notes=notes)
         return replace(table, columns={**table.columns, CLASSES: np.array(names, dtype=object)})
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        if GOLD not in table.columns and "label" not in chosen:
+            raise InputError(
+                f"{table.name}: golds are numbers that are choices and places of choices, counted from 0, alike: "
+                f'choose label from "{_AS_TEXT}" and "{_AS_PLACE}"'
+            )
         shared = {
             "layout": "wide",
             "label": (GOLD,),
@@ -77,7 +84,7 @@ class OpenCompass(ShapeOfRecords):
         )
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        if _WRITTEN in table.columns:
+        if _WRITTEN in table.columns and reading.label != (_AS_TEXT,):
             silent = int((table.columns[_WRITTEN] == "false").sum())
             yield Finding(
                 "warning",
@@ -116,8 +123,27 @@ def _zeros_left_out(golds: list[Any]) -> bool:
     return len(known) < len(golds) and bool(known) and all(type(gold) is int and gold > 0 for gold in known)
 
 
-def _gold(value: Any, names: Sequence[str]) -> str | None:
-    """The name of the right choice, which is written as it is or as its place."""
-    if str(value) in names:
-        return str(value)
+def _codings(golds: list[Any], names: Sequence[str]) -> tuple[str, ...]:
+    """How golds name choices, one way for the whole file: the one that fits more of them, both where that is open."""
+    known = [gold for gold in golds if gold is not None]
+    found = {key: [coded(gold, names, False) for gold in known] for key, coded in _CODINGS.items()}
+    fits = {key: sum(each is not None for each in names_of) for key, names_of in found.items()}
+    if found[_AS_TEXT] == found[_AS_PLACE] or fits[_AS_TEXT] != fits[_AS_PLACE]:
+        return (_AS_PLACE if fits[_AS_PLACE] > fits[_AS_TEXT] or _zeros_left_out(golds) else _AS_TEXT,)
+    return (_AS_TEXT, _AS_PLACE)
+
+
+def _named(value: Any, names: Sequence[str], zeros: bool) -> str | None:
+    """The choice that is written as a gold is."""
+    del zeros
+    return None if value is None else next((name for name in names if name.strip() == str(value).strip()), None)
+
+
+def _placed(value: Any, names: Sequence[str], zeros: bool) -> str | None:
+    """The choice at the place that a gold is, the first of one that is not written where ``zeros`` are not."""
+    value = 0 if zeros and value is None else value
     return names[value] if type(value) is int and 0 <= value < len(names) else None
+
+
+_CODINGS = {_AS_TEXT: _named, _AS_PLACE: _placed}
+"""A gold of 1 among choices "1", "2" and "3" is the first of them, or the second."""

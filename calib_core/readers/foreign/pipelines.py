@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,11 @@ from calib_core.readers.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.number_texts import looks_numeric
 from calib_core.readers.reading import Reading
 from calib_core.readers.roles import named
 from calib_core.readers.table import Table
+from calib_core.readers.wording import listed, quoted
 
 _SCORES, _CONFIDENCE, _PREDICTED = "scores", "confidence", "predicted"
 _PLACES = re.compile(r"LABEL_(\d+)")
@@ -66,6 +68,8 @@ class PipelineOutput(ShapeOfRecords):
             return {**shared, _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED}
         labels = {*named(beside, "label"), *chosen.get("label", ())}
         along = tuple(name for name in beside if name not in labels)
+        if "label_coding" not in chosen:
+            _check_names(table, labels)
         return {**shared, _SCORES: (_SCORES,), "metadata": along, **_classes(table)}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
@@ -85,6 +89,20 @@ class PipelineOutput(ShapeOfRecords):
                 {"layout": "top-label", _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED},
                 "Read the largest score",
             )
+
+
+def _check_names(table: Table, labels: Collection[str]) -> None:
+    """InputError where labels are numbers and scores have names: the model's id2label alone says which is which."""
+    names = [str(name) for name in table.columns[CLASSES]]
+    numbered = [name for name in labels if looks_numeric(table.columns[name])]
+    called = looks_numeric(table.columns[CLASSES]) or all(map(_PLACES.fullmatch, names))
+    if len(labels) != 1 or not numbered or called:
+        return
+    raise InputError(
+        f"{table.name}: {quoted(numbered[0])} has numbers and the scores have names, of which the pipeline does not "
+        "say which number is which (the model's id2label does); write names as true labels, or choose "
+        f"label_coding=0-based if they are {listed([f'{k} {name}' for k, name in enumerate(names)], 4)}"
+    )
 
 
 def _classes(table: Table) -> dict[str, Any]:

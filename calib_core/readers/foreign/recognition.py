@@ -52,6 +52,10 @@ class Shape(ABC):
     """What people call it: the tool and its file."""
     layout: ClassVar[Layout] = "wide"
     """How such files are usually read: what is offered while a question of the shape is open."""
+    question: ClassVar[str] = ""
+    """The column that says which question a row is an answer to, where rows may be attempts at one."""
+    neither: ClassVar[bool] = False
+    """Rows may be neither right nor wrong, which is no gap in the file: the shape's findings say how many are."""
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         """What the reading is as far as the shape tells, beside what somebody has ``chosen``; InputError to ask."""
@@ -62,6 +66,14 @@ class Shape(ABC):
         """What the file does not say by itself, with its evidence."""
         del table, reading
         return iter(())
+
+    def joined(self, table: Table, labels: Table) -> Table | None:
+        """The table with what another file says of it, where that is no matter of a key; None where a key joins them.
+
+        What comes of it is looked at like a file of its own; InputError where the other file does not fit.
+        """
+        del table, labels
+        return None
 
 
 class ShapeOfRecords(Shape):
@@ -149,6 +161,13 @@ def _of(table: Table) -> Shape | None:
     return known_shapes().get(table.origin)
 
 
+def joined_by_shape(table: Table, labels: Table) -> Table | None:
+    """The table with what its labels say, as its shape means them; None where a key joins them as elsewhere."""
+    known = _of(table)
+    found = known.joined(table, labels) if known else None
+    return None if found is None else of_columns(found)
+
+
 def usual_layout(table: Table) -> Layout:
     """How tables of this shape are usually read; wide where no shape is known.
 
@@ -159,10 +178,30 @@ def usual_layout(table: Table) -> Layout:
     return known.layout if known else "wide"
 
 
+def question_of(table: Table) -> str:
+    """The column of questions of a table's shape; empty where it has none.
+
+    >>> question_of(Table("a.csv", "csv", {}))
+    ''
+    """
+    known = _of(table)
+    return known.question if known else ""
+
+
 def proposed_fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the table's shape proposes, under what was chosen."""
     known = _of(table)
     return {**(known.fields(table, chosen) if known else {}), **chosen}
+
+
+def neither_is_meant(table: Table) -> bool:
+    """Are rows without an outcome meant to be neither right nor wrong?
+
+    >>> neither_is_meant(Table("a.csv", "csv", {}))
+    False
+    """
+    known = _of(table)
+    return known is not None and known.neither
 
 
 def shape_findings(table: Table, reading: Reading) -> Iterator[Finding]:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from calib_core.readers.foreign.level_columns import known_fields, label_among, repeats, several
+from calib_core.readers.foreign.level_columns import (
+    known_fields,
+    label_among,
+    repeats,
+    several,
+    spelled,
+    without_missing,
+)
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.table import Table
 
 PREFIX, PREDICTED, ROW, CONFIG, RESAMPLE = ".pred_", ".pred_class", ".row", ".config", "id"
+MANGLED = f"X{PREFIX}"
+"""The prefix after a way through R that lets no name begin with a point."""
+_ENDS = re.compile(r"(lower|upper)_(.+)", re.DOTALL)
+"""Ends of intervals, which stand beside the probability of their level."""
 
 
 @shape_of_columns
@@ -21,11 +34,17 @@ class Tidymodels(ShapeOfColumns):
     def recognises(self, table: Table) -> bool:
         return len(_scores(table)) > 1
 
+    def table(self, table: Table) -> Table:
+        """With names as tidymodels gives them, and missing outcomes as such."""
+        named = {_given(name): column for name, column in table.columns.items()}
+        table = replace(table, columns=named) if len(named) == len(table.columns) else table
+        label = _label(table)
+        return without_missing(table, label[0]) if label else table
+
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         del chosen
         scores = _scores(table)
-        levels = tuple(name.removeprefix(PREFIX) for name in scores)
-        beside = (PREDICTED, ROW, CONFIG, RESAMPLE)
+        levels = _levels(table)
         candidates = several(table, CONFIG)
         question = tuple(name for name in (ROW, RESAMPLE) if name in table.columns)
         rows = (*question, CONFIG) if candidates else question
@@ -34,7 +53,7 @@ class Tidymodels(ShapeOfColumns):
         return known_fields(
             layout="wide",
             scores=scores,
-            label=label_among(table, levels, beside),
+            label=_label(table),
             label_coding="names",
             classes=levels,
             models=CONFIG if candidates else None,
@@ -43,9 +62,24 @@ class Tidymodels(ShapeOfColumns):
         )
 
 
+def _given(name: str) -> str:
+    return name.removeprefix("X") if name.startswith(MANGLED) else name
+
+
+def _levels(table: Table) -> tuple[str, ...]:
+    return spelled(table, [name.removeprefix(PREFIX) for name in _scores(table)])
+
+
+def _label(table: Table) -> tuple[str, ...]:
+    return label_among(table, _levels(table), (PREDICTED, ROW, CONFIG, RESAMPLE))
+
+
 def _scores(table: Table) -> tuple[str, ...]:
-    return tuple(
+    found = [
         name
         for name, column in table.columns.items()
-        if name.startswith(PREFIX) and name != PREDICTED and column.dtype.kind in "fiu"
-    )
+        if _given(name).startswith(PREFIX) and _given(name) != PREDICTED and column.dtype.kind in "fiu"
+    ]
+    levels = {_given(name).removeprefix(PREFIX) for name in found}
+    ends = {level for level in levels if (end := _ENDS.fullmatch(level)) and end[2] in levels}
+    return tuple(name for name in found if _given(name).removeprefix(PREFIX) not in ends)

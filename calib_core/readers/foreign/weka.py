@@ -18,6 +18,11 @@ from calib_core.readers.table import Array, Table
 _FIRST = ("inst#", "actual", "predicted", "error")
 _NAMED = re.compile(r"(\d+):(.*)", re.DOTALL)
 """A class as Weka writes it: its number, counted from 1, and its name."""
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
+"""A name with spaces or signs in it, as Weka writes the actual class; the predicted one it writes as it is."""
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_UNKNOWN = "?"
+"""The class of a row without one, which Weka writes as "?" or, with any number, as "1:?"."""
 _OWN = re.compile(r"distribution(?:\[(\d+)\])?")
 
 
@@ -70,14 +75,24 @@ def _names(table: Table, k: int) -> list[str]:
     found = {}
     for name in ("actual", "predicted"):
         for text in texts_of(table, name):
-            if named := _NAMED.fullmatch(text):
-                found[int(named[1])] = named[2]
+            if (named := _NAMED.fullmatch(text)) and named[2] != _UNKNOWN:
+                found[int(named[1])] = _unquoted(named[2])
     return [found.get(j, str(j)) for j in range(1, k + 1)]
 
 
 def _without_numbers(column: Array) -> Array:
-    names = [named[2] if (named := _NAMED.fullmatch(str(text))) else "" for text in column]  # "?" where unknown
-    return frozen(np.array(names, dtype=object))
+    names = [named[2] if (named := _NAMED.fullmatch(str(text))) else _UNKNOWN for text in column]
+    return frozen(np.array(["" if name == _UNKNOWN else _unquoted(name) for name in names], dtype=object))
+
+
+def _unquoted(name: str) -> str:
+    """A name without the quotes and backslashes that Weka puts to it.
+
+    >>> _unquoted("'it\\\\'s high'"), _unquoted("it's high")
+    ("it's high", "it's high")
+    """
+    quoted = _QUOTED.fullmatch(name)
+    return name if quoted is None else re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), quoted[1])
 
 
 def _without_marks(column: Array) -> Array:

@@ -25,7 +25,7 @@ def settings_table(request: Request) -> Table:
         "bins": request.binned,
         "tolerance": percent(selection.eps),
         "model looked at most closely": request.chosen.title,
-        "notion of the curves": REDUCTIONS[selection.reduction].title,
+        "notion of the curves": REDUCTIONS[request.scene.notion].title,
         "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,

@@ -18,7 +18,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     scene, chosen = scene_of(request.selection), request.selection.exhibit
     if request.large:
         yield Paragraph("With this many rows and classes one notion is reported.", aside=True)
-    first = _deciding(scene) if not request.large else scene.focus.notion
+    first = _deciding(scene) if not request.large else scene.notion
     notions = [first, *(notion for notion in REDUCTIONS if notion != first and not request.large)]
     others: list[Block] = []
     for notion in notions:
@@ -52,4 +52,4 @@ def _deciding(scene: Scene) -> str:
     try:
         return line_words.primary_notion(scene)
     except NotAnswerable:
-        return scene.focus.notion
+        return scene.notion

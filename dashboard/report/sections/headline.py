@@ -12,6 +12,7 @@ from calib_core._text import inside
 from calib_core.inference.number_words import percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, line_words
+from dashboard.exhibits.event_words import event
 from dashboard.report.document import Headline
 from dashboard.report.exhibited import Shown, shown
 from dashboard.report.request import Request
@@ -54,7 +55,9 @@ def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
     headlines, basis = nearest["headline"].to_dict(), nearest["basis"].to_dict()
     after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
     small = [f"{title}: {basis[title]}." for title in (first, *later)]
-    return Headline(headlines[first], (*after, *_errors(request, later)), " ".join(small))
+    found = event(request.scene)
+    of_event = () if found is None else (f"{found.headline} {found.basis}",)
+    return Headline(headlines[first], (*of_event, *after, *_errors(request, later)), " ".join(small))
 
 
 def _errors(request: Request, later: list[str]) -> tuple[str, ...]:

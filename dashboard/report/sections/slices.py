@@ -1,4 +1,4 @@
-"""Who it is wrong about: the slices of the column that tells most apart, and those of all columns."""
+"""Who it is wrong about: the slices of the column that tells most apart, of all columns, and the worst group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.report.request import Request
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """The dot plot, small diagrams, and a line a slice of every column."""
+    """The dot plot, small diagrams, a line a slice of every column, and the error within the worst group."""
     scene = request.scene.focused(model=request.chosen.title)
     chosen = request.selection.exhibit("slices")
     yield from exhibited(chosen, scene, title=None)
@@ -23,6 +23,10 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield from folded(panels)
     columns = yield from shown(request.selection.exhibit("slice-columns"), scene)
     yield from folded(columns)
+    if not scene.undivided:
+        groups = {name: value for name, value in chosen.params if name in ("by", "crossed", "parts")}
+        within = yield from shown(EXHIBITS.described("multicalibration", **groups), scene)
+        yield from folded(within)
 
 
 def why_not(request: Request) -> str:

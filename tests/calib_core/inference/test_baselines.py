@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from score_laws import sample
 from verdict_shares import more_than
 
 from calib_core import InputError, NotAnswerable, Predictions, estimate
@@ -72,6 +73,17 @@ def test_too_few_rows_is_known_before_outcomes_and_says_how_many():
 def test_errors_of_other_things_are_refused(change, words):
     with pytest.raises(InputError, match=words):
         increase(NEW, replace(baseline(OLD), **change))
+
+
+def test_another_number_of_groups_is_no_other_question():
+    """More rows make more groups: both intervals are about groups, chosen from scores by one rule."""
+    few, many = (estimate(sample("network", "calibrated", n, 10, 0).predictions, "confidence") for n in (220, 400))
+    about = [baseline(one).about for one in (few, many)]
+    assert all("groups of at least 20 rows each" in one for one in about)
+    assert about[0] != about[1]
+    assert increase(many, baseline(few), 0.5).word == "within"
+    with pytest.raises(InputError, match="choose bins of your choice for both"):
+        increase(many, replace(baseline(few), about="the error in these bins, given these predictions"))
 
 
 def test_numbers_of_classes_are_compared_where_both_are_known():

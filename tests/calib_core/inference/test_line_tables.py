@@ -112,12 +112,15 @@ def test_unbinned_tests_and_bounds_are_those_of_the_functions() -> None:
     table = inference.unbinned_tests({"full": FULL, "bare": BARE}).set_index(["model", "test"])
     for name, made in (
         ("Kuiper's cumulative differences", inference.kuiper(FULL)),
-        ("Spiegelhalter's Z (Brier score)", inference.spiegelhalter(FULL)),
+        ("Spiegelhalter's Z, Brier score of whole predictions", inference.shown_at_all(FULL)),
         ("Spiegelhalter's Z (log loss)", inference.spiegelhalter(FULL, "log-loss")),
     ):
         assert made.name == name
         assert table.loc[("full", name), ["statistic", "p"]].tolist() == [made.statistic, made.p_value]
-    assert table.loc["bare", "note"].astype(bool).tolist() == [False, True, True]
+    assert table.loc["bare", "note"].astype(bool).tolist() == [False, False, True]
+    claimed = inference.primary(BARE).shown
+    found = table.loc[("bare", claimed.name)]
+    assert (found["statistic"], found["p"]) == (claimed.statistic, claimed.p_value), "one number here and at a verdict"
     bounds = inference.unbinned_bounds(inference.primaries({"full": FULL}))
     for line in bounds.to_dict("records"):
         bound = inference.unbinned_bound(FULL, line["notion"], line["assumption"], 1.0, level=0.95)

@@ -72,7 +72,7 @@ def test_what_the_words_of_an_interval_say_is_what_is_computed(monkeypatch):
     """Groups: one of all claims makes the error the mean gap. Two rows and more: cells of single rows are left out."""
     one = sample("two decimals", "wave .05", 300, 20, 0)
     made, gap = estimate(one.predictions, "top-label", bins=EqualMass(40)), one.truth - one.predictions.confidence
-    grouped = "the error over 1 group of at least 20 rows each, chosen from the scores"
+    grouped = "the error over one group of all rows, chosen from the scores"
     object.__setattr__(made.interval(), "about", grouped)
     monkeypatch.setattr(true_errors, "grouping", lambda question, claims: np.zeros(300, dtype=int))
     assert true_errors.target(made, one, "top-label", "ece") == (pytest.approx(abs(gap.mean()), abs=1e-12), 300)

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from coverage_promise import at_most, broken
 
-from calib_core.inference import coverage_table
+from calib_core.inference import coverage_table, group_errors_table
 from calib_core.inference.domain import (
     ANY,
     BINNED,
     CANONICAL,
     CANONICAL_KERNEL,
+    GROUPED_ERRORS,
     LEVELS,
     OF_ROWS,
     Facts,
@@ -107,3 +108,14 @@ def test_outside_the_domain_an_interval_is_a_rough_guide():
     assert not in_bins(replace(facts, sparse=True), 2, 0.9)
     assert not in_bins(replace(facts, rows=1000, worth=400), 1, 0.9), "weights too unequal"
     assert in_bins(replace(facts, rows=1000, worth=600), 1, 0.9)
+
+
+def test_errors_within_groups_keep_their_promise_as_far_as_their_domain_goes():
+    table = group_errors_table()
+    miss = 1 - table["level"]
+    for name in ("coverage", "every_group"):
+        assert (at_most(table[name], table["runs"]) >= 1 - 1.4 * miss).all()
+    assert (at_most(table["half"], table["runs"]) < 1 - 1.4 * miss).any(), "the falsified twin"
+    calm = table[table["truth"] == "calibrated"]
+    assert (calm[["false_alarms", "above_floor"]].max(axis=1) <= 0.05 + 3 * (0.0475 / calm["runs"]) ** 0.5).all()
+    assert (table["rows"].min(), table["level"].min(), table["level"].max()) == (GROUPED_ERRORS.rows, *LEVELS)

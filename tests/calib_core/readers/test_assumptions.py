@@ -71,7 +71,7 @@ def test_labels_no_better_than_chance_are_warned_of_by_doctor_and_library(made: 
         notes = cc.read_predictions(made(), "a.csv").notes
     assert finding.message in notes
     if made is shifted:
-        assert "With the label of the row below it would be" in finding.message
+        assert "With the label of the row below accuracy would be" in finding.message
 
 
 def test_labels_that_go_with_their_rows_are_not_warned_of() -> None:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core.readers import examine, propose, read_table
 from dashboard.cli import main
+from tests.corpus.inspect_files import frames
 
 QUESTIONS, ATTEMPTS, SHARE = 60, 5, 0.7
 
@@ -43,6 +44,17 @@ def test_a_number_of_the_attempt_names_the_group_of_its_question():
     assert '300 rows are attempts at 60 questions by the column "id"' in found.message
     table = read_table(attempts(), "a.csv")
     assert not [each for each in examine(table, propose(table, group="id")) if each.code == "group"]
+
+
+def test_a_question_that_comes_again_needs_no_number_of_the_attempt():
+    frame = pd.read_csv(io.BytesIO(attempts())).drop(columns="attempt").rename(columns={"id": "question_id"})
+    (found,) = proposed(frame.to_csv(index=False).encode())
+    assert (found.severity, found.change) == ("warning", {"group": "question_id"})
+    by_model = frame.assign(model=np.tile(list("abcde"), QUESTIONS)).to_csv(index=False).encode()
+    assert not proposed(by_model)
+    assert not proposed(frame.drop_duplicates("question_id").to_csv(index=False).encode())
+    few = frame.assign(question_id=np.arange(len(frame)) % 3).to_csv(index=False).encode()
+    assert not proposed(few)
 
 
 @pytest.mark.parametrize(
@@ -97,3 +109,14 @@ def test_gate_compare_and_audit_say_that_attempts_are_taken_together(tmp_path):
         assert "(id)" in text, words
         assert "are taken for independent" not in text, words
     assert "--read group=id" in output("audit", first)
+
+
+def test_a_run_that_is_in_a_frame_twice_is_no_further_attempt():
+    (file,) = [each for each in frames() if each.what == "CSV"]
+    first = file.data.splitlines(keepends=True)
+    for data, copies in ((file.data, 0), (file.data + b"".join(first[1:8]), 7)):
+        table = read_table(data, file.filename)
+        messages = [found.message for found in examine(table, propose(table, **file.chosen))]
+        assert any(f"{copies} rows repeat a sample and epoch of the same run" in each for each in messages) == (
+            copies > 0
+        )

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import calib_core as cc
+from calib_core.predictions import InputError
 from calib_core.readers import limits, read_table
+from calib_core.readers.json_text import decoded, decoder, elements, refused_constant
 
 Refused = Callable[[bytes, str], str]
 P, Y = [0.7, 0.2], [1, 0]
@@ -93,3 +95,21 @@ def test_limits(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more than 16 bytes of values" in refused(b'[{"p": 1, "q": 2, "r": 3}]', "a.json")
     monkeypatch.setattr(limits, "DOCUMENT_BYTES", 10)
     assert "at most 10 bytes of one JSON document are read" in refused(b'[{"p": 1, "q": 2}]', "a.json")
+
+
+@pytest.mark.parametrize("text", ['[{"a": [1, "]"]}, {"a": -2.5e1}, [], null]', ' [\n {"b": {}} ,\n 7\t]\r\n', "[]"])
+def test_a_list_is_read_one_by_one_as_at_once(text: str) -> None:
+    """The same values, or the same sentence: whichever letter is left out, replaced or doubled."""
+    changes = list(' ,]}[{":1x\\')
+    for place in range(text.index("[") + 1, len(text) + 1):
+        for change in ["", text[place - 1], *changes]:
+            other = (text[:place] + change + text[place + 1 :]).encode()
+            assert found(elements, other) == found(decoded, other), other
+
+
+def found(read: Callable[..., Any], text: bytes) -> Any:
+    """The values of a list, or the sentence with which it is refused."""
+    try:
+        return list(read(text, "a.json", decoder(refused_constant)))
+    except InputError as e:
+        return str(e)

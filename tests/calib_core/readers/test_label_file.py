@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 
 import calib_core as cc
 from calib_core.predictions import InputError
-from calib_core.readers import as_csv, read_table, with_labels
+from calib_core.readers import as_csv, examine, propose, read_table, with_labels
 from calib_core.readers.table import Table
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
 
 
 def csv(text: str, name: str) -> Table:
@@ -34,7 +37,12 @@ def test_every_row_has_the_label_of_its_key(order: list[int], known: set[int]) -
         return
     both = with_labels(scores, truth)
     assert list(zip(both.columns["p"].tolist(), both.columns["y"].tolist(), strict=True)) == expected
-    assert f"{len(expected)} of 6 rows" in both.notes[-1]
+    assert both.joined is not None
+    unused = len(known - {*order})
+    assert (both.joined.left_out, both.joined.unused) == (6 - len(expected), unused)
+    messages = {each.code: each.message for each in examine(both, propose(both))}
+    assert f"{len(expected)} of 6 rows of p.csv have a label in y.csv" in messages["joined"]
+    assert ("unlabelled" in messages, "unpredicted" in messages) == (len(expected) < 6, unused > 0)
 
 
 def test_a_submission_and_its_solution(tmp_path: Path) -> None:
@@ -55,18 +63,54 @@ def test_a_column_of_both_is_called_after_its_file() -> None:
     assert cc.read_predictions(as_csv(both), "both.csv").probs[:, 1].tolist() == [0.7, 0.2]
 
 
-def test_arrays_are_joined_by_place_where_asked(tmp_path: Path) -> None:
+def test_bare_arrays_are_joined_by_place_with_what_speaks_for_it(tmp_path: Path) -> None:
     p = np.random.default_rng(0).dirichlet([1, 1, 1], 20)
     np.save(tmp_path / "oof.npy", p)
-    np.save(tmp_path / "y.npy", np.arange(20) % 3)
-    with pytest.raises(InputError, match="row i with row i"):
-        cc.read_predictions(tmp_path / "oof.npy", labels=tmp_path / "y.npy")
-    found = cc.read_predictions(tmp_path / "oof.npy", labels=tmp_path / "y.npy", key=())
-    np.testing.assert_array_equal(found.probs, p)
-    assert found.true_labels.tolist() == (np.arange(20) % 3).tolist()
-    assert any("by its place alone" in note for note in found.notes)
+    np.save(tmp_path / "y.npy", p.argmax(axis=1))
+    for key in (None, ()):
+        found = cc.read_predictions(tmp_path / "oof.npy", labels=tmp_path / "y.npy", key=key)
+        np.testing.assert_array_equal(found.probs, p)
+        assert found.true_labels.tolist() == p.argmax(axis=1).tolist()
+        (note,) = (note for note in found.notes if "by its place alone" in note)
+        by_chance = (np.bincount(p.argmax(axis=1)) ** 2).sum() / 400
+        assert "both have 20 rows" in note
+        assert f"100.0 % of predictions are right; labels in any order would make {100 * by_chance:.1f} %" in note
     both = with_labels(read_table(tmp_path / "oof.npy"), read_table(tmp_path / "y.npy"), ())
     np.testing.assert_array_equal(cc.read_predictions(as_csv(both), "both.csv").probs, p)
+
+
+def test_named_rows_are_joined_by_place_where_asked_alone() -> None:
+    scores, truth = csv("nr,p\n1,.5\n2,.7\n", "p.csv"), csv("y\n1\n0\n", "y.csv")
+    with pytest.raises(InputError, match="row i with row i"):
+        with_labels(scores, truth)
+    assert with_labels(scores, truth, ()).columns["y"].tolist() == [1, 0]
+
+
+def test_a_column_called_like_one_of_a_matrix_stays() -> None:
+    p = np.array([[0.25, 0.75], [0.5, 0.5]])
+    table = Table("a.npz", "npz", {"p_0": np.array([7, 8]), "y": np.array(["+1", "-1"], dtype=object)}, {"p": p})
+    back = csv(as_csv(table).decode(), "a.csv")
+    assert back.names == ("p__0", "p__1", "p_0", "y")
+    np.testing.assert_array_equal(np.column_stack([back.columns["p__0"], back.columns["p__1"]]), p)
+    assert back.columns["p_0"].tolist() == [7, 8]
+    assert back.columns["y"].tolist() == ["+1", "-1"]
+
+
+def test_labels_come_back_from_csv_as_they_were() -> None:
+    for texts in (["+1", "-1"], ["001", "1"], [" a", "a "], ["nan", "NA"], ['say "x"', "a,b"], ["", "a"]):
+        data = as_csv(Table("a.csv", "csv", {"p": np.array([0.5, 0.1 + 0.2]), "y": np.array(texts, dtype=object)}))
+        back = read_table(data, "a.csv")
+        assert back.columns["y"].tolist() == texts
+        assert back.columns["p"].tolist() == [0.5, 0.1 + 0.2]
+
+
+def test_notes_on_rows_left_out_are_handed_over() -> None:
+    rows = [{"confidence": 90, "correct": "yes"}, {"confidence": 60, "correct": "no"}]
+    judged = {f"q{i}": {"response": "r", "judge_response": row} for i, row in enumerate(rows)}
+    judged["q2"] = {"response": "r"}
+    found = cc.read_predictions(json.dumps(judged).encode(), "judged_m.json")
+    assert found.n_rows == 2
+    assert any("left out, not counted as wrong" in note for note in found.notes)
 
 
 def test_labels_with_a_column_a_class(tmp_path: Path) -> None:
@@ -81,7 +125,7 @@ def test_labels_with_a_column_a_class(tmp_path: Path) -> None:
 REFUSED = {
     ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", None): "no column of both, each value once in the labels, is the key",
     ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", "id"): 'y.csv, line 2 (row 0): "1" stands there more than once as "id"',
-    ("id,p\n1,.5\n", "key,y\n1,0\n", None): "is the key that joins them; give the key, or none (key=())",
+    ("id,p\n1,.5\n", "key,y\n1,0\n", None): "is the key that joins them; give the key, or join row i with row i",
     ("a,b,p\n1,2,.5\n", "a,b,y\n1,2,0\n", None): '"a", "b" could all be the key',
     ("id,p\n1,.5\n", "id,y\n2,0\n", None): 'no row of p.csv has a label in y.csv: the values of "id" differ',
     ("id,p\n1,.5\n2,.5\n", "y\n1\n", ()): "rows can be joined by place only where there are as many",
@@ -97,6 +141,29 @@ def test_what_cannot_be_joined_is_one_sentence(case: tuple[str, str, str | None]
         with_labels(csv(scores, "p.csv"), csv(truth, "y.csv"), key)
     assert REFUSED[case] in str(why.value)
     assert "\n" not in str(why.value)
+
+
+def test_a_header_that_is_a_number_is_asked_about() -> None:
+    scores = csv("0.5\n0.7\n0.25\n", "p.txt")
+    assert with_labels(scores, csv("1\n0\n1\n", "y.csv")).columns["label"].tolist() == [1, 0, 1]
+    with pytest.raises(InputError, match=r"if the first line of y\.csv, 0, is a header, take it out"):
+        with_labels(scores, csv("0\n1\n0\n1\n", "y.csv"))
+    with pytest.raises(InputError, match=r'line 2: "x" is not a number'):
+        csv("0.5\nx\n", "p.txt")
+    with pytest.raises(InputError, match="line 2 has 1 field, the first has 2; complete"):
+        csv("0.5 0.5\n0.7\n", "p.txt")
+    with pytest.raises(InputError, match="column of labels alone"):
+        with_labels(scores, csv("0.5 0.5\n0.5 0.25\n1.5 2.5\n", "train.txt"))
+    both = with_labels(scores, csv("1\t0.5\n0\t0.25\n1\t2.5\n", "train.txt"))
+    assert both.columns["label"].tolist() == [1, 0, 1]
+    assert both.notes == ("Labels are the first of 2 columns of train.txt, as in data files of LightGBM.",)
+
+
+def test_models_side_by_side_take_labels_of_another_file(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("id,risk_a,risk_b\n1,.5,.25\n2,.75,.5\n")
+    (tmp_path / "y.csv").write_text("id,event\n2,1\n1,0\n")
+    both = cc.read_models(tmp_path / "p.csv", labels=tmp_path / "y.csv")
+    assert {name: p.true_labels.tolist() for name, p in both.items()} == {"risk_a": [0, 1], "risk_b": [0, 1]}
 
 
 def test_several_keys_together() -> None:

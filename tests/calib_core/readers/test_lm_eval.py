@@ -12,6 +12,8 @@ import calib_core as cc
 from calib_core.readers import StreamedFile, examine, predictions, propose, read_table, streams
 from tests.corpus.lm_eval_files import LETTERS, NAME, WORDS, accuracy, drawn, encoded, line, softmax
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
+
 SCORES, GOLD = drawn(40, 4, seed=8)
 LINES = [line(i, s, g, LETTERS, acc=accuracy(s, g)) for i, (s, g) in enumerate(zip(SCORES, GOLD, strict=True))]
 
@@ -76,6 +78,19 @@ def test_several_right_choices_judge_confidences() -> None:
     found = cc.read_predictions(encoded(several), NAME)
     assert found.kind == "confidence"
     np.testing.assert_array_equal(found.correct, [int(np.argmax(s)) < 2 for s in SCORES])
+
+
+def test_a_target_that_is_no_choice_is_said_where_classes_go_unjudged() -> None:
+    lines: list[dict[str, object]] = [{**each, "target": "None"} if i == 7 else each for i, each in enumerate(LINES)]
+    assert any("In 1 of 40 rows the target is not one of the choices alone" in text for _, text in messages(lines))
+    assert cc.read_predictions(encoded(lines), NAME).n_rows == 40
+
+
+def test_log_likelihoods_at_the_end_of_numbers_are_no_warning() -> None:
+    far = [[f"{v}", "False"] for v in ("-1e308", "1e308", "0", "-1")]
+    found = read_table(encoded([{**LINES[0], "filtered_resps": far}, *LINES[1:]]), NAME)
+    assert found.columns["confidence"][0] == 1
+    assert found.columns["predicted"][0] == LETTERS[1]
 
 
 def test_rows_that_say_nothing_are_left_out_and_counted() -> None:

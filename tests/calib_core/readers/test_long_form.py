@@ -15,6 +15,8 @@ from calib_core.predictions import InputError
 from calib_core.readers import Reading, examine, propose, read_table, split_rows
 from calib_core.readers.long_form import of_one_model
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
+
 FILE = b"""model,question,confidence,predicted,label,part
 old,q1,0.9,A,A,fit
 new,q2,0.6,B,A,test

@@ -187,7 +187,7 @@ ASKED = {
         'a.csv: no columns are recognised as scores; choose scores from "label", "text"',
     ),
     "two matrices": (
-        arrays(first=P3, second=P3, labels=[0, 1, 2]),
+        arrays(first=P3, second=100 * P3, labels=[0, 1, 2]),
         'a.npz: it holds 2 matrices of scores, "first", "second"; choose scores from '
         '"first" (3, 3), "second" (3, 3), "labels" (3,)',
     ),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import calib_core as cc
@@ -62,7 +64,7 @@ def weka(delimiter: str = ",", attribute: bool = False) -> bytes:
 
 def h2o(levels: tuple[str, ...], calibrated: bool = False) -> bytes:
     p, y = drawn(len(levels))
-    columns = [f"p{level}" if level.isdigit() else level for level in levels]
+    columns = [f"p{level}" if level.removeprefix("-").isdigit() else level for level in levels]
     more = [f"cal_{name}" for name in columns] if calibrated else []
     rows = [
         [levels[p[i].argmax()], *p[i], *((p[i] + 1 / len(levels)) / 2 if calibrated else []), levels[y[i]]]
@@ -100,16 +102,20 @@ def test_numbers_that_are_levels_have_a_letter_before_them() -> None:
     assert found.class_names == ("0", "1")
 
 
-def test_calibrated_probabilities_are_a_click_away_and_back() -> None:
-    p, _ = drawn(2)
-    table = read_table(h2o(("no", "yes"), calibrated=True), "h2o.csv")
-    reading = propose(table)
-    np.testing.assert_allclose(predictions(table, reading).probs, p)
-    (note,) = [f for f in examine(table, reading) if f.code == "calibrated-too"]
-    other = reading.replace(**dict(note.change or {}))
-    np.testing.assert_allclose(predictions(table, other).probs, (p + 0.5) / 2)
-    (back,) = [f for f in examine(table, other) if f.code == "calibrated-too"]
-    assert reading.replace(**dict(back.change or {})) == reading
+def test_calibrated_probabilities_are_a_second_model() -> None:
+    p, y = drawn(2)
+    data = h2o(("no", "yes"), calibrated=True)
+    both = cc.read_models(data, "h2o.csv")
+    assert list(both) == ["raw", "calibrated"]
+    np.testing.assert_allclose(both["raw"].probs, p)
+    np.testing.assert_allclose(both["calibrated"].probs, (p + 0.5) / 2)
+    assert all(each.labels.tolist() == y.tolist() for each in both.values())
+    np.testing.assert_allclose(cc.read_predictions(data, "h2o.csv").probs, p)
+    chosen = cc.read_predictions(data, "h2o.csv", scores=("cal_no", "cal_yes"))
+    np.testing.assert_allclose(chosen.probs, (p + 0.5) / 2)
+    table = read_table(data, "h2o.csv")
+    (note,) = [f for f in examine(table, propose(table)) if f.code == "calibrated-too"]
+    assert "two models of the same rows" in note.message
 
 
 def test_a_class_that_is_never_true_nor_predicted_has_its_number() -> None:
@@ -177,7 +183,120 @@ def test_boxes_that_were_matched_are_confidences() -> None:
     assert (found.kind, found.correct.tolist()) == ("confidence", [bool(i % 2) for i in range(40)])
 
 
+def test_weka_quotes_the_actual_class_alone() -> None:
+    names = {1: ("low", "low"), 2: (r"'it\'s high'", "it's high")}
+    lines = ["inst#,actual,predicted,error,distribution,"]
+    lines += [f"{i},{1 + i % 2}:{names[1 + i % 2][0]},2:{names[2][1]},{'+' * (i % 2 == 0)},0.3,*0.7" for i in range(10)]
+    found = cc.read_predictions("\n".join(lines).encode(), "w.csv")
+    assert found.class_names == ("low", "it's high")
+    assert found.labels.tolist() == [i % 2 for i in range(10)]
+
+
+def test_names_of_rows_are_no_tuning() -> None:
+    head, *rows = caret().decode().splitlines()
+    data = "\n".join([f",{head}", *(f"{i},{row}" for i, row in enumerate(rows, 1))]).encode()
+    np.testing.assert_allclose(cc.read_predictions(data, "r.csv").probs, P)
+
+
+def test_levels_of_h2o_may_be_negative() -> None:
+    found = cc.read_predictions(h2o(("-1", "1")), "h2o.csv")
+    assert found.class_names == ("-1", "1")
+
+
+def test_what_write_table_leaves_is_told() -> None:
+    for data, words in (
+        (b'"p" "y"\n"1" 0.5 1\n', "t.txt, line 1: columns are separated by spaces, as R's write.table does"),
+        (b"p\ty\n1\t0.5\t1\n", "t.txt, line 2 has 3 fields, the header has 2; names of rows"),
+    ):
+        with pytest.raises(InputError, match=words):
+            cc.read_predictions(data, "t.txt")
+
+
+def test_a_label_and_its_score_are_no_output_of_a_pipeline_where_scores_are_small() -> None:
+    rows = [f"{'ab'[i % 2]},{0.2 + i / 50}" for i in range(30)]
+    assert not read_table("\n".join(["label,score", *rows]).encode(), "t.csv").origin
+    high = "\n".join(["label,score", *(f"{'ab'[i % 2]},{0.6 + i / 100}" for i in range(30))]).encode()
+    assert cc.read_predictions(high, "t.csv", layout="wide").kind == "full"
+
+
 def test_an_ordinary_table_is_of_no_shape() -> None:
     for lines in ("p_a,p_b,label", "predict,a,label", "pred,obs,a", "inst#,actual,predicted,error"):
         rows = "\n".join([lines, *[",".join(["0.5"] * len(lines.split(",")))] * 3])
         assert not read_table(rows.encode(), "t.csv").origin
+
+
+def frame(data: bytes) -> pd.DataFrame:
+    return pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
+
+
+def csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False).encode()
+
+
+def silent(instead: str) -> bytes:
+    """Weka's rows, every third without a class."""
+    head, *rows = [line.split(",") for line in weka().decode().splitlines()]
+    return text(head, [[row[0], instead, *row[2:]] if i % 3 == 0 else row for i, row in enumerate(rows)])
+
+
+def every_third(values: pd.Series, instead: str) -> pd.Series:
+    return values.where(np.arange(len(values)) % 3 != 0, instead)
+
+
+TIDY, CARET, BINARY = frame(tidymodels()), frame(caret()), frame(h2o(("0", "1")))
+NUMBERS = np.random.default_rng(3).normal(50, 9, N)
+LABELLED = np.arange(N) % 3 != 0
+RARE = Y < 2
+BESIDE = {
+    "a standard error": (csv(BINARY.assign(StdErr=NUMBERS / 1000)[["predict", "p0", "p1", "StdErr", "response"]]), 2),
+    "an offset of 0 behind": (csv(BINARY.assign(offset=0.0)[["predict", "p0", "p1", "offset", "response"]]), 2),
+    "an age behind": (csv(BINARY.assign(age=NUMBERS)[["predict", "p0", "p1", "age", "response"]]), 2),
+    "labels as 1.0": (csv(BINARY.assign(response=BINARY["response"].astype(float))), 2),
+    "levels with points for spaces": (csv(frame(h2o(("a.b", "c.d"))).replace({"a.b": "a b", "c.d": "c d"})), 2),
+    "row names of caret": (csv(CARET.assign(**{"": np.arange(1, N + 1)})[["", *CARET.columns]]), 3),
+    "a column of the site": (csv(CARET.assign(site=np.arange(N) % 4)), 3),
+    "intervals of tidymodels": (csv(TIDY.assign(**{".pred_lower_setosa": 0.1, ".pred_upper_setosa": 0.9})), 3),
+    "names that may not begin with a point": (
+        csv(TIDY.rename(columns=lambda name: f"X{name}" if name.startswith(".pred") else name)), 3
+    ),
+    "names with points for spaces": (
+        csv(frame(tidymodels(("a.1", "b.1", "c.1"))).replace({"a.1": "a 1", "b.1": "b 1", "c.1": "c 1"})), 3
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BESIDE)
+def test_what_stands_beside_the_probabilities_changes_nothing(what: str) -> None:
+    data, k = BESIDE[what]
+    p, y = (P, Y) if k == 3 else drawn(2)
+    table = read_table(data, "predictions.csv")
+    found = predictions(table, propose(table))
+    np.testing.assert_allclose(found.probs, p, atol=1e-12)
+    assert found.labels.tolist() == y.tolist()
+    assert table.origin
+
+
+UNLABELLED = {
+    "Weka, with a number": silent("1:?"),
+    "Weka": silent("?"),
+    "R": csv(TIDY.assign(Species=every_third(TIDY["Species"], "NA"))),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*rescaled")
+@pytest.mark.parametrize("what", UNLABELLED)
+def test_rows_whose_class_is_unknown_are_missing_ones(what: str) -> None:
+    table = read_table(UNLABELLED[what], "predictions.csv")
+    (problem,) = [f for f in examine(table, propose(table)) if f.severity == "problem"]
+    assert (problem.code, problem.change) == ("missing", {"missing": "exclude"})
+    found = predictions(table, propose(table, missing="exclude"))
+    np.testing.assert_allclose(found.probs, P[LABELLED], atol=2e-3)
+    assert found.labels.tolist() == Y[LABELLED].tolist()
+    assert found.class_names == LEVELS
+
+
+def test_a_level_that_caret_neither_saw_nor_predicted_is_a_class() -> None:
+    rows = CARET[RARE & (P.argmax(axis=1) < 2)]
+    found = cc.read_predictions(csv(rows), "caret.csv")
+    np.testing.assert_allclose(found.probs, P[RARE & (P.argmax(axis=1) < 2)], atol=1e-12)
+    assert found.class_names == LEVELS

@@ -1,0 +1,78 @@
+"""Tables that MLflow and Weights & Biases keep of an evaluation: columns and rows as JSON, often of classes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from calib_core.predictions import InputError
+from calib_core.readers.foreign.json_documents import flattened
+from calib_core.readers.foreign.recognition import (
+    Document,
+    ShapeOfColumns,
+    ShapeOfRecords,
+    shape_of_columns,
+    shape_of_records,
+)
+from calib_core.readers.roles import class_of, named
+from calib_core.readers.table import Table
+
+_SCORES = ("probabilities", "logits", "log-probabilities", "confidence")
+_FILE = "eval_results_table.json"
+_MEASURED = ("/score", "/justification")
+
+
+@shape_of_records
+class LoggedTable(ShapeOfRecords):
+    """NAME.table.json of a run; of an image or a sound in a cell its path is kept."""
+
+    key, title = "wandb-table", "a table of Weights & Biases"
+
+    def recognises(self, document: Document) -> bool:
+        return document.about.get("_type") == "table" or document.name.lower().endswith(".table.json")
+
+    def table(self, document: Document) -> Table:
+        records = ((number, {key: _cell(value) for key, value in each.items()}) for number, each in document.records)
+        return flattened(replace(document, records=records))
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not has_scores(table.names, chosen):
+            raise InputError(
+                f"{table.name} is {self.title} with predicted classes and no scores; log the probabilities of the "
+                "classes as columns too, such as score_cat, score_dog"
+            )
+        return {}
+
+
+@shape_of_columns
+class EvaluationTable(ShapeOfColumns):
+    """eval_results_table.json of mlflow.evaluate: inputs, the target, outputs (the predicted class), METRIC/score."""
+
+    key, title = "mlflow-table", "a table of an evaluation of MLflow"
+
+    def recognises(self, table: Table) -> bool:
+        return table.name.lower() == "eval_results_table.json" or any(
+            name.endswith(_MEASURED) for name in table.columns
+        )
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not has_scores((name for name in table.names if not name.endswith(_MEASURED)), chosen):
+            raise InputError(
+                f"{table.name} is {self.title}, which has predicted classes and no probabilities; log these with "
+                "mlflow.log_table, a column a class beside the labels"
+            )
+        return {}
+
+
+def has_scores(names: Iterable[str], chosen: Mapping[str, Any]) -> bool:
+    """Is a column called as scores are, or chosen as such?"""
+    every = tuple(names)
+    if {"scores", "confidence"} & chosen.keys():
+        return True
+    return sum(class_of(name) is not None for name in every) > 1 or any(named(every, each) for each in _SCORES)
+
+
+def _cell(value: Any) -> Any:
+    """Of an object of media its path; other values as they are."""
+    return value.get("path", "") if isinstance(value, dict) and "_type" in value else value

@@ -1,0 +1,53 @@
+"""Charts for people who sit far away: letters, margins and height a quarter larger, the numbers as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+TIMES = 1.25
+_PRESENTED = "calib.chart.presented"
+_LENGTHS = ("xshift", "yshift", "ax", "ay", "standoff", "tracegroupgap")
+"""Lengths beside letters, which grow with them; an arrow's ends may be of another kind, in data."""
+
+
+def present(on: bool) -> None:
+    """Draw every chart of this page larger, or as it is."""
+    st.session_state[_PRESENTED] = on
+
+
+def times() -> float:
+    """How many times as large charts are drawn now."""
+    return TIMES if st.session_state.get(_PRESENTED) else 1.0
+
+
+def enlarge(part: Any, by: float) -> None:
+    """Make letters, and what keeps them apart, so many times as large, in place, wherever they stand in ``part``.
+
+    >>> title = {"title": {"text": "a", "font": {"size": 10}}, "margin": {"l": 20}, "xaxis": {"range": [0, 1]}}
+    >>> enlarge(title, 1.5)
+    >>> title["title"]["font"], title["margin"], title["xaxis"]
+    ({'size': 15.0}, {'l': 30.0}, {'range': [0, 1]})
+    """
+    if isinstance(part, list | tuple):
+        for each in part:
+            enlarge(each, by)
+        return
+    if not isinstance(part, dict):
+        return
+    for name, value in part.items():
+        if name.endswith("font") and isinstance(value, dict):
+            _scaled(value, ("size",), by)
+        elif name == "margin" and isinstance(value, dict):
+            _scaled(value, ("l", "r", "t", "b"), by)
+        else:
+            enlarge(value, by)
+    data = any(str(part.get(ref, "pixel")) != "pixel" for ref in ("axref", "ayref"))
+    _scaled(part, [name for name in _LENGTHS if not (data and name in ("ax", "ay"))], by)
+
+
+def _scaled(part: dict[str, Any], names: Any, by: float) -> None:
+    for name in names:
+        if isinstance(part.get(name), int | float) and not isinstance(part[name], bool):
+            part[name] = part[name] * by
