@@ -14,7 +14,7 @@ from typing import Any
 from calib_core.predictions import InputError
 from calib_core.readers.foreign.growing_columns import Columns
 from calib_core.readers.foreign.recognition import Document, Record, shape_of
-from calib_core.readers.json_text import decoder, refused_constant
+from calib_core.readers.json_text import as_missing, decoder
 from calib_core.readers.table import Table
 from calib_core.readers.wording import quoted
 
@@ -25,34 +25,13 @@ _INSIDE = ("samples", "predictions", "results", "rows", "records", "data", "inst
 """Keys under which a document's one list of records usually stands."""
 
 
-class Constants:
-    """NaN and Infinity in a JSON file, which are no JSON: missing values where the file's shape has them, else refused.
-
-    Which shape it is, is known after the first records: until then they are remembered.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.where = name
-        self._allowed: bool | None = None
-        self._first: tuple[str, str] | None = None
-        self.decoder = decoder(self._missing)
-
-    def settle(self, allowed: bool) -> None:
-        """Say whether they may stand in the file; InputError where one did and may not."""
-        self._allowed = allowed
-        if self._first is not None and not allowed:
-            raise InputError(f"{self._first[0]}: {self._first[1]} is not JSON; write null for a missing value")
-
-    def _missing(self, name: str) -> None:
-        if self._allowed is False:
-            refused_constant(name)
-        self._first = self._first or (self.where, name)
+DECODER = decoder(as_missing)
+"""Reads records, in which NaN and Infinity are missing values: their rows are counted where the value is needed."""
 
 
 def document_table(
     name: str,
     records: Iterable[tuple[int, Any]],
-    constants: Constants,
     about: Mapping[str, Any] | None = None,
     by_line: bool = False,
 ) -> Table:
@@ -63,7 +42,6 @@ def document_table(
         raise InputError(f"{name} has 0 rows; it needs one JSON object for each prediction")
     document = Document(name, [record for _, record in first], chain(first, counted), about or {}, by_line)
     found = shape_of(document)
-    constants.settle(found is not None and found.constants)
     return flattened(document) if found is None else replace(found.table(document), origin=found.key)
 
 
