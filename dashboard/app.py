@@ -33,12 +33,12 @@ def main() -> None:
     view = VIEWS[selection.view]
     with st.container(key="frame-choices", horizontal=True, horizontal_alignment="distribute", gap="small"):
         tabs(selection)
-        if view.needs_data:
+        if view.needs_data and view.of_models:
             frame.settings(selection)
     # Each in a place of its own, filled or not: where one comes or goes, what follows moves up or down, the browser
     # makes it anew, and a file under way to its field is lost.
     with st.container(key="frame-chips"):
-        if view.room in _CHOOSES and view.needs_data:
+        if view.room in _CHOOSES and view.needs_data and view.of_models:
             frame.model_chips(selection)
     with st.container(key="frame-problems"):
         for problem in (*widgets.link_problems(), *widgets.left_out()):

@@ -36,7 +36,8 @@ class View:
     ``needs_data``: in its place stands the reason where the chosen data cannot be used. ``listed``: it is reached by
     its title beside the room's other views, unless ``missing`` says why it could only be empty. ``reads``: "rows" where
     a summary could show nothing of it: in its place stands that it needs rows. ``rare``: of most data it is
-    ``missing``, and nothing is said of it there.
+    ``missing``, and nothing is said of it there. ``of_models``: calibrators, bins and the tolerance change what it
+    shows; else none of them are offered.
     """
 
     key: str
@@ -49,6 +50,7 @@ class View:
     missing: Missing | None = None
     reads: Reads = "counts"
     rare: bool = False
+    of_models: bool = True
 
 
 VIEWS: dict[str, View] = {}
@@ -66,6 +68,7 @@ def view(
     missing: Missing | None = None,
     reads: Reads = "counts",
     rare: bool = False,
+    of_models: bool = True,
 ) -> Callable[[Render], Render]:
     """Decorator that adds a view to a room; the function draws it for the present choices.
 
@@ -81,7 +84,8 @@ def view(
     def add(render: Render) -> Render:
         if key in VIEWS:
             raise RegistryError(f"there is a view {key!r} already")
-        every = [*VIEWS.values(), View(key, title, order, render, room, needs_data, listed, missing, reads, rare)]
+        new = View(key, title, order, render, room, needs_data, listed, missing, reads, rare, of_models)
+        every = [*VIEWS.values(), new]
         VIEWS.clear()
         VIEWS.update((each.key, each) for each in sorted(every, key=lambda each: (rooms.index(each.room), each.order)))
         return render

@@ -37,6 +37,8 @@ _PANEL, _PANELS_ALONE = 262, 380
 """Pixels of a row of panels, and of the only one."""
 _LABELLED = 22
 """Bars that carry their numbers at most."""
+_HALF_A_PAGE, _DIGIT, _GAP = 480, 6, 2
+"""Pixels of the least picture in which bars' numbers do not run together, of a digit of these, and between numbers."""
 _LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
 """Pixels of a line of a panel's heading, and below its picture of the numbers with the title, and of the bars; and of
 the legend below all panels, which else presses them together until bars touch the next heading."""
@@ -104,7 +106,7 @@ def _laid_over(
     figure.add_traces(_ground(axis, panel, tolerance, True))
     figure.add_traces([on_axis(trace, axis) for drawn in over for trace in laid_over(drawn)])
     # All models' bars carry their numbers, or none do.
-    written = len(marks) * max(len(each.frame) for each in marks) <= _LABELLED
+    written = len(marks) * max(len(each.frame) for each in marks) <= _LABELLED and _fit(marks)
     for place, each in enumerate(marks):
         figure.add_trace(each.bars(panel, place, len(marks), written))
         figure.add_traces([*each.stems(panel), each.plusses(panel)] if stems and each.has_stems else [])
@@ -138,6 +140,18 @@ def _laid_over(
         )
     _corners(figure, "x", "y")
     _names(figure, marks, stems)
+
+
+def _fit(marks: Sequence[BinMarks]) -> bool:
+    """Whether every bar is as wide as the number above it, in half a page."""
+    axis = marks[0].axis
+    pixels = _HALF_A_PAGE / (axis.high - axis.low) / len(marks)
+    for each in marks:
+        wide = pixels * (axis.place(each.frame["upper"]) - axis.place(each.frame["lower"]))
+        needed = [_DIGIT * len(f"{rows:,.0f}") + _GAP for rows in each.frame["count"]]
+        if not np.all(np.asarray(wide) >= needed):
+            return False
+    return True
 
 
 def _side_by_side(

@@ -31,7 +31,7 @@ def label_coding(subject: Subject) -> Iterator[Finding]:
         yield _unknown(subject)
         return
     base = subject.reading.label_coding
-    if base in ("0-based", "1-based"):
+    if base in ("0-based", "1-based") and not subject.labels.missing.all():
         yield from _base(subject, base)
     yield from _variants(subject)
 

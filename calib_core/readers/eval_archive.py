@@ -31,7 +31,8 @@ _ZSTD = 93
 _ENCRYPTED = 0x1
 _LOCAL = struct.Struct("<26xHH")
 """Of the header before a member's data: the lengths of its name and of what follows the name."""
-_MOST_MEMBERS = limits.LOG_MEMBERS + 64
+_OTHERS = 64
+"""Members of a log that are no samples."""
 _SAMPLE = re.compile(r"samples/[^/]+(/sample)?\.json")
 _SUMMARIES = re.compile(r"_journal/summaries/(?P<number>\d{1,9})\.json")
 
@@ -39,7 +40,8 @@ _SUMMARIES = re.compile(r"_journal/summaries/(?P<number>\d{1,9})\.json")
 def _promised(data: bytes) -> int:
     """What the directory promises of the summaries and of the longest sample, twice, as they are Python's objects."""
     try:
-        entries = zipfile.ZipFile(io.BytesIO(data)).infolist() if data.count(b"PK\x01\x02") <= _MOST_MEMBERS else []
+        few = data.count(b"PK\x01\x02") <= limits.LOG_MEMBERS + _OTHERS
+        entries = zipfile.ZipFile(io.BytesIO(data)).infolist() if few else []
     except Exception:  # a damaged directory ends zipfile in six kinds of exceptions
         return len(data)
     sizes = {entry.filename: min(entry.file_size, limits.DOCUMENT_BYTES) for entry in entries}
@@ -111,7 +113,7 @@ class _Archive:
 
     @classmethod
     def of(cls, data: bytes, name: str) -> _Archive:
-        if data.count(b"PK\x01\x02") > _MOST_MEMBERS:
+        if data.count(b"PK\x01\x02") > limits.LOG_MEMBERS + _OTHERS:
             raise InputError(f"{name} holds more than {limits.LOG_MEMBERS:,} members; save fewer samples")
         try:
             entries = zipfile.ZipFile(io.BytesIO(data)).infolist()

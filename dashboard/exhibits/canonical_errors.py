@@ -41,7 +41,7 @@ class CanonicalErrors(Exhibit):
             of.measured("estimate", "point"),
             of.measured_between(AT_LEVEL, "low", "high"),
             *of.marks(frame, marked(zip(frame["about"], frame["tested"], strict=True))[0]),
-            of.measured("value"),
+            of.measured("as measured", "value"),
             of.measured("noise floor", "floor"),
             of.probability("p"),
             *([of.text("note")] if frame["note"].any() else []),

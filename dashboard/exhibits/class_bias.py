@@ -16,7 +16,7 @@ from calib_core.inference.picked_out import FALSE
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_slice import row_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.findings import how_judged
+from dashboard.exhibits.findings import HOLLOW, how_judged
 from dashboard.session import Call, Scene, call
 
 
@@ -71,7 +71,7 @@ class Bias(Exhibit):
         if len(found.names) > MOST_CLASSES:
             caption = (
                 "Predicted class, and the class something is said of. Mark: how often it is true, with its "
-                "interval; tick: what is said on average. Hollow: can be chance."
+                f"interval; tick: what is said on average. {HOLLOW}"
             )
         return Words(
             f"{scene.model.title}. {caption}",

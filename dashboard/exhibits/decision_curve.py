@@ -72,7 +72,8 @@ class DecisionCurve(Exhibit):
         return Words(
             f"Net benefit of acting where {positive} has more than the probability below: the share of rows rightly "
             "acted on, less that wrongly acted on, weighed as somebody weighs it who acts from there on. The upright "
-            f"line is the threshold chosen, {in_percent(self.threshold)}.",
+            f"line is the threshold chosen, {in_percent(self.threshold)}. A line that leaves the picture goes on below "
+            "it: acting there does harm.",
             f"Net benefit against the threshold, for {positive}, beside acting on all and on none.",
         ).also(
             "A model helps where its curve lies above both lines of comparison. Each interval stands alone "

@@ -17,6 +17,11 @@ from dashboard.exhibits.by_slice import row_columns, too_many
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
+HOLLOW = (
+    "Hollow: no more than chance makes somewhere among so many places, even where its own interval leaves the tick out."
+)
+"""What marks of places that do not stand out mean: their intervals stand alone, and some of many miss."""
+
 
 @EXHIBITS.register("findings", "What stands out")
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class Findings(Exhibit):
         tested = min(int(frame["p"].notna().sum()), SHOWN)
         return Words(
             f"{scene.model.title}. Mark: how often it comes true, with its interval; tick: what is said; at the "
-            "right: rows. Hollow: can be chance.",
+            f"right: rows. {HOLLOW}",
             f"What is said and how often it comes true in {tested} places, worst first.",
             headline=headline(frame),
         ).also(

@@ -62,7 +62,7 @@ def tabs(selection: Selection) -> None:
     st.segmented_control(
         "View",
         keys,
-        format_func=lambda key: VIEWS[key].title,
+        format_func=lambda key: f"{VIEWS[key].title}{' (needs rows)' * (counted and VIEWS[key].reads == 'rows')}",
         label_visibility="collapsed",
         **widgets.tied_to(keys, "choice.view", selection.view, lambda key: widgets.change(view=key)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -46,14 +46,14 @@ class Custody(Generic[T]):
         self._coming: list[int] = []
         self._changed = threading.Condition()
 
-    def put(self, key: str, make: Callable[[], T], owner: str, predicted: int, admitted: bool = False) -> T:
+    def put(self, key: str, make: Callable[[], T], owner: str, predicted: int) -> T:
         """The upload under a key, made where it is not here; it waits for its turn and for ``predicted`` bytes.
 
-        ``admitted``: there is `room` for them already. `Full` says why there is none, and what to do.
+        `Full` says why there is no room, and what to do.
         """
         found = self.find(key, owner)
         if found is None:
-            with nullcontext() if admitted else self.room(owner, predicted):
+            with self._room(owner, predicted):
                 found = self.find(key, owner) or make()
                 self._keep(key, _Upload(found, owner, arrays(found), self._clock()), predicted)
         return found
@@ -72,8 +72,7 @@ class Custody(Generic[T]):
             self._kept.setdefault(key, upload)
 
     @contextmanager
-    def room(self, owner: str, predicted: int) -> Iterator[None]:
-        """A turn, and room for ``predicted`` bytes; one of the two that are read at a time."""
+    def _room(self, owner: str, predicted: int) -> Iterator[None]:
         under, until = terms(), time.monotonic() + QUEUE_SECONDS
         with self._changed:
             own = [upload.bytes for upload in self._kept.values() if upload.owner == owner]

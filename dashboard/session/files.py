@@ -84,14 +84,14 @@ UPLOADS: Custody[File] = Custody()
 RESULTS.arrays_of = UPLOADS.arrays_of
 
 
-def hold(data: bytes, name: str, *, admitted: bool = False) -> File:
+def hold(data: bytes, name: str) -> File:
     """Read an upload and keep it for the visitor; InputError leaves everything as it was.
 
     On one's own machine the same bytes under another name are not read again: the file goes by the name last given.
     """
     digest, owner = hashlib.sha256(data).hexdigest(), visitor() or EVERYBODY
     key = _key(digest, name, owner)
-    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, reading_bytes(data), admitted)
+    found = UPLOADS.put(key, lambda: _read(key, digest, data, name), owner, reading_bytes(data))
     if found.table.name != name:
         found = replace(found, table=replace(found.table, name=name))
         UPLOADS.replace(key, found)

@@ -7,7 +7,7 @@ from dashboard.navigation import view
 from dashboard.views.exhibited import exhibited
 
 
-@view("coverage", "Coverage", 40, room="evidence")
+@view("coverage", "Coverage", 40, room="evidence", of_models=False)
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())

@@ -31,7 +31,8 @@ def draw(scene: Scene) -> None:
     """Draw the table of costs, and what follows from it."""
     names = scene.class_names
     _costs(names)
-    exhibited("decisions", scene, turned=by_model(scene))
+    # Costs stand in the table above; as text where there are too many classes for one.
+    exhibited("decisions", scene, controls=not 2 <= len(names) <= MOST_CLASSES, turned=by_model(scene))
     st.markdown(f"#### {EXHIBITS['decision-curve'].title}")
     limits = at_these_costs(widgets.selection(), scene)
     _acted_on(scene, limits)

@@ -14,6 +14,7 @@ import streamlit as st
 
 from calib_core import NotAnswerable
 from calib_core._text import begun
+from calib_core.inference import marked
 from dashboard import session, widgets
 from dashboard.chart import chart, waiting
 from dashboard.chart.click import Click
@@ -143,6 +144,7 @@ def exhibited(
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
         _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
+        _marks_told(exhibit, frame)
     below(replace(words, notes=()))
     _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms)
     return click
@@ -209,6 +211,13 @@ def _written(
     st.table(table.T if turned else table)
 
 
+def _marks_told(exhibit: Exhibit, frame: pd.DataFrame) -> None:
+    """What the letters beside intervals stand for, right below the table that has them."""
+    if any(column.heading in ("about", "mark") for column in exhibit.columns(frame)):
+        for text in marked(zip(frame["about"], frame["tested"], strict=True))[1]:
+            st.caption(markdown_plain(text))
+
+
 def _take_home(
     exhibit: Exhibit,
     scene: Scene,
@@ -237,5 +246,6 @@ def numbers(key: str, scene: Scene) -> None:
     """The table of an exhibit whose figure stands elsewhere, and the ways to take it home."""
     exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
     frame = scene.get(exhibit.table(scene))
-    grid(exhibit, frame, key)
+    _written(exhibit, frame, len(frame) <= MOST_TURNED)  # whole: there is no room to scroll in
+    _marks_told(exhibit, frame)
     _take_home(exhibit, scene, frame, key)

@@ -24,8 +24,10 @@ WHOLE = 18
 """Lines up to which a table is not cut: the last few are not worth scrolling for."""
 SHOWN = 5000
 """Lines put on screen; the download has all of them."""
-WRITTEN = 500
+WRITTEN = 1000
 """Lines whose cells are written one by one; in a longer table a column has one format, which costs nothing a line."""
+MANY = 10
+"""Columns up to which a table fits beside the pane; of a wider one it is said that it scrolls."""
 _LINE, _ROOM = 18, 12
 """Pixels of a line of a sentence, and of what is left free around it."""
 _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
@@ -61,6 +63,8 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int],
         column_config=config,
         **heard,
     )
+    if len(config) > MANY:
+        st.caption(f"{len(config)} columns; scroll sideways for those that do not fit.")
     if pick is not None and height < widgets.table_height(tall):
         st.caption(f"{count(len(frame))} entries; scroll for more.")
     if len(frame) > SHOWN:
@@ -90,7 +94,11 @@ def styled(frame: pd.DataFrame, columns: tuple[Column, ...], bold: tuple[int, ..
     for name, texts in ((name, column.alone(frame, name)) for column in columns for name in column.numbers):
         for known, lines in _layers(frame[name].tolist(), texts):
             style = style.format(known.__getitem__, subset=(lines, [name]), na_rep=NOT_KNOWN)
-    return style.apply(lambda line: [_BOLD * (line.name in bold)] * len(line), axis=1) if bold else style
+    return (
+        style.apply(lambda line: [_BOLD * (line.name in bold)] * len(line), axis=1)
+        if 0 < len(bold) < len(frame)
+        else style
+    )
 
 
 def _layers(values: list[Any], texts: list[str]) -> list[tuple[dict[Any, str], list[int]]]:

@@ -18,7 +18,6 @@ import pytest
 
 import calib_core as cc
 from calib_core.readers import examine, propose, read_table
-from calib_core.readers.label_file import with_labels
 from tests.corpus.promises import unfit
 from tests.foreign_tools.let_them_write import TOOLS
 
@@ -64,7 +63,9 @@ def test_a_file_is_read_as_what_its_tool_says(which: str, monkeypatch: pytest.Mo
     table = read_table(folder / truth["file"])
     assert table.origin == truth["shape"]
     if "labels_file" in truth:
-        table = with_labels(table, read_table(folder / truth["labels_file"]), key=())
+        labels = folder / truth["labels_file"]
+        agree(cc.read_predictions(folder / truth["file"], labels=labels, key=(), **truth.get("chosen", {})), truth)
+        return
     models = truth.get("models", {None: truth})
     for model, told in models.items():
         chosen = {**({} if model is None else {"model": model}), **truth.get("chosen", {})}

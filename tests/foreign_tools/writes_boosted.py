@@ -43,13 +43,17 @@ def lightgbm(folder: str) -> None:
         booster = lgb.train(options, lgb.Dataset(x, labels), 5)
         found = booster.predict(x)
         np.savetxt(tool.path(f"{name}.txt"), found, delimiter="\t")
-        tool.has(f"{name}.txt", asks="the header line is missing", kept=True)
+        probs = found if found.ndim > 1 else np.stack([1 - found, found], axis=1)
+        tool.has(f"{name}.txt", asks="no labels", kept=name == "binary")
+        # What the booster was trained on: labels first, then features.
+        np.savetxt(tool.path(f"{name}_rows.txt"), np.column_stack([labels, x]), fmt="%g", delimiter="\t")
+        for labels_file in ("y.csv", f"{name}_rows.txt") if name == "multiclass" else (f"{name}_rows.txt",):
+            tool.has(f"{name}.txt", "number-text", probs=probs, labels=labels, labels_file=labels_file, kept=True)
         frame = found if found.ndim > 1 else found[:, None]
         header = "\t".join(["label", *(f"p_{k}" for k in range(frame.shape[1]))])
         both = np.column_stack([labels, frame])
         form = ["%d", *["%.18e"] * frame.shape[1]]
         np.savetxt(tool.path(f"{name}_named.tsv"), both, delimiter="\t", fmt=form, header=header, comments="")
-        probs = found if found.ndim > 1 else np.stack([1 - found, found], axis=1)
         tool.has(f"{name}_named.tsv", probs=probs, labels=labels)
 
 

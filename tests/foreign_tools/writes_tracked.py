@@ -54,7 +54,7 @@ def mlflow(folder: str) -> None:
         artifacts = Path(tracker.MlflowClient().download_artifacts(run.info.run_id, "", there))
         for name, truth in (
             ("table.json", {"probs": probs, "labels": y, "classes": NAMES, "within": 1e-9}),
-            ("eval_results_table.json", {"asks": "no columns are recognised as scores"}),
+            ("eval_results_table.json", {"asks": "predicted classes and no probabilities"}),
         ):
             shutil.copy(next(artifacts.rglob(name)), tool.path(name))
             tool.has(name, **truth, kept=True)
@@ -79,8 +79,9 @@ def wandb(folder: str) -> None:
         for name in ("predictions", "with_images"):
             found = next(Path(there).rglob(f"{name}_*.table.json"))
             shutil.copy(found, tool.path(f"{name}.table.json"))
-            tool.has(f"{name}.table.json", **truth, **({"classes": NAMES} if name == "predictions" else {}),
-                     kept=name == "with_images")  # fmt: skip
+            classes = {"classes": NAMES} if name == "predictions" else {}
+            kept = name == "with_images"
+            tool.has(f"{name}.table.json", "wandb-table", **truth, **classes, kept=kept)
 
 
 if __name__ == "__main__":

@@ -9,15 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core.readers.delimited import INDEX
 from calib_core.readers.foreign.level_columns import as_classes, known_fields, repeats, several, texts_of, tuned
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.labels import label_texts
 from calib_core.readers.table import Table
 
 PREDICTED, LABEL, ROW, RESAMPLE, TUNING = "pred", "obs", "rowIndex", "Resample", "tuning"
-_BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, INDEX, "weights"})
-"""What is no parameter: the first column without a name has R's names of the rows."""
+_BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, "weights"})
 
 
 @shape_of_columns

@@ -104,12 +104,11 @@ class _Rows:
             self.measures = ("", *(["_per_character"] if texts else []), *(["_mutual_info"] if mutual else []))
             self.choices = ChoiceRows(self.measures)
         scores = [values]
-        spelled = _spelled(record.get("doc"), texts) if texts else ()
         for measure in self.measures[1:]:
             if not (texts if measure == "_per_character" else mutual):
                 return self._leave("no texts of the choices", place)
             if measure == "_per_character":
-                scores.append([*map(truediv, values, [len(text) or 1 for text in spelled])])
+                scores.append([*map(truediv, values, [len(text) or 1 for text in _spelled(record.get("doc"), texts)])])
             else:
                 scores.append([*map(sub, values, without)])
         reported = _yes_or_no(record.get("acc"))

@@ -18,11 +18,11 @@ from calib_core.readers.table import Array, Table
 _FIRST = ("inst#", "actual", "predicted", "error")
 _NAMED = re.compile(r"(\d+):(.*)", re.DOTALL)
 """A class as Weka writes it: its number, counted from 1, and its name."""
-_UNKNOWN = "?"
-"""The class of a row without one, which Weka writes as "?" or, with any number, as "1:?"."""
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 """A name with spaces or signs in it, as Weka writes the actual class; the predicted one it writes as it is."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+_UNKNOWN = "?"
+"""The class of a row without one, which Weka writes as "?" or, with any number, as "1:?"."""
 _OWN = re.compile(r"distribution(?:\[(\d+)\])?")
 
 
