@@ -6,13 +6,14 @@ record has a list of as many numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count, islice
 from typing import Any
 
 from calib_core.predictions import InputError
-from calib_core.readers.foreign.growing_columns import Columns
+from calib_core.readers.foreign.growing_columns import Columns, number
 from calib_core.readers.foreign.recognition import Document, Record, shape_of
 from calib_core.readers.json_text import as_missing, decoder
 from calib_core.readers.table import Table
@@ -118,8 +119,8 @@ def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]
 def flattened(document: Document) -> Table:
     """Records of no known shape as columns and matrices; what a record lacks is missing in its row."""
     columns = Columns(document.name)
-    for number, record in document.records:
-        columns.add(_flat(record, document.where(number)), number)
+    for place, record in document.records:
+        columns.add(_flat(record, document.where(place)), place)
     return columns.table(by_line=document.by_line)
 
 
@@ -140,14 +141,22 @@ def _paths(record: Record, where: str, before: str = "", depth: int = 0) -> Iter
         if isinstance(value, dict):
             yield from _paths(value, where, f"{before}{key}.", depth + 1)
         else:
-            yield f"{before}{key}", value
+            yield f"{before}{key}", _in_numbers(value) if isinstance(value, list) else value
+
+
+def _in_numbers(values: list[Any]) -> list[Any]:
+    """Numbers that are written as texts, one with a decimal point at least; other lists as they are."""
+    if not all(isinstance(each, str) for each in values) or not any("." in each for each in values):
+        return values
+    found = [number(each) for each in values]
+    return values if any(map(math.isnan, found)) else found
 
 
 def _counted(name: str, records: Iterable[tuple[int, Any]], by_line: bool) -> Iterator[tuple[int, Record]]:
-    for number, record in records:
+    for place, record in records:
         if not isinstance(record, dict):
             raise InputError(
-                f"{name}, {'line' if by_line else 'record'} {number} is not an object; every record needs names for "
+                f"{name}, {'line' if by_line else 'record'} {place} is not an object; every record needs names for "
                 "its values"
             )
-        yield number, record
+        yield place, record
