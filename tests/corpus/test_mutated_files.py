@@ -37,6 +37,7 @@ def test_damaged_files_of_other_tools_are_read_or_refused(form: str) -> None:
     assert "refused" in outcomes
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_files_of_most_other_tools_are_damaged_that_are_read() -> None:
     assert sum(outcome(*file) == "read" for file in FOREIGN.values()) >= 15
 
