@@ -40,7 +40,8 @@ _SUMMARIES = re.compile(r"_journal/summaries/(?P<number>\d{1,9})\.json")
 def _promised(data: bytes) -> int:
     """What the directory promises of the summaries and of the longest sample, twice, as they are Python's objects."""
     try:
-        entries = zipfile.ZipFile(io.BytesIO(data)).infolist() if data.count(b"PK\x01\x02") <= limits.LOG_MEMBERS + _OTHERS else []
+        few = data.count(b"PK\x01\x02") <= limits.LOG_MEMBERS + _OTHERS
+        entries = zipfile.ZipFile(io.BytesIO(data)).infolist() if few else []
     except Exception:  # a damaged directory ends zipfile in six kinds of exceptions
         return len(data)
     sizes = {entry.filename: min(entry.file_size, limits.DOCUMENT_BYTES) for entry in entries}

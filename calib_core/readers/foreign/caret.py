@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core.readers.delimited import INDEX
 from calib_core.readers.foreign.level_columns import as_classes, known_fields, repeats, several, texts_of, tuned
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.labels import label_texts
