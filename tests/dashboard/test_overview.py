@@ -153,7 +153,7 @@ def test_the_card_of_classes_leads_to_the_worst_class() -> None:
     worst = classes_standing_out(test_rows_of("digits-naive-bayes")).code[0]
     app.button("way.classes").click().run()
     assert not app.exception
-    assert (chosen(app).view, chosen(app).code, chosen(app).reduction) == ("classes", worst, "top-label")
+    assert (chosen(app).view, chosen(app).code, chosen(app).reduction) == ("classes", worst, "")
 
 
 def test_a_card_of_no_class_singles_none_out() -> None:
