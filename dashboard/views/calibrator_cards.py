@@ -18,6 +18,7 @@ from calib_core.inference.number_words import between, percent, score
 from calib_core.palette import COLOURS
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
 from dashboard.exhibits.which_is_better import first_named
 from dashboard.model_marks import mark
@@ -62,7 +63,7 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
     of = f"{name}, " if name else ""
     left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
     if found is not None:
-        st.caption(markdown_plain(f"{name + ': ' if name else ''}{found.sentence} {chosen_on(found.among, scene)}"))
+        st.caption(markdown_plain(f"{name + ': ' if name else ''}{_advice(found, scene)}"))
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
             f"Try the usual {_NUMBERS.get(len(first), len(first))}",
@@ -70,6 +71,12 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
             disabled=not first or set(first) <= ticked,
             key="drawer.recommended",
         )
+
+
+def _advice(found: Choice, scene: Scene) -> str:
+    """What to do, what that is no proof of, and what it rests on."""
+    despite = "" if found.recalibrate else beside_advice(scene)
+    return " ".join(filter(None, (found.sentence, despite, chosen_on(found.among, scene))))
 
 
 _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}

@@ -118,11 +118,11 @@ def _by_slice(scene: Scene) -> None:
 def _named(kind: str, scene: Scene) -> str:
     """A card's kind, and of which of several files it is."""
     name = first_named(scene)
-    return f"{kind}: {name}" if name else kind
+    return f"{kind}: {markdown_plain(name)}" if name else kind
 
 
 def _card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
-    st.caption(markdown_plain(kind))
+    st.caption(kind)
     if picture is None:
         st.markdown(f"## {markdown_plain(headline)}")
         st.markdown(markdown_plain(basis))

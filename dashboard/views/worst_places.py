@@ -31,7 +31,7 @@ def draw(scene: Scene) -> None:
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
         name = first_named(scene)
-        st.caption(markdown_plain(f"What stands out, of {name}" if name else "What stands out"))
+        st.caption(f"What stands out, of {markdown_plain(name)}" if name else "What stands out")
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):

@@ -284,3 +284,25 @@ def test_without_the_component_a_selection_counts_once(monkeypatch: pytest.Monke
     again = show._selected("k", [point])
     assert again is not None
     assert again.seq > click.seq
+
+
+def test_a_presented_chart_has_larger_letters_and_the_same_numbers() -> None:
+    figure = go.Figure(go.Scatter(x=[0.1, 0.2], y=[1, 2]), layout={"height": 400, "xaxis": {"tickfont": {"size": 12}}})
+    figure.add_annotation(text="a", x=0.1, y=1, ax=8, yshift=4)
+    figure.add_annotation(text="b", x=0.1, y=1, ax=0.2, axref="x")
+    (plain, as_it_is), (larger, body) = (
+        _parts(payload(figure, key="k", label="l", height=None, times=times)) for times in (1.0, 1.25)
+    )
+    assert (plain["height"], larger["height"]) == (400, 500)
+    sizes = [each["templates"]["light"]["layout"]["font"]["size"] for each in (plain, larger)]
+    assert sizes[1] == 1.25 * sizes[0]
+    assert body["layout"]["xaxis"]["tickfont"]["size"] == 15
+    first, second = body["layout"]["annotations"]
+    assert (first["ax"], first["yshift"], second["ax"]) == (10, 5, 0.2)
+    assert body["data"] == as_it_is["data"]
+    assert figure.layout.annotations[0].ax == 8, "the figure itself is not changed"
+
+
+def _parts(message: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    header, body = message.split(b"\n", 1)
+    return json.loads(header), json.loads(body)

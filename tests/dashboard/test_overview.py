@@ -153,7 +153,7 @@ def test_the_card_of_classes_leads_to_the_worst_class() -> None:
     worst = classes_standing_out(test_rows_of("digits-naive-bayes")).code[0]
     app.button("way.classes").click().run()
     assert not app.exception
-    assert (chosen(app).view, chosen(app).code, chosen(app).reduction) == ("classes", worst, "top-label")
+    assert (chosen(app).view, chosen(app).code, chosen(app).reduction) == ("classes", worst, "")
 
 
 def test_a_card_of_no_class_singles_none_out() -> None:
@@ -223,9 +223,9 @@ def test_what_takes_long_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source(data="demo:wine-logistic", seed=77)
     app = opened(Selection(source=source, view="overview"))
     (ask,) = [button for button in app.button if button.label == "Find out"]
-    assert not any("Chosen on" in text for text in texts(app))
+    assert not any("Chosen and measured on" in text for text in texts(app))
     ask.click().run()
-    assert any("Chosen on" in text for text in texts(app))
+    assert any("Chosen and measured on" in text for text in texts(app))
 
 
 def test_all_else_is_drawn_before_the_choice_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +241,7 @@ def test_rows_too_few_to_choose_on_have_no_next_step() -> None:
     key = session.hold(b"confidence,correct\n0.9,1\n0.8,0\n0.7,1\n0.6,1\n", "few.csv").key
     app = opened(Selection(source=Source(data=key), view="overview"))
     assert not app.exception
-    assert not any("Chosen on" in text for text in texts(app))
+    assert not any("Chosen and measured on" in text for text in texts(app))
 
 
 # -- exhibits -------------------------------------------------------------------------------------------------

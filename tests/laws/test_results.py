@@ -31,7 +31,7 @@ from calib_core import (
     study,
 )
 from calib_core._arrays import Rows
-from calib_core._repr import OneLine, Shown
+from calib_core._repr import OneLine, Shown, no_formula
 from calib_core.binning import BinTable, SimplexTable
 from calib_core.claim_lines import Samples
 from calib_core.diagrams.base import Diagram
@@ -295,19 +295,22 @@ def test_every_diagram_is_its_picture_in_a_notebook_or_told_in_words(shown, monk
     for one in shown:
         bundle = one._repr_mimebundle_()
         if not one.drawn:
-            assert bundle == {"text/plain": repr(one), "text/html": one.frame()._repr_html_()}
+            assert bundle == {"text/plain": repr(one), "text/html": no_formula(one.frame()._repr_html_())}
             continue
         picture, figure = bundle[PLOTLY], cc.figures.draw(one)
         assert picture["data"], type(one)
         assert {name: picture[name] for name in ("data", "layout")} == json.loads(figure.to_json(remove_uids=False))
         assert figure.layout.template == figure_template(dark=False), type(one)
         assert bundle["text/plain"] == repr(one)
-        assert bundle["text/html"] == one.frame()._repr_html_()
+        assert bundle["text/html"] == no_formula(one.frame()._repr_html_())
 
 
 def test_a_fit_of_which_there_is_nothing_to_draw_is_its_frame_in_a_notebook(rows):
     fitted = diagrams.fitted_parameters(cc.CALIBRATORS.make("temperature").fit_on(rows))
-    assert fitted._repr_mimebundle_() == {"text/plain": repr(fitted), "text/html": fitted.frame()._repr_html_()}
+    assert fitted._repr_mimebundle_() == {
+        "text/plain": repr(fitted),
+        "text/html": no_formula(fitted.frame()._repr_html_()),
+    }
 
 
 def test_without_plotly_every_diagram_is_its_frame(shown, monkeypatch):
@@ -315,7 +318,10 @@ def test_without_plotly_every_diagram_is_its_frame(shown, monkeypatch):
         with monkeypatch.context() as hidden:
             hidden.setitem(sys.modules, missing, None)
             for one in shown:
-                assert one._repr_mimebundle_() == {"text/plain": repr(one), "text/html": one.frame()._repr_html_()}
+                assert one._repr_mimebundle_() == {
+                    "text/plain": repr(one),
+                    "text/html": no_formula(one.frame()._repr_html_()),
+                }
 
 
 @pytest.mark.parametrize("copied", COPIES)
