@@ -160,7 +160,7 @@ def injection(_: Options) -> tuple[str, str]:
     wrong = {name: found for name, outlet in outlets.items() if (found := faults(outlet))}
     sys.stderr.write("".join(f"{name}: {found}\n" for name, found in wrong.items()))
     return (
-        f"{len(NAMES) * len(outlets):,} pairs: {len(NAMES)} names x {len(outlets)} outlets ({', '.join(outlets)})",
+        f"{len(NAMES) * len(outlets):,} pairs: {len(NAMES)} names x {len(outlets)} outlets ({'; '.join(outlets)})",
         f"{sum(map(len, wrong.values()))} that are code or not seen as they are",
     )
 

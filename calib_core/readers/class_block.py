@@ -76,6 +76,10 @@ def _summed(table: Table, alike: Sequence[str], run: Block) -> Block | None:
     first, last = run.index(alike[0]), run.index(alike[-1])
     begin, end = max(0, first - _MOST_BESIDE), min(len(run), last + 1 + _MOST_BESIDE)
     window, known = _values(table, run[begin:end]), _values(table, alike)
+    whole = ~np.isnan(known).any(axis=1)
+    if not whole.any():
+        return None
+    window, known = window[whole], known[whole]
     found: dict[Block, float] = {}
     for shares in (lambda values: values, lambda values: values / 100, _exponentials):
         part, own = shares(window), shares(known).sum(axis=1)
@@ -122,6 +126,8 @@ def _goes_along(table: Table, name: str, alike: Sequence[str], low: float, high:
     if is_share(table, name) and not any(is_share(table, each) for each in alike):
         return False  # a probability beside logits
     values, room = numbers_as_written(table.columns[name][:_LOOKED_AT]), high - low
+    if np.isnan(values).all():
+        return False
     return bool(np.nanmin(values, initial=low) >= low - room and np.nanmax(values, initial=high) <= high + room)
 
 

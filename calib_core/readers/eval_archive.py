@@ -21,7 +21,7 @@ from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_formats import file_format
 from calib_core.readers.foreign.inspect_log import has_confidence
-from calib_core.readers.foreign.json_documents import Constants, document_table
+from calib_core.readers.foreign.json_documents import DECODER, document_table
 from calib_core.readers.json_text import RefusedError
 from calib_core.readers.npy import ZIP, is_log
 from calib_core.readers.table import Table
@@ -59,21 +59,20 @@ def _promised(data: bytes) -> int:
 def parse_eval(data: bytes, name: str) -> Table:
     """The samples of a log: their summaries, and samples themselves where only log-probabilities tell a confidence."""
     archive = _Archive.of(data, name)
-    constants = Constants(name)
     headers = [member for member in ("header.json", "_journal/start.json") if member in archive.members]
-    about: Any = archive.value(headers[0], constants) if headers else {}
-    summaries = _summaries(archive, constants)
+    about: Any = archive.value(headers[0]) if headers else {}
+    summaries = _summaries(archive)
     if not any(map(has_confidence, summaries)):
-        summaries = list(_with_outputs(archive, constants, summaries))
-    return document_table(name, enumerate(summaries), constants, about if isinstance(about, dict) else {})
+        summaries = list(_with_outputs(archive, summaries))
+    return document_table(name, enumerate(summaries), about if isinstance(about, dict) else {})
 
 
-def _summaries(archive: _Archive, constants: Constants) -> list[Mapping[str, Any]]:
+def _summaries(archive: _Archive) -> list[Mapping[str, Any]]:
     """What was written of every sample; of a run that did not end, from its journal."""
     parts = [part for member in archive.members if (part := _SUMMARIES.fullmatch(member))]
     journal = [part[0] for part in sorted(parts, key=lambda part: int(part["number"]))]
     members = ["summaries.json"] if "summaries.json" in archive.members else journal
-    values = [archive.value(member, constants) for member in members]
+    values = [archive.value(member) for member in members]
     if not all(isinstance(value, list) for value in values):
         raise InputError(f"{archive.name}: its summaries are no list of samples; save the log again")
     found = [each for value in values for each in value]
@@ -84,13 +83,11 @@ def _summaries(archive: _Archive, constants: Constants) -> list[Mapping[str, Any
     return found
 
 
-def _with_outputs(
-    archive: _Archive, constants: Constants, summaries: Sequence[Mapping[str, Any]]
-) -> Iterator[Mapping[str, Any]]:
+def _with_outputs(archive: _Archive, summaries: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Summaries with what the model put out and what was stored, where samples hold it."""
     beside: dict[tuple[str, str], dict[str, Any]] = {}
     for member in filter(_SAMPLE.fullmatch, archive.members):
-        sample = archive.value(member, constants)
+        sample = archive.value(member)
         if isinstance(sample, dict):
             kept = {"output": _tokens_alone(sample.get("output")), "store": sample.get("store")}
             beside[str(sample.get("id")), str(sample.get("epoch"))] = kept
@@ -124,12 +121,11 @@ class _Archive:
             raise InputError(f"{name} is damaged or cut off: its directory cannot be read; copy the log again") from e
         return cls(name, data, {entry.filename: entry for entry in entries})
 
-    def value(self, member: str, constants: Constants) -> Any:
+    def value(self, member: str) -> Any:
         """The JSON of a member."""
         where = f"{self.name}, {quoted(member)}"
-        constants.where = where
         try:
-            return constants.decoder.decode(self._bytes(self.members[member], where).decode("utf-8"))
+            return DECODER.decode(self._bytes(self.members[member], where).decode("utf-8"))
         except (RefusedError, InputError) as e:
             raise InputError(str(e) if str(e).startswith(where) else f"{where}: {e}") from e
         except RecursionError as e:

@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
@@ -40,7 +40,7 @@ def lines_of(data: bytes, name: str) -> Iterator[tuple[int, bytes]]:
 def decoder(constant: Callable[[str], Any]) -> json.JSONDecoder:
     """A decoder that refuses keys given twice and numbers too large; ``constant`` answers for NaN and Infinity.
 
-    >>> decoder(refused_constant).decode('{"p": [0.1, 1]}')
+    >>> decoder(as_missing).decode('{"p": [0.1, 1]}')
     {'p': [0.1, 1]}
     """
     return json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=constant, parse_float=_real)
@@ -113,9 +113,17 @@ def one_value(text: bytes) -> bool:
     return True
 
 
-def refused_constant(name: str) -> NoReturn:
-    """NaN, Infinity or -Infinity, which are not JSON."""
-    raise RefusedError(f"{name} is not JSON; write null for a missing value")
+def as_missing(name: str) -> None:
+    """NaN, Infinity or -Infinity, which are not JSON though Python writes them, in records: no value."""
+
+
+def as_number(name: str) -> float | None:
+    """The same in columns of numbers: infinite ones are such, as logits of impossible classes are.
+
+    >>> as_number("NaN"), as_number("-Infinity")
+    (None, -inf)
+    """
+    return None if name == "NaN" else float(name)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

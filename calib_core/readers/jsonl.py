@@ -17,7 +17,7 @@ from calib_core._arrays import frozen
 from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_formats import file_format
-from calib_core.readers.json_text import AS_LINES, decoded, decoder, lines_of, refused_constant
+from calib_core.readers.json_text import AS_LINES, as_number, decoded, decoder, lines_of
 from calib_core.readers.nested_json import nested_table
 from calib_core.readers.table import Array, Table
 from calib_core.readers.text import utf8
@@ -105,7 +105,7 @@ def _record(text: bytes, where: str) -> dict[str, Any]:
     return value
 
 
-_DECODER = decoder(refused_constant)
+_DECODER = decoder(as_number)
 
 
 def _check_keys(stores: dict[str, _Store], where: str) -> None:

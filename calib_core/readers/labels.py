@@ -17,6 +17,8 @@ from calib_core.readers.table import Array, Table
 from calib_core.readers.wording import affected, listed, quoted, shown
 
 _LOOKED_AT = 5000
+_IGNORED = "-100"
+"""The label of what a loss passes over in PyTorch and Transformers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +118,9 @@ def unknown_label(table: Table, reading: Reading, found: Coded) -> str:
         return f"{where}: {quoted(value)} is not a class; {count}. {advice}"
     first = 0 if reading.label_coding == "0-based" else 1
     last = first + len(reading.classes) - 1
-    return f"{where}: {shown(value)} is not a whole number from {first} to {last}; {count}. " + _other_base(
-        table, reading
+    marked = "It marks rows that training leaves out: leave them out of the file." if value == _IGNORED else ""
+    return f"{where}: {shown(value)} is not a whole number from {first} to {last}; {count}. " + (
+        marked or _other_base(table, reading)
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from calib_core.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.foreign import Constants, document_records, document_table
+from calib_core.readers.foreign import DECODER, document_records, document_table
 from calib_core.readers.json_text import decoded, elements, lines_of
 from calib_core.readers.table import Table
 from calib_core.readers.wording import size
@@ -25,32 +25,30 @@ def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
     data : UTF-8 text.
     lines : it is known to be lines, as a part of a file of many.
     """
-    constants = Constants(name)
     if data[:4096].lstrip().startswith(b"["):
         if _OBJECTS.match(data) is None:
-            return _of_document(_value(data, name, constants), name, constants)
+            return _of_document(_value(data, name), name)
         _check(data, name)
-        constants.where = name
-        return document_table(name, enumerate(elements(data, name, constants.decoder)), constants)
+        return document_table(name, enumerate(elements(data, name, DECODER)))
     if not lines and _one_long_line(data):
-        return _of_document(_tried(data, constants), name, constants)
+        return _of_document(_tried(data), name)
     every = lines_of(data, name)
     try:
         _, text = next(every)
     except StopIteration:
         return None
     following = next(every, None)
-    first = _tried(text, constants)
+    first = _tried(text)
     if first is None or (following is not None and not isinstance(first, dict)):
         # Not an object a line: a document over several lines, or damaged, which the strict reader puts in words.
-        return None if lines else _of_document(_tried(data, constants), name, constants)
+        return None if lines else _of_document(_tried(data), name)
     if following is None and not lines:
-        found = _of_document(first, name, constants)
+        found = _of_document(first, name)
         if found is not None:
             return found
     if not isinstance(first, dict) or not any(map(_nested, first.values())):
         return None
-    return document_table(name, _records(data, name, constants), constants, by_line=True)
+    return document_table(name, _records(data, name), by_line=True)
 
 
 def _one_long_line(data: bytes) -> bool:
@@ -58,13 +56,13 @@ def _one_long_line(data: bytes) -> bool:
     return len(data) > limits.LINE_BYTES and b"\n" not in data[: limits.LINE_BYTES] and b"\n" not in data.rstrip()
 
 
-def _of_document(value: Any, name: str, constants: Constants) -> Table | None:
+def _of_document(value: Any, name: str) -> Table | None:
     """The table of one JSON value; None where it is an object without records."""
     found = document_records(name, value)
     if found is None:
         return None
     records, about = found
-    return document_table(name, enumerate(records), constants, about)
+    return document_table(name, enumerate(records), about)
 
 
 def _nested(value: Any) -> bool:
@@ -76,26 +74,25 @@ def _nested(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def _records(data: bytes, name: str, constants: Constants) -> Iterator[tuple[int, Any]]:
+def _records(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
     for line, text in lines_of(data, name):
-        yield line, _value(text, f"{name}, line {line}", constants)
+        yield line, _value(text, f"{name}, line {line}")
 
 
-def _tried(text: bytes, constants: Constants) -> Any:
+def _tried(text: bytes) -> Any:
     """The value of a text; None where it is no JSON or too large to be one value."""
     if len(text) > limits.DOCUMENT_BYTES:
         return None
     try:
-        return constants.decoder.decode(text.decode("utf-8"))
+        return DECODER.decode(text.decode("utf-8"))
     except (ValueError, RecursionError):
         return None
 
 
-def _value(text: bytes, where: str, constants: Constants) -> Any:
+def _value(text: bytes, where: str) -> Any:
     """One JSON value, of whatever kind."""
     _check(text, where)
-    constants.where = where
-    return decoded(text, where, constants.decoder)
+    return decoded(text, where, DECODER)
 
 
 def _check(text: bytes, where: str) -> None:

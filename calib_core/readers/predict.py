@@ -13,7 +13,7 @@ from calib_core._arrays import frozen
 from calib_core.predictions import InputError, Predictions
 from calib_core.readers.labels import Coded, coded_labels, label_texts, unknown_label
 from calib_core.readers.long_form import prediction_rows
-from calib_core.readers.number_texts import numbers
+from calib_core.readers.number_texts import MISSING_TEXT, numbers
 from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.score_checks import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.table import Array, Table
@@ -139,7 +139,7 @@ def _outcomes(table: Table, name: str) -> NDArray[np.bool_]:
     codes, values = pd.factorize(texts)
     words = [str(v).strip().casefold() for v in values]
     for value, word in zip(values, words, strict=True):
-        if word not in TRUE | FALSE | {""}:
+        if word not in TRUE | FALSE | MISSING_TEXT:
             row = int(np.flatnonzero(texts == value)[0])
             raise InputError(
                 f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(value)} is neither true nor false; "

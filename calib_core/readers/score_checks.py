@@ -8,17 +8,19 @@ from numpy.typing import NDArray
 from calib_core._checks import RESCALED
 from calib_core.predictions import InputError
 from calib_core.readers.labels import coded_labels, label_texts
-from calib_core.readers.number_texts import numbers
+from calib_core.readers.number_texts import missing_text, numbers
 from calib_core.readers.reading import Reading
 from calib_core.readers.survey import evidence, survey
 from calib_core.readers.table import Array, Table
-from calib_core.readers.verbal import confidences
-from calib_core.readers.wording import affected, quoted
+from calib_core.readers.verbal import confidences, ratings, shares_of
+from calib_core.readers.wording import affected, listed, quoted
 
 Kept = NDArray[np.intp] | None
 """Rows that are used, None for all."""
 
 _BLOCK_VALUES = 1 << 18
+_NOTHING = -1
+"""A confidence that some write where none was given."""
 _RANGES: dict[str, tuple[float, float]] = {
     "probabilities": (0.0, 1.0),
     "percentages": (0.0, 100.0),
@@ -58,9 +60,11 @@ def missing_values(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_
     if reading.weights is not None:
         gaps[reading.weights] = np.isnan(numbers(table.numeric(reading.weights)))
     joined = reading.question if reading.models is not None else ()
-    for name in (reading.correct, reading.predicted, reading.group, reading.models, *joined):
+    for name in (reading.predicted, reading.group, reading.models, *joined):
         if name is not None:
             gaps[name] = label_texts(table.column(name)) == ""
+    if reading.correct is not None:
+        gaps[reading.correct] = missing_text(label_texts(table.column(reading.correct)))
     return {name: gap for name, gap in gaps.items() if gap.any()}
 
 
@@ -126,7 +130,12 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         "log-probabilities": ' Raw scores? choose kind "logits".',
         "logits": " Correct the value: logits are finite, or -inf for an impossible class.",
     }[reading.kind]
-    if np.isposinf(value) and reading.kind != "logits":
+    if reading.layout != "wide" and value == _NOTHING:
+        advice = ' Does -1 stand for no answer? Leave it empty, and choose missing "exclude" to leave these rows out.'
+    elif reading.layout != "wide" and (steps := ratings(scores[:, 0])):
+        words = shares_of(steps)
+        advice = f' Ratings up to {steps[-1]}? choose kind "words" and words {listed(words, 2)}, or your own.'
+    elif np.isposinf(value) and reading.kind != "logits":
         advice = " Correct the value, or leave its row out of the file."
     return (
         f"{table.name}, column {quoted(names[j])}, {table.place(row)}: {value:.6g} is {bound}; "

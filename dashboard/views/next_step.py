@@ -38,12 +38,13 @@ def begun_step(scene: Scene) -> Callable[[], None]:
     rows = scene.get(scene.models.shown[0].division.part("fit"))
     seconds = session.expected(found, rows)
     with place:
+        until_then, bar = st.empty(), st.empty()
+    if not exhibit.quick(scene):
         long = _LONG.format(about_seconds(seconds) or "about a minute")
-        if not exhibit.quick(scene) and not wanted(f"choice {found.key}", long, "Find out"):
-            return lambda: None
-        until_then = st.empty()
-    bar = until_then
-    if exhibit.quick(scene) and not scene.knows(found):
+        with until_then.container():
+            if not wanted(f"choice {found.key}", long, "Find out"):
+                return lambda: None
+    elif not scene.knows(found):
         # As high as what comes: nothing below moves under a pointer.
         about = about_seconds(seconds)
         with until_then.container(border=True):

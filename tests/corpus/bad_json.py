@@ -22,8 +22,8 @@ def json_lines() -> Iterator[BadFile]:
         "a list": ("[0.7, 0.3, 0]", "line 2 is not an object"),
         "null": ("null", "line 2 is not an object"),
         "text": ('"hello"', "line 2 is not an object"),
-        "NaN": ('{"probs": [NaN, 0.3], "label": 0}', "NaN is not JSON; write null for a missing value"),
-        "Infinity": ('{"probs": [Infinity, 0.3], "label": 0}', "Infinity is not JSON"),
+        "NaN": ('{"probs": [NaN, 0.3], "label": 0}', "line 2 (row 1): the value is missing; 1 of 2 rows affected"),
+        "Infinity": ('{"probs": [Infinity, 0.3], "label": 0}', "line 2 (row 1): inf is infinite; 1 of 2 rows affected"),
         "1e999": ('{"probs": [1e999, 0.3], "label": 0}', '"1e999" is too large for a number'),
         "5,000 digits": ('{"probs": [0.7, 0.3], "label": ' + "9" * 5000 + "}", "an integer has too many digits"),
         "a key twice": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib_core import Predictions
+from calib_core import InputError, Predictions, read_predictions
 from tests.corpus import mutations
 from tests.corpus.mutations import foreign_files, good_files, mutants, outcome
 
@@ -37,6 +37,13 @@ def test_damaged_files_of_other_tools_are_read_or_refused(form: str) -> None:
     assert "refused" in outcomes
 
 
+def test_a_table_of_h2o_with_one_number_left_is_refused() -> None:
+    """Of the other classes' columns a letter made texts."""
+    with pytest.raises(InputError, match=r"predictions\.csv"):
+        read_predictions(b"predict,a,b,response\na,0.5,x,a\nb,0.25,y,b\n", "predictions.csv")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_files_of_most_other_tools_are_damaged_that_are_read() -> None:
     assert sum(outcome(*file) == "read" for file in FOREIGN.values()) >= 15
 

@@ -133,7 +133,7 @@ def test_what_is_deleted_is_gone_with_all_that_was_made_of_it(people: list[str])
     assert not [marker for marker in MARKERS if marker in sent(app)]
     assert session.own_keys() == ()
     assert key not in session.RESULTS.files
-    assert dict(app.query_params) == {"view": "data"}
+    assert dict(app.query_params) == {"view": "data", "data": ""}
 
 
 def test_what_is_made_after_it_was_deleted_goes_with_the_next_round(people: list[str]) -> None:

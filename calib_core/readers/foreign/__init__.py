@@ -23,7 +23,7 @@ from calib_core.readers.foreign import (
     without_confidence,
 )
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
-from calib_core.readers.foreign.json_documents import Constants, document_records, document_table
+from calib_core.readers.foreign.json_documents import DECODER, document_records, document_table
 from calib_core.readers.foreign.recognition import (
     OF_COLUMNS,
     OF_RECORDS,
@@ -45,10 +45,10 @@ from calib_core.readers.foreign.recognition import (
 )
 
 __all__ = [
+    "DECODER",
     "OF_COLUMNS",
     "OF_RECORDS",
     "Columns",
-    "Constants",
     "Document",
     "Record",
     "Shape",

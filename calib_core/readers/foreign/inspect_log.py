@@ -26,7 +26,6 @@ class InspectLog(ShapeOfRecords):
     key = "inspect-log"
     title = "a log of inspect_ai"
     layout = "confidence"
-    constants = True
 
     def recognises(self, document: Document) -> bool:
         if not all("id" in record and "epoch" in record for record in document.first):

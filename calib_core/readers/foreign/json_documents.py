@@ -6,15 +6,16 @@ record has a list of as many numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count, islice
 from typing import Any
 
 from calib_core.predictions import InputError
-from calib_core.readers.foreign.growing_columns import Columns
+from calib_core.readers.foreign.growing_columns import Columns, number
 from calib_core.readers.foreign.recognition import Document, Record, shape_of
-from calib_core.readers.json_text import decoder, refused_constant
+from calib_core.readers.json_text import as_missing, decoder
 from calib_core.readers.table import Table
 from calib_core.readers.wording import quoted
 
@@ -25,34 +26,13 @@ _INSIDE = ("samples", "predictions", "results", "rows", "records", "data", "inst
 """Keys under which a document's one list of records usually stands."""
 
 
-class Constants:
-    """NaN and Infinity in a JSON file, which are no JSON: missing values where the file's shape has them, else refused.
-
-    Which shape it is, is known after the first records: until then they are remembered.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.where = name
-        self._allowed: bool | None = None
-        self._first: tuple[str, str] | None = None
-        self.decoder = decoder(self._missing)
-
-    def settle(self, allowed: bool) -> None:
-        """Say whether they may stand in the file; InputError where one did and may not."""
-        self._allowed = allowed
-        if self._first is not None and not allowed:
-            raise InputError(f"{self._first[0]}: {self._first[1]} is not JSON; write null for a missing value")
-
-    def _missing(self, name: str) -> None:
-        if self._allowed is False:
-            refused_constant(name)
-        self._first = self._first or (self.where, name)
+DECODER = decoder(as_missing)
+"""Reads records, in which NaN and Infinity are missing values: their rows are counted where the value is needed."""
 
 
 def document_table(
     name: str,
     records: Iterable[tuple[int, Any]],
-    constants: Constants,
     about: Mapping[str, Any] | None = None,
     by_line: bool = False,
 ) -> Table:
@@ -63,7 +43,6 @@ def document_table(
         raise InputError(f"{name} has 0 rows; it needs one JSON object for each prediction")
     document = Document(name, [record for _, record in first], chain(first, counted), about or {}, by_line)
     found = shape_of(document)
-    constants.settle(found is not None and found.constants)
     return flattened(document) if found is None else replace(found.table(document), origin=found.key)
 
 
@@ -140,8 +119,8 @@ def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]
 def flattened(document: Document) -> Table:
     """Records of no known shape as columns and matrices; what a record lacks is missing in its row."""
     columns = Columns(document.name)
-    for number, record in document.records:
-        columns.add(_flat(record, document.where(number)), number)
+    for place, record in document.records:
+        columns.add(_flat(record, document.where(place)), place)
     return columns.table(by_line=document.by_line)
 
 
@@ -162,14 +141,22 @@ def _paths(record: Record, where: str, before: str = "", depth: int = 0) -> Iter
         if isinstance(value, dict):
             yield from _paths(value, where, f"{before}{key}.", depth + 1)
         else:
-            yield f"{before}{key}", value
+            yield f"{before}{key}", _in_numbers(value) if isinstance(value, list) else value
+
+
+def _in_numbers(values: list[Any]) -> list[Any]:
+    """Numbers that are written as texts, one with a decimal point at least; other lists as they are."""
+    if not all(isinstance(each, str) for each in values) or not any("." in each for each in values):
+        return values
+    found = [number(each) for each in values]
+    return values if any(map(math.isnan, found)) else found
 
 
 def _counted(name: str, records: Iterable[tuple[int, Any]], by_line: bool) -> Iterator[tuple[int, Record]]:
-    for number, record in records:
+    for place, record in records:
         if not isinstance(record, dict):
             raise InputError(
-                f"{name}, {'line' if by_line else 'record'} {number} is not an object; every record needs names for "
+                f"{name}, {'line' if by_line else 'record'} {place} is not an object; every record needs names for "
                 "its values"
             )
-        yield number, record
+        yield place, record

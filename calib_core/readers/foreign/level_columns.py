@@ -91,19 +91,21 @@ def without_missing(table: Table, name: str) -> Table:
 def as_classes(table: Table, names: Sequence[str], called: Collection[str]) -> tuple[str, ...]:
     """The first of some columns side by side, up to where they sum to 1 best, with all that are ``called`` as classes.
 
-    All of them where no sum is near 1.
+    All of them where no sum is near 1, and where they are too few to sum.
 
     >>> rows = {"a": np.array([0.7, 0.2]), "b": np.array([0.3, 0.8]), "offset": np.array([0.0, 0.0])}
     >>> as_classes(Table("t.csv", "csv", rows), ("a", "b", "offset"), {"a"})
     ('a', 'b')
     """
     least = max((i + 1 for i, name in enumerate(names) if name in called), default=2)
+    first = max(least, 2)
+    if len(names) < first:
+        return tuple(names)
     values = np.column_stack([table.columns[name][:_LOOKED_AT].astype(np.float64) for name in names])
     with np.errstate(invalid="ignore"):
         off = (
             np.nanmedian(np.abs(np.cumsum(values, axis=1) - 1), axis=0) if len(values) else np.full(len(names), np.inf)
         )
-    first = max(least, 2)
     best = first + int(np.argmin(np.round(off[first - 1 :], 9)))
     return tuple(names[:best]) if off[best - 1] < _NEAR else tuple(names)
 

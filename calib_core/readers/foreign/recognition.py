@@ -79,9 +79,6 @@ class Shape(ABC):
 class ShapeOfRecords(Shape):
     """A JSON file of nested records; others are flattened, a column for every path."""
 
-    constants: ClassVar[bool] = False
-    """NaN and Infinity may stand in the file, though they are no JSON: they are read as missing (None)."""
-
     @abstractmethod
     def recognises(self, document: Document) -> bool:
         """Is it this shape? ``document.records`` stay untouched."""

@@ -76,6 +76,14 @@ def test_logits_beside_logits_are_taken_with_a_warning_that_offers_the_other() -
         assert other.replace(**back.change).scores == reading.scores
 
 
+def test_rows_without_scores_and_columns_without_numbers_change_nothing() -> None:
+    scores, labels = np.where(np.arange(N)[:, None] % 5 == 0, np.nan, P), P[:, :2].argmax(axis=1)
+    assert propose(table(scores, NAMES["names"], labels, empty=np.full(N, np.nan))).scores == NAMES["names"]
+    for rows in (slice(0, 0), slice(0, 1)):
+        none = table(np.full((N, 3), np.nan)[rows], NAMES["names"], labels[rows])
+        assert block_of(none, ("cat", "dog"), NAMES["names"])[:2] == ("cat", "dog")
+
+
 def test_columns_of_another_model_are_no_classes() -> None:
     t = table(Z[:, :2], ("cat", "dog"), Z[:, :2].argmax(axis=1), cat_new=Z[:, 2], dog_new=Z[:, 0])
     assert propose(t).scores == ("cat", "dog")

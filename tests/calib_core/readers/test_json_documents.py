@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 
 import calib_core as cc
 from calib_core.predictions import InputError
-from calib_core.readers import limits, read_table
-from calib_core.readers.json_text import decoded, decoder, elements, refused_constant
+from calib_core.readers import limits, predictions, propose, read_table
+from calib_core.readers.json_text import as_missing, decoded, decoder, elements
 
 Refused = Callable[[bytes, str], str]
 P, Y = [0.7, 0.2], [1, 0]
@@ -63,8 +64,6 @@ for _ in range(30):
 FIRST = b'{"a": {"x": 1}}\n'
 INVALID = 'this is not valid JSON; write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
 REFUSED = {
-    FIRST + b'{"a": {"x": NaN}}': "a.json, line 2: NaN is not JSON; write null for a missing value",
-    b'[{"p": -Infinity}]': "a.json: -Infinity is not JSON; write null for a missing value",
     FIRST + b"3": "a.json, line 2 is not an object; every record needs names for its values",
     b'[{"p": 0.5}, 3]': "a.json, record 1 is not an object; every record needs names for its values",
     b'[{"p": 0.5},\n': f"a.json: {INVALID}",
@@ -110,6 +109,40 @@ def test_a_list_is_read_one_by_one_as_at_once(text: str) -> None:
 def found(read: Callable[..., Any], text: bytes) -> Any:
     """The values of a list, or the sentence with which it is refused."""
     try:
-        return list(read(text, "a.json", decoder(refused_constant)))
+        return list(read(text, "a.json", decoder(as_missing)))
     except InputError as e:
         return str(e)
+
+
+NOWHERE_NEEDED = {
+    "lines": b'{"p": 0.7, "y": 1, "loss": NaN}\n{"p": 0.2, "y": 0, "loss": Infinity}\n',
+    "nested lines": b'{"p": 0.7, "y": 1, "of": {"loss": NaN}}\n{"p": 0.2, "y": 0, "of": {"loss": -Infinity}}\n',
+    "a document": b'[{"p": 0.7, "y": 1, "loss": NaN}, {"p": 0.2, "y": 0, "loss": 1.5}]',
+}
+
+
+@pytest.mark.parametrize("data", NOWHERE_NEEDED.values(), ids=NOWHERE_NEEDED)
+def test_constants_that_are_no_json_are_no_obstacle_where_no_score_is(data: bytes) -> None:
+    table = read_table(data, "a.json")
+    np.testing.assert_allclose(predictions(table, propose(table)).probs[:, 1], [0.7, 0.2])
+
+
+@pytest.mark.parametrize("beside", ["1", '{"x": 1}'], ids=["flat", "nested"])
+def test_a_score_that_is_one_is_missing_and_its_line_is_named(beside: str) -> None:
+    rows = [f'{{"p": {p}, "y": {i % 2}, "of": {beside}}}' for i, p in enumerate(["0.7", "NaN", "0.4"])]
+    table = read_table("\n".join(rows).encode(), "a.jsonl")
+    with pytest.raises(InputError, match=r'column "p", line 2 \(row 1\): the value is missing; 1 of 3 rows affected'):
+        predictions(table, propose(table))
+    np.testing.assert_allclose(predictions(table, propose(table, missing="exclude")).probs[:, 1], [0.7, 0.4])
+
+
+def test_an_infinite_logit_is_one() -> None:
+    table = read_table(b'{"z": [1.0, -Infinity], "y": 0}\n{"z": [-1.0, 1.0], "y": 1}\n', "a.jsonl")
+    assert predictions(table, propose(table, kind="logits")).probs[0].tolist() == [1, 0]
+
+
+def test_a_record_of_a_known_shape_is_counted_without_it() -> None:
+    tasks = {f"t{i}": {"reward": i % 2, "cost": 0.1, "confidence": math.nan if i == 2 else 0.5} for i in range(4)}
+    table = read_table(json.dumps(tasks).encode(), "a.json")
+    assert len(table.columns["confidence"]) == 3
+    assert any("1 record has no confidence and is left out" in note for note in table.notes)

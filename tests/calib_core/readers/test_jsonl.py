@@ -47,8 +47,6 @@ def test_null_numbers_are_missing() -> None:
 GOOD = b'{"p": 0.5}\n'
 EXAMPLE = 'write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
 REFUSED = {
-    GOOD + b'{"p": NaN}': "a.jsonl, line 2: NaN is not JSON; write null for a missing value",
-    GOOD + b'{"p": -Infinity}': "a.jsonl, line 2: -Infinity is not JSON; write null for a missing value",
     GOOD + b'{"p": 1e999}': 'a.jsonl, line 2: "1e999" is too large for a number',
     GOOD + b'{"p": ' + b"9" * 5000 + b"}": f"a.jsonl, line 2: an integer has too many digits; {EXAMPLE}",
     GOOD + b'{"p": 1, "p": 2}': 'a.jsonl, line 2: key "p" is given twice; give each key once',

@@ -27,7 +27,7 @@ def rare(events: int, area: float, seed: int, n: int = 400) -> tuple[np.ndarray,
 def test_a_useful_model_of_a_rare_event_is_no_better_than_chance_in_one_draw_of_a_hundred_at_most(
     events: int, area: float
 ) -> None:
-    n = 300
+    n = 200
     doubted = sum(doubtful(*rare(events, area, seed)) for seed in range(n))
     assert doubted <= scipy.stats.binom.ppf(0.999, n, 0.01)
 
