@@ -113,12 +113,13 @@ def _options(selection: Selection) -> None:
 
 
 def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
-    """Titles of the sections that can be made, by key, and a sentence for each that cannot."""
+    """Titles of the sections that can be made, by key, and a sentence for each that cannot and would be missed."""
     request = Request(selection, Options())
     if not request.models.shown:
         return {chapter.key: chapter.title for chapter in CHAPTERS}, []
     why = {chapter.key: chapter.why_not(request) for chapter in CHAPTERS}
-    refused = [f"No section “{chapter.title}”: {why[chapter.key]}." for chapter in CHAPTERS if why[chapter.key]]
+    missed = [chapter for chapter in CHAPTERS if why[chapter.key] and not chapter.rare]
+    refused = [f"No section “{chapter.title}”: {why[chapter.key]}." for chapter in missed]
     return {chapter.key: chapter.title for chapter in CHAPTERS if not why[chapter.key]}, refused
 
 

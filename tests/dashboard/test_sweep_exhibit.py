@@ -64,7 +64,7 @@ def test_intervals_stand_in_the_table_and_behind_the_lines(scene):
     exhibit = EXHIBITS.make("sweep", intervals=True, claims="looked-at")
     frame = one.get(exhibit.table(one))
     base = one.get(one.models.shown[0].predictions)
-    ends = cc.estimate(base, "top-label", "ece", 5).interval()
+    ends = cc.estimate(base, frame["notion"][0], "ece", 5).interval()
     assert (frame["low"][0], frame["high"][0]) == (ends.low, ends.high)
     band = next(trace for trace in one.get(exhibit.figure(one)).data if trace.fill == "toself")
     np.testing.assert_array_equal(band.y, np.r_[frame["high"], frame["low"][::-1]])

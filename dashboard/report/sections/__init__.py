@@ -29,6 +29,7 @@ class Chapter:
 
     ``blocks`` yields None between pieces of work, where making it can be stopped. ``why_not`` is empty where the
     section says something. ``on_request``: it is made only where it is asked for, all others unless they are left out.
+    ``rare``: most files have nothing for it, and nobody is told that it is missing.
     """
 
     key: str
@@ -36,6 +37,7 @@ class Chapter:
     blocks: Callable[[Request], Iterator[Block | None]]
     why_not: Callable[[Request], str] = lambda _: ""
     on_request: bool = False
+    rare: bool = False
 
 
 def _no_classes(request: Request) -> str:
@@ -48,7 +50,13 @@ CHAPTERS: tuple[Chapter, ...] = (
     Chapter("reliability", "Where it is right and where it is not", reliability.blocks),
     Chapter("classes", "Class by class", classes.blocks, _no_classes),
     Chapter("slices", "Slice by slice", slices.blocks, slices.why_not),
-    Chapter("judged", "Answers marked by a judge and by people", marked_by_people.blocks, marked_by_people.why_not),
+    Chapter(
+        "judged",
+        "Answers marked by a judge and by people",
+        marked_by_people.blocks,
+        marked_by_people.why_not,
+        rare=True,
+    ),
     Chapter("simplex", "Three classes as a triangle", simplex.blocks, simplex.why_not),
     Chapter("calibrators", "What recalibration changes", calibrators.blocks),
     Chapter("estimators", "How sure all this is", estimators.blocks),
