@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from calib_core._arguments import as_share
 from calib_core._arrays import Bools, Float64s
@@ -17,7 +15,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.human_marks import JudgedMean, judged_gap, judged_share
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.readers.table import Table
-from calib_core.readers.verdict_words import marks_some, verdicts
+from calib_core.readers.verdict_words import as_read, marks_some, verdicts
 from calib_core.slices.cut import PARTS, divided_by
 
 ALL = "all rows"
@@ -62,7 +60,7 @@ def marked_by_people(predictions: Predictions) -> tuple[str, ...]:
     ('checked',)
     """
     columns = predictions.metadata
-    return () if columns is None else tuple(str(name) for name in columns if marks_some(_plain(columns[name])))
+    return () if columns is None else tuple(str(name) for name in columns if marks_some(as_read(columns[name])))
 
 
 def judged_answers(predictions: Predictions, human: str = "", by: str = "", level: float = LEVEL) -> JudgedAnswers:
@@ -125,15 +123,8 @@ def judged_answers(predictions: Predictions, human: str = "", by: str = "", leve
 def _marks(rows: Predictions, human: str) -> Float64s:
     if rows.metadata is None or human not in rows.metadata:
         raise NotAnswerable(f"the predictions carry no column {human[:80]!r}")
-    table = Table("the file", "csv", {human: _plain(rows.metadata[human])})
+    table = Table("the file", "csv", {human: as_read(rows.metadata[human])})
     return np.asarray(verdicts(table, human), dtype=np.float64)
-
-
-def _plain(column: pd.Series[Any]) -> NDArray[Any]:
-    """The column's values as readers have them: numbers with NaN, or texts with nothing where there is none."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        return np.asarray(column)
-    return np.asarray(column.astype(object).where(column.notna(), "").map(str), dtype=object)
 
 
 def _parts(rows: Predictions, by: str) -> Iterator[tuple[str, Bools]]:

@@ -72,6 +72,13 @@ def marks_some(column: Array) -> bool:
     return _tells(right[~missing], wrong[~missing])
 
 
+def as_read(column: pd.Series[Any]) -> Array:
+    """The column's values as readers have them: numbers with NaN, or texts with nothing where there is none."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return np.asarray(column)
+    return np.asarray(column.astype(object).where(column.notna(), "").map(str), dtype=object)
+
+
 def _words(column: Array) -> set[str]:
     return {str(value).strip().casefold() for value in pd.unique(label_texts(column))}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from calib_core._arrays import Float64s
 from calib_core._text import count
 from calib_core._value_texts import is_number, named_codes, stored
 from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.readers.verdict_words import as_read, marks_some
 from calib_core.reductions.base import counts
 from calib_core.slices.conditions import Condition, Slice, Span, Value, columns_of, metadata_column, no_columns
 from calib_core.slices.counted_values import kept_sums
@@ -26,6 +28,8 @@ FEW_VALUES = 12
 MOST_VALUES = 200
 """A column of more values tells rows apart, not groups of them; so does one of more than half as many as rows."""
 PARTS = 4
+_PEOPLE = re.compile("human|people|person|annotat|expert|manual|review|rater|gold", re.IGNORECASE)
+"""What columns of people's marks are called."""
 _SLACK = 0.01
 """By so large a share of the rows a quantile may move to where it is a shorter number."""
 
@@ -151,6 +155,9 @@ def divided_by(
         if columns is None and _numbers_rows(values):
             left_out.append((name, "it numbers the rows"))
             continue
+        if columns is None and rows.kind != "full" and _judges_answers(name, values):
+            left_out.append((name, "it says of some rows whether they are right, and parts them by what came true"))
+            continue
         try:
             found = _cut(rows, name, None, parts)
         except NotAnswerable:
@@ -167,6 +174,11 @@ def divided_by(
             "no column divides these rows: each says the same of all of them, or tells single rows apart"
         )
     return cuts, tuple(left_out)
+
+
+def _judges_answers(name: str, values: pd.Series[Any]) -> bool:
+    """Whether they are people's marks of some answers, by what they are called and hold."""
+    return bool(_PEOPLE.search(name)) and marks_some(as_read(values))
 
 
 def _numbers_rows(values: pd.Series[Any]) -> bool:

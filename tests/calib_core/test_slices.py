@@ -468,3 +468,14 @@ def test_a_scan_of_one_slice_says_one():
     assert found.looked == 1
     assert found.headline == "The only slice looked at is not shown to be off."
     assert found.basis.startswith("1 slice of 1 column was looked at on ")
+
+
+def test_what_people_marked_of_some_answers_is_an_outcome_and_no_slice():
+    """Among the rows that people called right all are right, whatever the model: that is no place it fails in."""
+    marks = np.where(np.arange(60) % 3 == 0, np.arange(60) % 2, np.nan)
+    columns = pd.DataFrame({"human": marks, "smoker": marks, "site": list("ab") * 30})
+    rows = Predictions.from_confidence([0.8] * 60, np.arange(60) % 2 == 1, metadata=columns)
+    found = cc.slices.scan(rows)
+    assert [name for name, _ in found.left_out] == ["human"]
+    assert {"smoker", "site"} <= set(found.columns)
+    assert len(cc.slices.cut(rows, "human")) == 3, "who asks for it has it"
