@@ -43,7 +43,10 @@ def kind_sentence(predictions: Predictions) -> str:
     if not never:
         return f"Holds {what}: everything can be asked of it."
     lacks = "classes" if predictions.n_classes is None else "the other classes' probabilities"
-    return f"Holds {what}. It cannot give {', '.join(never)}, or anything else that needs {lacks}."
+    return (
+        f"Holds {what}. It cannot give {', '.join(never)}, or anything else that needs {lacks}; a log loss beside "
+        "advice is of being right or wrong."
+    )
 
 
 def class_shares(predictions: Predictions) -> pd.DataFrame:
