@@ -25,6 +25,7 @@ LABEL = "label"
 """What the column of labels is called where the predictions have one of its name, or its name says nothing."""
 _UNDERSCORES = ["_" * n for n in range(1, 1000)]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_TRUTHS = frozenset({"label", "correct"})
 _NO_KEY = frozenset({"label", "predicted", "confidence", "correct", "weights", "probabilities", "logits"})
 
 
@@ -40,8 +41,9 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
 
     Predictions without a label are left out, and labels without a prediction not used: ``joined`` and findings say how
     many, and where. Of predictions that are bare numbers, as an NPY matrix, row i is joined with row i: nothing else is
-    there to tell rows apart. A column that both have beside the key is called after the file it is from; a lone column
-    of labels without a telling name is ``label``. Detections in COCO's format take the true boxes of its annotations
+    there to tell rows apart. Of a column that both have beside the key, labels are those of the labels' file, and all
+    else that of the predictions'; the other is called after its file. A lone column of labels without a telling name is
+    ``label``. Detections in COCO's format take the true boxes of its annotations
     file and no key: each is matched by how much it overlaps. InputError where no key, or more than one, would do, or a
     key is twice in the labels. What can mislead: rows joined by place are right only if both files have the same order,
     which nothing in them shows.
@@ -178,7 +180,12 @@ def _others(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np
         raise InputError(f"{labels.name} has nothing but the key {listed(key)}; it needs a column of labels")
     if len(beside) == 1 and role(next(iter(beside))) != "label" and LABEL not in table.columns:
         return {LABEL: next(iter(beside.values()))}
-    return beside
+    return {f"{labels.name}: {name}" if _is_theirs(name, table) else name: each for name, each in beside.items()}
+
+
+def _is_theirs(name: str, table: Table) -> bool:
+    """Whether a column of the labels' file says again what the predictions say themselves, such as their scores."""
+    return name in {*table.columns, *table.matrices} and role(name) not in _TRUTHS
 
 
 def _one_hot(table: Table, labels: Table) -> dict[str, Array]:

@@ -57,6 +57,8 @@ for _code, _title, _remedy, _term in (
     ("models", "Several models in one file", "Name the column of models, and the columns that tell questions apart.",
      "prediction-file"),
     ("joined", "Labels of another file", "Nothing, where this is the key that is meant.", "prediction-file"),
+    ("shared-labels", "Predictions that share a label", "Name the column of models or of questions, or mend the keys.",
+     "prediction-file"),
     ("joined-by-place", "Rows joined by their places", "Give a key that both files have, if there is one.",
      "prediction-file"),
     ("unlabelled", "Predictions without a label", "Complete the labels, or leave these rows out of the predictions.",

@@ -63,6 +63,30 @@ def test_a_column_of_both_is_called_after_its_file() -> None:
     assert cc.read_predictions(as_csv(both), "both.csv").probs[:, 1].tolist() == [0.7, 0.2]
 
 
+def test_scores_of_the_labels_file_are_never_judged() -> None:
+    """Somebody else's confidences stand beside the labels: those of the predictions are meant."""
+    scores = csv("id,confidence\n1,0.7\n2,0.2\n3,0.6\n", "mine.csv")
+    both = with_labels(scores, csv("id,correct,confidence\n3,1,0.1\n2,0,0.9\n1,1,0.3\n", "theirs.csv"))
+    assert both.columns["confidence"].tolist() == [0.7, 0.2, 0.6]
+    assert both.columns["theirs.csv: confidence"].tolist() == [0.3, 0.9, 0.1]
+    classes = csv("id,p_0,p_1\n1,0.3,0.7\n2,0.8,0.2\n", "mine.csv")
+    both = with_labels(classes, csv("id,label,p_1\n2,0,0.9\n1,1,0.3\n", "theirs.csv"))
+    assert cc.read_predictions(as_csv(both), "both.csv").probs[:, 1].tolist() == [0.7, 0.2]
+
+
+def test_keys_that_come_again_share_a_label_and_that_is_told() -> None:
+    truth = csv("id,correct\n1,1\n2,0\n", "y.csv")
+    for text, told in (("id,confidence\n1,0.7\n1,0.9\n2,0.2\n", True), ("id,confidence\n1,0.7\n2,0.2\n", False)):
+        both = with_labels(csv(text, "p.csv"), truth)
+        found = {each.code: each.message for each in examine(both, propose(both))}
+        assert ("shared-labels" in found) == told
+        assert not told or '2 rows of p.csv share "id"' in found["shared-labels"]
+    several = csv("id,model,confidence\n1,a,0.7\n1,b,0.9\n2,a,0.2\n2,b,0.3\n", "p.csv")
+    both = with_labels(several, truth)
+    reading = propose(both, models="model", model="a", question=("id",))
+    assert "shared-labels" not in {each.code for each in examine(both, reading)}
+
+
 def test_bare_arrays_are_joined_by_place_with_what_speaks_for_it(tmp_path: Path) -> None:
     p = np.random.default_rng(0).dirichlet([1, 1, 1], 20)
     np.save(tmp_path / "oof.npy", p)
