@@ -154,9 +154,9 @@ def wild_numbers(options: Options) -> tuple[str, str]:
 
 def injection(_: Options) -> tuple[str, str]:
     """Names that would be code x what writes names down."""
-    from tests.support.hostile_outlets import NAMES, OUTLETS, REPORT, faults
+    from tests.support.hostile_outlets import NAMES, OUTLETS, PDF, REPORT, faults
 
-    outlets = {**OUTLETS, "report": REPORT}
+    outlets = {**OUTLETS, "report": REPORT, "PDF": PDF}
     wrong = {name: found for name, outlet in outlets.items() if (found := faults(outlet))}
     sys.stderr.write("".join(f"{name}: {found}\n" for name, found in wrong.items()))
     return (

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.support import hostile_outlets, text_structures
-from tests.support.hostile_outlets import NAMES, OUTLETS, REPORT, Names, Outlet, faults
+from tests.support.hostile_outlets import NAMES, OUTLETS, PDF, REPORT, Names, Outlet, faults
 
 pytest.importorskip("streamlit")
+chromium = pytest.importorskip("dashboard.report.chromium")
 NEEDS = {"ONNX": ("onnx",), "Matplotlib": ("matplotlib",), "model card": ("yaml", "markdown_it"),
          "Markdown": ("markdown_it",), "screen": ("markdown_it",)}  # fmt: skip
 
@@ -25,6 +26,14 @@ def test_no_name_is_code_and_every_name_is_seen(name: str) -> None:
 @pytest.mark.wide
 def test_no_name_is_code_in_a_report() -> None:
     assert not faults(REPORT)
+
+
+@pytest.mark.wide
+@pytest.mark.skipif(chromium.found() is None, reason="Chromium is not installed")
+def test_no_name_is_code_on_paper() -> None:
+    assert not faults(PDF)
+    link = hostile_outlets.on_paper(b'<a href="https://example.org/cat">cat</a>')
+    assert text_structures.actions(link) == ["/URI (https://example.org/cat)"], "what a name would open is seen"
 
 
 BROKEN = {

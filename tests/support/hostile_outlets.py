@@ -241,6 +241,13 @@ def report(names: Names) -> Any:
     return handout(names).report(Options(title=names[0], author=names[3], date="A day", left_out=left_out))
 
 
+def on_paper(page: bytes) -> str:
+    """A page printed to PDF, its bytes as characters."""
+    from dashboard.report import chromium
+
+    return chromium.pdf(page).decode("latin-1")
+
+
 def screen(names: Names) -> str:
     """Names in the Markdown of a page, as labels and in a table of the step's summary."""
     from dashboard.theme import label_plain, markdown_plain
@@ -299,3 +306,5 @@ OUTLETS: dict[str, Outlet] = {
 """What writes names down."""
 REPORT = Outlet(lambda names: report(names).html.decode(), structures.kinds_of_elements, structures.texts)
 """The page of a report, which takes seconds."""
+PDF = Outlet(lambda names: on_paper(report(names).html), structures.actions, str, shows=False)
+"""That page on paper, which takes a browser."""

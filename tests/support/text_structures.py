@@ -217,3 +217,9 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
             yield from _leaves(item, key)
     elif isinstance(value, str):
         yield key, value
+
+
+def actions(pdf: str) -> list[str]:
+    """What a PDF could do when it is opened or clicked: kinds of actions, and addresses."""
+    kinds = "JavaScript|JS|Launch|AA|OpenAction|EmbeddedFile|RichMedia|SubmitForm|ImportData|GoToR|GoToE"
+    return sorted(set(re.findall(rf"/(?:{kinds})\b|/URI\s*\([^)]*\)", pdf)))
