@@ -14,9 +14,9 @@ from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL
 from calib_core.errors import InputError
 from calib_core.estimators.base import Estimate
-from calib_core.inference.interval_forms import hidden_spread, rows_to_tell, typical_high
+from calib_core.inference.interval_forms import rows_for_groups, rows_to_tell, typical_high
 from calib_core.inference.number_words import at_level, in_points, percent, points, rows
-from calib_core.inference.verdict import TWO_GROUPS, on_scale_of, on_tolerance_scale
+from calib_core.inference.verdict import of_one_mean, on_scale_of, on_tolerance_scale
 from calib_core.registry import RegistryError
 
 SCHEMA = "calib-gate/1"
@@ -168,13 +168,10 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
     limit_words = f"the {points(allowed).removeprefix('+')} allowed"
     question = measured.question
     assert question is not None
-    if high < allowed and question.predictions.row_groups is None and hidden_spread(question) > allowed:
-        text = (
-            f"Too few rows to tell: {found}, below {limit_words}, but this compares one mean with another, and errors "
-            f"that cancel in it are not seen; {TWO_GROUPS} rows or more make groups."
-        )
-        return Increase("too few rows to tell", *ends, text, before, float(TWO_GROUPS))
     if high < allowed:
+        if (more := rows_for_groups(question, allowed)) is not None:
+            text = f"Too few rows to tell: {found}, below {limit_words}, {of_one_mean(more)}"
+            return Increase("too few rows to tell", *ends, text, before, more)
         return Increase("within", *ends, f"Not worse: {found}, below {limit_words}.", before)
     if low > allowed:
         return Increase("worse", *ends, f"Worse: {found}, above {limit_words}.", before)

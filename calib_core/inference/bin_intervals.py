@@ -250,16 +250,23 @@ class InBins:
         """Is ``high_with`` at least the limit?"""
         return middle_reaches(cells_with(self.gaps, self._fine, factor), level, limit, self._stream)
 
-    @property
-    def hidden(self) -> float:
-        """How far apart scores lie that are compared as one mean, where all rows are one group; 0 where groups differ.
+    def rows_for_groups(self, spread: float) -> float | None:
+        """About how many rows make two groups, where all are one whose scores lie further apart than ``spread``.
 
-        As far apart errors in one group can be, and cancel.
+        So far apart errors within a group can be, and cancel. None where there are groups, or scores are alike.
         """
         fine = self._fine
         if fine is None or len(self.gaps.rows) > 1:
-            return 0.0
-        return float(np.ptp(fine.mean_score[fine.weight > 0]))
+            return None
+        rows = worth(self._claims, fine)
+        each = rows.sum(axis=0)
+        here = each > 0
+        scores = np.nan_to_num(rows * fine.mean_score).sum(axis=0)[here] / each[here]
+        if np.ptp(scores) <= spread:
+            return None
+        below = np.cumsum(each[here])[:-1]
+        smaller = float(np.minimum(below, each.sum() - below).max())
+        return float(each.sum()) * FEW_ROWS / smaller
 
     @cached_property
     def _fine(self) -> BinTable | None:

@@ -84,9 +84,15 @@ def typical_high(question: Question, level: float, random_state: int = 0) -> flo
     return float(np.median([_default(question, claims, level, random_state).high for claims in drawn]))
 
 
-def hidden_spread(question: Question, random_state: int = 0) -> float:
-    """How far apart the scores of rows lie whose mean alone is judged, all of them together; 0 where groups are."""
-    return InBins(question, random_state).hidden if _in_bins(question) else 0.0
+def rows_for_groups(question: Question, limit: float, random_state: int = 0) -> float | None:
+    """About how many rows it takes until more is judged than one mean, whose scores lie further apart than ``limit``.
+
+    None where groups are judged, or a group cannot hide an error of that size.
+    """
+    # Where every row speaks of every class one group is never judged (``judged_bins``).
+    if not _in_bins(question) or question.claims.same_rows or question.predictions.row_groups is not None:
+        return None
+    return InBins(question, random_state).rows_for_groups(limit)
 
 
 def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:

@@ -9,8 +9,8 @@ from typing import Literal
 from calib_core._repr import OneLine
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
-from calib_core.inference.interval_forms import hidden_spread, rows_to_tell, typical_high
-from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS
+from calib_core.inference.interval_forms import rows_for_groups, rows_to_tell, typical_high
+from calib_core.inference.judged_bins import OF_BINS
 from calib_core.inference.number_words import at_level, between, chance, percent, rows
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.tolerance_scale import full_scale
@@ -30,8 +30,6 @@ def in_full(word: Word) -> str:
 
 
 _SHARE = ", as a share of the most it can be,"
-TWO_GROUPS = 2 * FEW_ROWS
-"""Rows of which not all are one group."""
 SHOWN_AT = 0.05
 """The level at which an error of any size counts as shown."""
 
@@ -99,17 +97,14 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     found = f"({at_level(level)} interval {between(low, high, eps)})"
     words = f"{_what(estimate, span.about)} is estimated at {percent(point)} {found}"
     ends = (low, point, high)
-    rows_judged = question.predictions
-    if span.high < limit and rows_judged.row_groups is None and hidden_spread(question) > eps:
-        text = (
-            f"Too few rows to tell: {words}, below the tolerance of {percent(eps)}, but this compares one mean with "
-            f"another, and errors that cancel in it are not seen; {TWO_GROUPS} rows or more make groups."
-        )
-        return Verdict("too few rows to tell", eps, text, *ends, rows_needed=float(TWO_GROUPS))
     if span.high < limit:
+        if (more := rows_for_groups(question, eps)) is not None:
+            text = f"Too few rows to tell: {words}, below the tolerance of {percent(eps)}, {of_one_mean(more)}"
+            return Verdict("too few rows to tell", eps, text, *ends, rows_needed=more)
         return Verdict("within", eps, f"Within tolerance: {words}, below the tolerance of {percent(eps)}.", *ends)
     if span.low > limit:
         return Verdict("miscalibrated", eps, f"Miscalibrated: {words}, above the tolerance of {percent(eps)}.", *ends)
+    rows_judged = question.predictions
     # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
     typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
     if typical >= limit:
@@ -121,6 +116,14 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
         return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed)
     text, shown = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}.", shown_at_all(rows_judged)
     return Verdict("too close to call", eps, f"{text} {any_size(low, shown)}", *ends, shown)
+
+
+def of_one_mean(needed: float) -> str:
+    """Why an interval below a limit shows nothing where all rows are one group, as the end of a sentence."""
+    return (
+        "but this compares one mean with another, and errors that cancel in it are not seen; it would take about "
+        f"{rows(needed)} rows to tell groups of them apart."
+    )
 
 
 def on_scale_of(estimate: Estimate, error: float) -> float:
