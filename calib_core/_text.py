@@ -3,6 +3,7 @@
 import html
 import math
 import re
+from collections.abc import Sequence
 
 _NOT_DEFINED = "not defined"
 
@@ -23,6 +24,16 @@ def count(number: int) -> str:
     ('1,234,567', '42')
     """
     return f"{number:,}"
+
+
+def first_few(names: Sequence[str], most: int = 3) -> str:
+    """The first few names, and how many more there are.
+
+    >>> first_few(["a", "b", "c"], most=2), first_few(["a"])
+    ('a, b and 1 more', 'a')
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {count(more)} more" if more > 0 else "")
 
 
 def several(number: int, things: str = "rows") -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from calib_core._arguments import as_share, as_whole
+from calib_core._text import first_few
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.number_words import at_level, of_rows, points, share_range, told_apart
@@ -76,10 +77,8 @@ class SliceDots(Diagram):
     def _few(self) -> str:
         if not self.untested:
             return ""
-        more = len(self.untested) - _NAMED
-        first = ", ".join(self.untested[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
         number = "1 slice has" if len(self.untested) == 1 else f"{len(self.untested):,} slices have"
-        return f" {number} too few rows to be tested: {first}."
+        return f" {number} too few rows to be tested: {first_few(self.untested, _NAMED)}."
 
     def frame(self) -> pd.DataFrame:
         """One line a slice, the worst first, exactly the numbers drawn."""

@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import count
+from calib_core._text import first_few
 from calib_core.registry import Range, Text
 from calib_core.slices import Multicalibration
 from calib_core.slices.conditions import no_columns
@@ -71,14 +71,9 @@ class WithinGroups(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
-        few = f"Too few rows to tell: {_first(found.skipped)}." if found.skipped else ""
+        few = f"Too few rows to tell: {first_few(found.skipped)}." if found.skipped else ""
         return Words(
             f"{scene.model.title}, confidence, on {scene.judged_rows}; the group furthest beyond its noise first.",
             headline=(found.headline, found.sentence),
             notes=(_READ, _JOINT),
         ).also(few)
-
-
-def _first(names: tuple[str, ...], most: int = 3) -> str:
-    more = len(names) - most
-    return ", ".join(names[:most]) + (f" and {count(more)} more" if more > 0 else "")

@@ -14,17 +14,8 @@ from calib_core.predictions import InputError, Predictions
 from calib_core.readers import read_predictions
 from calib_core.summaries.mergeable import Summary
 from calib_core.summaries.on_disk import _frame
-from tests.corpus import (  # noqa: F401
-    coco_files,
-    flat_files,
-    inspect_files,
-    lighteval_files,
-    llm_files,
-    lm_eval_files,
-    table_files,
-)
 from tests.corpus.bad_files import drawn, npy, npz
-from tests.corpus.foreign_files import WRITERS
+from tests.corpus.every_writer import WRITERS
 from tests.corpus.promises import check, unfit
 
 

@@ -10,16 +10,8 @@ from numpy.typing import NDArray
 import calib_core as cc
 from calib_core.readers import examine, predictions, propose
 from calib_core.readers.foreign import known_shapes
-from tests.corpus import (  # noqa: F401
-    coco_files,
-    flat_files,
-    inspect_files,
-    lighteval_files,
-    llm_files,
-    lm_eval_files,
-    table_files,
-)
-from tests.corpus.foreign_files import WRITERS, ForeignFile
+from tests.corpus.every_writer import WRITERS
+from tests.corpus.foreign_files import ForeignFile
 from tests.corpus.promises import unfit
 
 pytest.importorskip("pyarrow")  # one shape is written with it
