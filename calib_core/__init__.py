@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
     from calib_core import (
+        advice,
         binning,
         calibrators,
         choice,
         datasets,
         decisions,
         diagrams,
+        doubts,
         estimators,
         exporting,
         guarantees,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
         readers,
         reductions,
         reproductions,
+        risk,
         score_parts,
         side_by_side,
         slices,
@@ -53,6 +56,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.study import evaluate, stacked
     from calib_core.summaries import Summary, read_summary, summarise, tally
     from calib_core.three_classes import corners
+    from calib_core.updates import update_gains, worst_column
 
 __all__ = [
     "BANDWIDTHS",
@@ -74,6 +78,7 @@ __all__ = [
     "RegistryError",
     "ReliabilityDisplay",
     "Summary",
+    "advice",
     "binning",
     "calibrators",
     "choice",
@@ -86,6 +91,7 @@ __all__ = [
     "described",
     "diagrams",
     "divide",
+    "doubts",
     "estimate",
     "estimators",
     "evaluate",
@@ -115,6 +121,7 @@ __all__ = [
     "recalibrated",
     "reductions",
     "reproductions",
+    "risk",
     "row_table",
     "score_parts",
     "side_by_side",
@@ -125,9 +132,11 @@ __all__ = [
     "summarise",
     "tally",
     "three_corners",
+    "update_gains",
     "uses",
     "with_options",
     "within",
+    "worst_column",
 ]
 
 __version__ = "0.3.0.dev0"
@@ -203,6 +212,7 @@ _FROM = {
         "tally",
     ),
     "three_classes": ("corners",),
+    "updates": ("update_gains", "worst_column"),
 }
 """The module of each public name that is no module itself: it is loaded when it is first asked for."""
 

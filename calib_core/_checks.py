@@ -320,15 +320,6 @@ def effective_rows(n: int, weights: Float64s | None) -> float:
     return total if whole(weights) or total == 0 else total**2 / float(np.square(weights).sum())
 
 
-def worth_of_a_unit(weights: Float64s | None) -> float:
-    """How many equal rows one unit of weight is worth: sum w / sum w^2 (Kish 1965), 1 without weights.
-
-    >>> worth_of_a_unit(None), worth_of_a_unit(np.array([2.0, 2.0]))
-    (1.0, 0.5)
-    """
-    return 1.0 if weights is None else float(weights.sum() / np.square(weights).sum())
-
-
 def as_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
     """The weights as they are held, and a note on what was done to them: copies as given, others with mean 1."""
     if ((counts := whole(w)) and w.sum() <= MOST_COPIES) or (not counts and np.isclose(_mean(w), 1.0, rtol=1e-9)):

@@ -1,6 +1,6 @@
-"""Normal, Student's, beta, gamma and binomial laws by ``scipy.special``: ``scipy.stats`` takes half a second to load.
+"""Normal, Student's, beta, gamma, binomial and hypergeometric distributions, computed with ``scipy.special``.
 
-Named and called as in ``scipy.stats``; each computes only what is asked of it here.
+Loading ``scipy.stats`` takes half a second. Named and called as there; each computes only what is asked of it here.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from scipy.special import (
     betaincc,
     betainccinv,
     betaincinv,
+    betaln,
     gammainccinv,
     ndtr,
     ndtri,
@@ -87,6 +88,28 @@ class _Binomial:
         return _least(lambda k: self.sf(k, n, p) <= q, n, q, p)
 
 
+class _Hypergeometric:
+    """Number of marked items among N drawn without replacement from M, of which n are marked; scalar arguments only."""
+
+    def cdf(self, k: float, M: int, n: int, N: int) -> float:
+        support, masses = self._masses(M, n, N)
+        return min(1.0, float(masses[support <= k].sum()))
+
+    def sf(self, k: float, M: int, n: int, N: int) -> float:
+        support, masses = self._masses(M, n, N)
+        return min(1.0, float(masses[support > k].sum()))
+
+    def _masses(self, M: int, n: int, N: int) -> tuple[Any, Any]:
+        support = np.arange(max(0, N + n - M), min(n, N) + 1)
+        logs = _log_binomial(n, support) + _log_binomial(M - n, N - support) - _log_binomial(M, N)
+        return support, np.exp(logs)
+
+
+def _log_binomial(n: Numbers, k: Numbers) -> Any:
+    """The logarithm of n over k."""
+    return -betaln(1 + n - k, 1 + k) - np.log(n + 1)
+
+
 def _least(enough: Callable[[Any], Any], n: Numbers, *others: Numbers) -> Any:
     """The least whole number from 0 to n that is enough, found by halving."""
     high = np.broadcast_arrays(np.asarray(n, dtype=float), *others)[0].copy()
@@ -105,3 +128,4 @@ def _shapes(k: Numbers, n: Numbers) -> tuple[Any, Any]:
 
 
 norm, t, beta, gamma, binom = _Normal(), _Student(), _Beta(), _Gamma(), _Binomial()
+hypergeom = _Hypergeometric()

@@ -15,6 +15,7 @@ from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats
 from calib_core._checks import as_weights, check_weights, effective_rows, mean_one, over_chunks, unless_none, whole
 from calib_core._row_groups import RowGroups, as_groups, dealt
 from calib_core.errors import InputError, NotAnswerable
+from calib_core.event_names import event_of
 
 Kind = Literal["full", "per-class", "top-label", "confidence"]
 Grain = Literal["rows", "counts"]
@@ -35,6 +36,7 @@ class Stored(ReadOnly):
     abstained: Bools | None
     discrete: bool
     notes: tuple[str, ...]
+    chosen_event: int | None
     _rows: Rows | None
     _top: tuple[Codes | None, Floats]
     _correct: Bools
@@ -98,6 +100,18 @@ class Stored(ReadOnly):
     def n_classes(self) -> int | None:
         """Number of classes K, None where only (confidence, correct) is known."""
         return None if self.class_names is None else len(self.class_names)
+
+    @property
+    def event(self) -> int | None:
+        """The class of two whose predicted risk is judged: the one chosen (``with_event``), else that of ``event_of``.
+
+        None where there are not two classes with a probability each.
+
+        >>> from calib_core.predictions import Predictions
+        >>> Predictions([[0.7, 0.3]], [0]).event, Predictions([[0.7, 0.3]], [0], class_names=["died", "survived"]).event
+        (1, 0)
+        """
+        return event_among(self.kind, self.class_names, self.chosen_event)
 
     @property
     def confidence(self) -> Floats:
@@ -263,15 +277,23 @@ class Stored(ReadOnly):
         >>> np.bincount(p.folds(3)).tolist(), sorted(p.labels[p.folds(3) == 0].tolist())
         ([2, 2, 2], [0, 1])
         """
+        self.check_folds(number, random_state)
+        strata = self._correct if self.labels is None else self.labels
+        if self.row_groups is None:
+            return dealt(strata, number, random_state)
+        return self.row_groups.folds(strata, number, random_state)
+
+    def check_folds(self, number: int, random_state: int) -> None:
+        """InputError where there are fewer rows, or groups, than folds, or the seed is no whole number.
+
+        >>> from calib_core.predictions import Predictions
+        >>> Predictions([[0.7, 0.3]] * 6, [0, 1] * 3).check_folds(6, 0)
+        """
         parts = self.n_rows if self.row_groups is None else len(self.row_groups.values)
         if not isinstance(number, (int, np.integer)) or not 2 <= number <= parts:
             among = f"{self.n_rows:,} rows" if self.row_groups is None else self.row_groups.words
             raise InputError(f"folds is {number!r}; it must be a whole number from 2 to {parts:,}: there are {among}")
         as_whole(random_state, "random_state", 0)
-        strata = self._correct if self.labels is None else self.labels
-        if self.row_groups is None:
-            return dealt(strata, number, random_state)
-        return self.row_groups.folds(strata, number, random_state)
 
     def with_parts(self, parts: Sequence[Self], places: Sequence[Codes], note: str) -> Self:
         """These rows with the predictions of ``parts``, which stand at ``places`` and between them cover every row.
@@ -337,6 +359,7 @@ class Stored(ReadOnly):
             "abstained": None,
             "discrete": False,
             "notes": notes + note,
+            "chosen_event": None,
         }
         self.__dict__.update(fields)
 
@@ -355,6 +378,28 @@ class Stored(ReadOnly):
         if metadata is not None and len(metadata) != n:
             raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
         return None if metadata is None else metadata.reset_index(drop=True)
+
+
+def event_among(kind: Kind, class_names: tuple[str, ...] | None, chosen: int | None) -> int | None:
+    """The event of predictions of this kind: the one chosen, else by the names of two classes, else None."""
+    if kind not in ("full", "per-class") or class_names is None or len(class_names) != 2:
+        return None
+    return event_of(class_names) if chosen is None else chosen
+
+
+def code_of_event(event: int | str, class_names: tuple[str, ...] | None, current: int | None) -> int:
+    """The code of an event given by code or name; InputError where it is no class, or there are not two."""
+    names = class_names or ()
+    if current is None:
+        raise InputError(
+            f"an event needs two classes with a probability each; here {'are' if len(names) > 1 else 'is'} "
+            f"{len(names) or 'no'} {'class' if len(names) == 1 else 'classes'}"
+            + (" and only the predicted class has a probability" if len(names) == 2 else "")
+        )
+    code = names.index(event) if isinstance(event, str) and event in names else event
+    if isinstance(code, str | bool) or code not in (0, 1):
+        raise InputError(f"event is {event!r}; it must be one of the classes {names[0]!r} and {names[1]!r}, or 0 or 1")
+    return int(code)
 
 
 def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:

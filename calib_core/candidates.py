@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from calib_core import scores
-from calib_core._adjustable import clone
 from calib_core._arrays import LOG_FLOOR, Codes, Float64s, frozen
 from calib_core._text import count
-from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, as_calibrator
+from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, PRIOR_ROWS, BinaryCalibrator, as_calibrator
+from calib_core.contest import bold_claims
 from calib_core.estimators import as_estimator
 from calib_core.inference.influences import Answers, Influence, auroc
 from calib_core.inference.joint_cells import Difference
@@ -51,7 +50,8 @@ def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
 
     They are what the registry declares: for whole rows temperature, ensemble temperature and vector scaling, Dirichlet
     calibration (up to 20 classes), top-label histogram binning and isotonic regression; for confidences histogram
-    binning and the smooth binary maps.
+    binning and the smooth binary maps, with their ``prior`` where they have one: without it rows that scores separate
+    get probabilities of nearly 0 and 1.
 
     >>> [recipe.key for recipe in candidates_for(Predictions.from_confidence([0.9], [True]))][:2]
     ['identity', 'confidence']
@@ -63,14 +63,38 @@ def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
             continue
         part = next((param.name for param in CALIBRATORS[key].params if isinstance(param.domain, Part)), "")
         smooth = [binary for binary in BINARY_CALIBRATORS if BINARY_CALIBRATORS[binary].flags.smooth]
-        filled = [CALIBRATORS.described(key, **{part: binary}) for binary in smooth] if part else []
-        found += filled or [Recipe("CALIBRATORS", key)]
+        inner = [BINARY_CALIBRATORS.described(binary, **_prior(BINARY_CALIBRATORS[binary])) for binary in smooth]
+        filled = [CALIBRATORS.described(key, **{part: binary}) for binary in inner] if part else []
+        found += filled or [CALIBRATORS.described(key, **_prior(CALIBRATORS[key]))]
     return tuple(found)
+
+
+def _prior(entry: Any) -> dict[str, float]:
+    """The parameter that keeps a fit to few rows moderate, where there is one."""
+    return {"prior": PRIOR_ROWS} if entry.has("prior") else {}
+
+
+def simplicity(recipe: Recipe, classes: int) -> tuple[float, ...]:
+    """The order in which calibrators that do equally well are preferred, the least first.
+
+    Those that change no predicted class come first, then those that fit fewer numbers, which is declared: fifty rows
+    for every number (``Profile.rows``, ``Shape.numbers``). One that declares nothing comes last of its kind.
+
+    >>> [simplicity(Recipe("CALIBRATORS", key), 3) for key in ("temperature", "vector")]
+    [(False, 1.0), (True, 6.0)]
+    """
+    flags, calibrator = CALIBRATORS[recipe.key].flags, as_calibrator(recipe)
+    numbers = flags.profile.rows_needed(classes) / 50
+    parts = (
+        BINARY_CALIBRATORS.recipe(each) for each in vars(calibrator).values() if isinstance(each, BinaryCalibrator)
+    )
+    inner = sum(BINARY_CALIBRATORS[part.key].flags.numbers for part in parts)
+    return not flags.keeps_argmax, numbers or inner or np.inf
 
 
 COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",
            "accuracy_low", "accuracy_high", "auroc", "auroc_gain", "auroc_low", "auroc_high", "mean_confidence",
-           "rows_needed", "note")  # fmt: skip
+           "rows_needed", "equal_to_best", "note")  # fmt: skip
 """Columns of ``Choice.frame``."""
 
 
@@ -84,7 +108,9 @@ class Trial:
         self.unit = 0.5 if score == "brier" and rows.kind in SINGLE else 1.0
         exact = self.terms(self.base)
         self.impossible = np.isinf(exact)
-        self.losses = frozen(np.where(self.impossible, _ZERO, exact))
+        # A log loss counts at most what every other log loss here does, so that a model has one.
+        self.floored = exact > _ZERO
+        self.losses = frozen(np.minimum(exact, _ZERO))
         self.weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
         self.nothing = np.zeros(rows.n_rows)
 
@@ -94,18 +120,6 @@ class Trial:
 
     def mean(self, values: Float64s) -> float:
         return float(self.weights @ values / self.weights.sum())
-
-    def inside(self, recipe: Recipe) -> Float64s:
-        """For each fold the candidate's whole gain on the others, by maps that saw neither fold, (folds,)."""
-        whole_gain, ready = np.zeros(self.folds), as_calibrator(recipe)
-        places = [np.flatnonzero(self.fold == f) for f in range(self.folds)]
-        for pair in combinations(range(self.folds), 2):
-            fresh: Calibrator = clone(ready)
-            fresh.fit_on(self.rows.take(np.flatnonzero(~np.isin(self.fold, pair))))
-            for outer, judged in (pair, pair[::-1]):
-                where = places[judged]
-                whole_gain[outer] += self.weights[where] @ self.gains(fresh.apply(self.rows.take(where)), where)
-        return whole_gain
 
     def seen(self, after: Predictions, where: Codes | None) -> Predictions:
         """What a candidate says of rows, in a form that has a score."""
@@ -122,11 +136,21 @@ class Trial:
             base, losses, impossible = base.take(where), losses[where], impossible[where]
         seen = self.seen(after, where)
         new = self.terms(seen)
-        if judged:
-            new = np.minimum(new, _ZERO)
-        elif np.isinf(SCORES[self.score](_NEVER)).any():
+        new = np.where(np.isinf(new) & (not judged), np.inf, np.minimum(new, _ZERO))
+        if not judged and np.isinf(SCORES[self.score](_NEVER)).any():
             new = np.where(((seen.probs == 0) & (base.probs > 0)).any(axis=1), np.inf, new)
         return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
+
+    def bold_claims(self, seen: Predictions) -> tuple[Float64s, Float64s]:
+        """How often a row may have an outcome that a candidate all but rules out, and what it would then cost."""
+        n = self.rows.n_rows
+        chances, costs = np.zeros(n), np.zeros(n)
+        if not np.isinf(SCORES[self.score](_NEVER)).any():
+            return chances, costs
+        for where, block in self.base.rows.blocks():
+            after = np.maximum(seen.rows.part(where).array().astype(np.float64), LOG_FLOOR)
+            chances[where], costs[where] = bold_claims(block.astype(np.float64), after, 1 / n)
+        return chances, costs
 
     def check_rows(self, recipe: Recipe) -> None:
         """Refuse a candidate that needs far more rows: it would take minutes to lose by."""
@@ -141,9 +165,8 @@ class Trial:
         """The line of the table of a candidate that cannot be judged."""
         return dict.fromkeys(COLUMNS, float("nan")) | self._named(recipe) | {"note": why}
 
-    def line(self, recipe: Recipe, after: Predictions) -> dict[str, Any]:
-        """A candidate's line of the table, from all rows after maps fitted on other folds."""
-        apart = self.gains(after, None) if recipe != IDENTITY else self.nothing
+    def line(self, recipe: Recipe, after: Predictions, apart: Float64s) -> dict[str, Any]:
+        """A candidate's line of the table, from all rows after maps fitted on other folds, and what they gain."""
         new = int(np.isneginf(apart).sum())
         gain, _, note = self.test(self.seen(after, None), apart)
         if new:
@@ -157,7 +180,7 @@ class Trial:
         needed = CALIBRATORS[recipe.key].flags.profile.rows_needed(self.rows.n_classes or 2)
         return {"calibrator": recipe.key, "title": recipe.title, "rows_needed": needed}
 
-    def test(self, after: Predictions, apart: Float64s) -> tuple[Difference, bool, str]:
+    def test(self, after: Predictions, apart: Float64s, level: float | None = None) -> tuple[Difference, bool, str]:
         """The mean of the rows' gains with its interval, whether that is tested, and why there is none."""
         if np.isneginf(apart).any():
             return Difference(-np.inf, -np.inf, -np.inf, float("nan")), False, ""
@@ -165,9 +188,13 @@ class Trial:
         copies = np.repeat(np.arange(len(apart)), w.astype(np.intp)) if w is not None and whole(w) else slice(None)
         score: Any = as_estimator(self.score)
         both, apart = (self.base.written_out(), after.written_out()), apart[copies]
-        tested = w is None and self.rows.row_groups is None
+        tested, level = w is None and self.rows.row_groups is None, level or self.level
         try:
-            return mean_gain(*both, apart, lambda probs: self.unit * score.label_terms(probs), self.level), tested, ""
+            return (
+                mean_gain(*both, apart, lambda probs: self.unit * score.label_terms(probs), level or self.level),
+                tested,
+                "",
+            )
         except NotAnswerable as why:
             return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
 
@@ -235,7 +262,7 @@ def _whole(base: Predictions, after: Predictions) -> Predictions:
         raise NotAnswerable("it says single probabilities of rows, which have no score of whole rows")
     probs, line, c = base.probs.astype(np.float64), np.arange(base.n_rows), after.predicted
     probs[line, c] = 0.0
-    probs[probs.sum(axis=1) == 0] = 1.0
+    probs[probs.sum(axis=1) < 1e-300] = 1.0  # too small to be divided by
     probs[line, c] = 0.0
     h = after.confidence.astype(np.float64)
     probs *= ((1.0 - h) / probs.sum(axis=1))[:, None]

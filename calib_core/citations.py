@@ -12,6 +12,8 @@ WORKS = {
     "2023.",
     "Arrieta-Ibarra et al. (2022)": "Arrieta-Ibarra I, Gujral P, Tannen J, Tygert M, Xu C. Metrics of calibration for "
     "probabilistic predictions. Journal of Machine Learning Research 23, 2022.",
+    "Austin and Steyerberg (2019)": "Austin PC, Steyerberg EW. The Integrated Calibration Index (ICI) and related "
+    "metrics for quantifying the calibration of logistic regression models. Statistics in Medicine 38, 2019.",
     "Benjamini and Hochberg (1995)": "Benjamini Y, Hochberg Y. Controlling the false discovery rate: a practical and "
     "powerful approach to multiple testing. Journal of the Royal Statistical Society B 57, 1995.",
     "Berta et al. (2025)": "Berta E, Holzmüller D, Jordan MI, Bach F. Structured matrix scaling for multi-class "
@@ -25,6 +27,9 @@ WORKS = {
     "Analysis 31, 1999.",
     "Clopper and Pearson (1934)": "Clopper CJ, Pearson ES. The use of confidence or fiducial limits illustrated in "
     "the case of the binomial. Biometrika 26, 1934.",
+    "Cox (1958)": "Cox DR. Two further applications of a model for binary regression. Biometrika 45, 1958.",
+    "DeLong et al. (1988)": "DeLong ER, DeLong DM, Clarke-Pearson DL. Comparing the areas under two or more correlated "
+    "receiver operating characteristic curves: a nonparametric approach. Biometrics 44, 1988.",
     "Dimitriadis et al. (2021)": "Dimitriadis T, Gneiting T, Jordan AI. Stable reliability diagrams for probabilistic "
     "classifiers. Proceedings of the National Academy of Sciences 118, 2021.",
     "Donoho and Johnstone (1994)": "Donoho DL, Johnstone IM. Ideal spatial adaptation by wavelet shrinkage. "
@@ -86,6 +91,11 @@ WORKS = {
     "Tax et al. (2025)": "Tax N, Perini L, Linder F, et al. MCGrad: multicalibration at web scale. 2025; KDD 2026.",
     "Valk and Kull (2023)": "Valk K, Kull M. Assuming locally equal calibration errors for non-parametric multiclass "
     "calibration. Transactions on Machine Learning Research, 2023.",
+    "Van Calster et al. (2016)": "Van Calster B, Nieboer D, Vergouwe Y, De Cock B, Pencina MJ, Steyerberg EW. A "
+    "calibration hierarchy for risk models was defined: from utopia to empirical data. Journal of Clinical "
+    "Epidemiology 74, 2016.",
+    "Van Calster et al. (2019)": "Van Calster B, McLernon DJ, van Smeden M, Wynants L, Steyerberg EW. Calibration: "
+    "the Achilles heel of predictive analytics. BMC Medicine 17, 2019.",
     "Vickers and Elkin (2006)": "Vickers AJ, Elkin EB. Decision curve analysis: a novel method for evaluating "
     "prediction models. Medical Decision Making 26, 2006.",
     "Vovk et al. (2015)": "Vovk V, Petej I, Fedorova V. Large-scale probabilistic predictors with and without "

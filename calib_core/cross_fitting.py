@@ -61,6 +61,24 @@ def cross_fitted(
     return over_folds(predictions, predictions, calibrator, of, of, progress or silent)
 
 
+def plain_folds(predictions: Predictions, folds: int, random_state: int = SEED) -> Codes:
+    """Random folds that do not look at labels, (n,) codes 0..folds-1: seeded, of one size, groups kept whole.
+
+    Gains are tested on these, not on ``Predictions.folds``. Folds that hold every label alike repeat the sampling error
+    of the class frequencies that the maps were fitted to on the other folds, so that an offset fitted to noise looks
+    like a gain. What can mislead: with few rows of a class a fold's other rows can lack it.
+
+    >>> np.bincount(plain_folds(Predictions([[0.7, 0.3]] * 7, [0] * 7), 3)).tolist()
+    [3, 2, 2]
+    """
+    groups = predictions.row_groups
+    sizes = np.ones(predictions.n_rows, dtype=np.intp) if groups is None else np.bincount(groups.codes)
+    order = np.lexsort((np.random.default_rng(random_state).random(len(sizes)), sizes))
+    fold = np.empty(len(sizes), dtype=np.intp)
+    fold[order] = np.arange(len(sizes)) % folds
+    return fold if groups is None else np.asarray(fold[groups.codes])
+
+
 def over_folds(
     fit: Predictions,
     test: Predictions,
@@ -96,6 +114,11 @@ def in_folds(folds: int, rows: Predictions) -> str:
     """How rows were divided that are cross-fitted, for the middle of a sentence."""
     kept = "" if rows.row_groups is None else f", each group{rows.row_groups.kind} in one fold"
     return f"cross-fitted in {folds} folds, class by class{kept}"
+
+
+def in_random_folds(folds: int, rows: Predictions) -> str:
+    """The same of ``plain_folds``."""
+    return in_folds(folds, rows).replace("folds, class by class", "random folds")
 
 
 def _each(folds: Codes) -> Iterator[tuple[int, Codes]]:

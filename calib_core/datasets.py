@@ -230,7 +230,8 @@ DEMOS: tuple[Demo, ...] = (
     Demo(
         "breast-cancer-svm",
         "Breast cancer, support vector machine",
-        "A margin squashed by a sigmoid is not a probability: right 98 % of the time while claiming 80 %.",
+        "A margin squashed by a sigmoid is not a probability: of rows given a risk of 20 %, 1 % are malignant; "
+        "of those given 80 %, all are.",
         "breast_cancer_svm.csv",
         "Sigmoid of an SVM's decision values on scikit-learn's breast cancer data, out-of-fold",
         rows=569,

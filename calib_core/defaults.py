@@ -13,8 +13,14 @@ LEVEL: Final = 0.9
 TOLERANCE: Final = 0.02
 """The calibration error that would not matter."""
 
+RATIO: Final = 1.25
+"""The ratio of observed to expected events that would not matter: from 1 / ``RATIO`` to ``RATIO``."""
+
 SEED: Final = 0
 """Seed of every random step."""
 
 FOLDS: Final = 5
 """Parts of the rows where each is judged by maps fitted on the others."""
+
+JUDGED_FOLDS: Final = 7
+"""Random parts of the rows where calibrators are chosen, or all rows judged: with 5, gains of few rows go unseen."""

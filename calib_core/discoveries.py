@@ -11,21 +11,25 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Bools, Codes
+from calib_core._arrays import Bools, Codes, Float64s
 from calib_core._text import begun, called
-from calib_core.binning import BinningScheme, bins_of, cuts, tabulate
+from calib_core.binning import BinningScheme, bins_of, cuts, risk_bins, tabulate
 from calib_core.defaults import LEVEL
-from calib_core.diagrams import edges_said
+from calib_core.diagrams import EventWords, edges_said
+from calib_core.inference.claimed_rows import claimed_rows, event_name, notion_looked_at
+from calib_core.inference.count_tests import count_test, node_counts, score_nodes
 from calib_core.inference.number_words import at_level, in_percent, of_rows, share_range, told_apart
 from calib_core.inference.picked_out import (
     FALSE,
     FEWEST,
     count_words,
     counts_rows,
+    p_of_cells,
     picked_out,
     rows_of_cells,
     worth_of_cells,
 )
+from calib_core.inference.right_shares import share_test
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import claims_of
 from calib_core.slices import Slice
@@ -46,6 +50,8 @@ def findings(
     level: float = LEVEL,
     false_discoveries: float = FALSE,
     fewest: int = FEWEST,
+    notion: str | None = "confidence",
+    words: EventWords | tuple[str, str] | None = None,
 ) -> pd.DataFrame:
     """Where these probabilities are off beyond chance, a plain sentence a line, worst first.
 
@@ -53,13 +59,13 @@ def findings(
     where classes are not known); "predicted class", all rows of each predicted class, where classes are known;
     "direction", the confidence of all rows; "class", the probability of each class over all rows, where it is known;
     "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that divide rows into
-    groups). Each line sets what is said on average (``says``) against the share that
-    came true (``right``) of its ``rows``; p is exact (``share_test``). ``stands_out``: p_corrected is at most
-    ``false_discoveries``, so that on average at most this share of all that stand out are false. With F families p is
-    multiplied by F and corrected within its family: by Benjamini and Hochberg's rule where rows are disjoint (class and
-    bin, predicted class, slices of one column), by Benjamini and Yekutieli's where they are shared (class, slices of
-    several). A share q / F of false findings in each makes at most q of all, whatever families share: V / R <=
-    sum_f V_f / R_f.
+    groups). Each line sets what is said on average (``says``) against the share that came true (``right``) of its
+    ``rows``; p is that of so many coming true if every row's chance is its score (Poisson-binomial, ``count_test``).
+    ``stands_out``: p_corrected is at most ``false_discoveries``, so that on average at most this share of all that
+    stand out are false. With F families p is multiplied by F and corrected within its family: by Benjamini and
+    Hochberg's rule where rows are disjoint (class and bin, predicted class, slices of one column), by Benjamini and
+    Yekutieli's where they are shared (class, slices of several). A share q / F of false findings in each makes at most
+    q of all, whatever families share: V / R <= sum_f V_f / R_f.
 
     ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at the ``level`` of its line. Places
     picked for their outcomes are off by luck too: with R of m that stand out in a family, their intervals are at level
@@ -69,12 +75,17 @@ def findings(
     Discrete outputs have one bin a value. Rows that a model abstains on are left out. Weights that are no counts of
     copies, and rows in groups, count as the fewer rows of equal weight they are ``worth``, (sum w)^2 over the sum over
     ``groups`` of (its weight)^2, by Hoeffding's bound, which holds however the rows of a group hang together; families
-    of rows in groups are corrected as those that share rows. What can mislead: gaps that cancel within a place do not
-    show; what does not stand out is not shown to be right; rows of different groups, or all where no groups are given,
-    are taken to be independent.
+    of rows in groups are corrected as those that share rows. What can mislead: ``stands_out`` follows p_corrected, and
+    the interval, which holds whatever the single rows' chances are, is a little wider: at the margin it can include
+    ``says`` although the place stands out. Gaps that cancel within a place do not show; what does not stand out is not
+    shown to be right; rows of different groups, or all where no groups are given, are taken to be independent.
+
+    With ``notion`` "event" (None: where there are two classes) the places are the bins of the predicted risk, all rows,
+    and slices: ``says`` is the mean risk, ``right`` how often the event happened, and ``words`` what rows and event are
+    called: ("patients", "died"). Without ``bins`` those of the risk are ``binning.risk_bins``.
 
     References: Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001, and 2005 for intervals of what was picked;
-    Clopper & Pearson 1934; Hoeffding 1956, 1963.
+    Clopper & Pearson 1934; Hoeffding 1956, 1963; Hong 2013 (Poisson-binomial law).
 
     >>> right = [True] * 36 + [False] * 4 + [True] * 90 + [False] * 10
     >>> p = Predictions.from_confidence([0.55] * 40 + [0.9] * 100, right)
@@ -84,8 +95,13 @@ def findings(
     as_share(level, "level")
     as_share(false_discoveries, "false_discoveries")
     as_whole(fewest, "fewest", 1)
-    rows = predictions.answered
+    notion = notion or notion_looked_at(predictions)
+    named = EventWords(*words) if isinstance(words, tuple) else words
+    called_so = None if notion != "event" else named or EventWords.of(event_name(predictions))
+    rows = claimed_rows(predictions, notion).answered
     counted, scheme = counts_rows(rows), bins_of(predictions, bins)
+    if called_so is not None and bins is None and not predictions.discrete:
+        scheme = risk_bins(claims_of(rows, "confidence"))
     families = list(_families(rows, scheme, by))
     enough = [family.lines["worth"].to_numpy() >= fewest for family in families]
     tested = sum(bool(these.any()) for these in enough)
@@ -98,7 +114,7 @@ def findings(
     table = table.iloc[order].reset_index(drop=True)
     single = bool(cuts(scheme).one_a_value)
     lines = list(table.itertuples(index=False))
-    table.insert(0, "finding", [_sentence(line, counted, single) for line in lines])
+    table.insert(0, "finding", [_sentence(line, counted, single, called_so) for line in lines])
     table.insert(1, "place", [_place(line, single) for line in lines])
     texts = [None if part is None else str(part) for part in table["slice"]]
     return table.assign(slice=pd.Series(texts, dtype=object))
@@ -178,7 +194,18 @@ def _classes(rows: Predictions) -> pd.DataFrame:
     shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1)
     every = {name: np.repeat(part, len(code)) for name, part in shares.items()}
     every |= {"says": tally.score[code, 0] / total, "right": tally.outcome[code, 0] / total}
+    every["p"] = _class_tests(rows, code, every)
     return _lines(CLASS, rows, every, code=code)
+
+
+def _class_tests(rows: Predictions, code: Codes, shares: dict[str, NDArray[Any]]) -> Float64s:
+    """p-values that as many rows are of each class as its probabilities state."""
+    if not counts_rows(rows):
+        return share_test(shares["right"], shares["says"], shares["worth"], False)
+    nodes = score_nodes()
+    tally = claims_of(rows, "class-wise").tally(nodes[1:-1])
+    counts = node_counts(nodes, tally.count[code], tally.score[code])
+    return count_test(nodes, counts, tally.outcome[code].sum(axis=1))
 
 
 def _slices(rows: Predictions, column: CutColumn) -> pd.DataFrame:
@@ -202,7 +229,7 @@ def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterable[CutColum
 
 
 def _shares(rows: Predictions, cell: Codes, cells: int) -> dict[str, NDArray[Any]]:
-    """Of each cell its rows, what they are worth, mean confidence and share right; NaN where it has no weight."""
+    """Of each cell its rows, their effective number, mean confidence, share right and p; NaN where it has no weight."""
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     total, says, right = (
         np.bincount(cell, weights * part, cells) for part in (1.0, rows.confidence.astype(np.float64), rows.correct)
@@ -211,7 +238,8 @@ def _shares(rows: Predictions, cell: Codes, cells: int) -> dict[str, NDArray[Any
     together = {} if groups is None else {"groups": groups}
     with np.errstate(invalid="ignore"):
         shares = {"says": says / total, "right": right / total}
-    return {"rows": number, **together, "worth": worth_of_cells(rows, cell, cells), **shares}
+    tests = {"p": p_of_cells(rows, cell, cells)}
+    return {"rows": number, **together, "worth": worth_of_cells(rows, cell, cells), **shares, **tests}
 
 
 def _lines(kind: str, rows: Predictions, shares: dict[str, NDArray[Any]], **place: Any) -> pd.DataFrame:
@@ -233,10 +261,10 @@ def _judged(
     family: _Family, enough: Bools, *, families: int, counted: bool, level: float, false: float
 ) -> pd.DataFrame:
     """The lines of a family with p-values, corrected among so many families, and intervals."""
-    lines = family.lines
+    lines = family.lines.copy()
     worth, says, right = (lines[name].to_numpy(dtype=np.float64) for name in ("worth", "says", "right"))
     how: Any = {"counted": counted, "disjoint": family.disjoint, "families": families, "level": level, "false": false}
-    found = picked_out(right, says, worth, enough, **how)
+    found = picked_out(lines.pop("p").to_numpy(dtype=np.float64), enough, **how)
     low, high = found.ends(right, worth)
     least = np.maximum(np.maximum(low - says, says - high), 0.0)
     return lines.assign(
@@ -251,13 +279,15 @@ def _judged(
     )
 
 
-def _sentence(line: Any, counted: bool, single: bool) -> str:
+def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None = None) -> str:
     """What a line says; never more than its test shows."""
     says, right = told_apart(line.says, line.right)
     rows = of_rows(line.rows, line.worth, line._asdict().get("groups"))
     name = "" if line.code is None else _name(line)
     confidence = "" if line.bin is None else _confidence(line, single)
     when = f"{name} is predicted with confidence {confidence}" if name else f"it says {confidence}"
+    if event is not None:
+        return _of_event(line, counted, single, event)
     if math.isnan(line.p):
         place = {CLASS: f"of {name}", PREDICTED: f"when {name} is predicted"}.get(line.kind, "over all rows")
         where = f"when {when}" if confidence else f"where {line.slice.title}" if line.kind == SLICE else place
@@ -273,6 +303,25 @@ def _sentence(line: Any, counted: bool, single: bool) -> str:
         return f"{where} it says {says} on average and is right {right} of the time ({basis}).{chance}"
     beside = "" if single else f"; it says {says}"
     return f"When {when}, it is right {right} of the time ({basis}{beside}).{chance}"
+
+
+def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
+    """What a line shows about the risk of an event."""
+    says, right = told_apart(line.says, line.right)
+    rows = of_rows(line.rows, line.worth, line._asdict().get("groups"))
+    given = "" if line.bin is None else _confidence(line, single)
+    place = {BIN: f"among {event.noun} given a risk of {given}", OVERALL: "over all rows"}
+    where = place.get(line.kind) or f"where {line.slice.title}"
+    if math.isnan(line.p):
+        return f"Too few rows to tell {where}: {rows}."
+    of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
+    basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
+    chance = "" if line.stands_out else " This can be chance."
+    if line.kind == BIN:
+        mean = "" if single else f"; mean risk {says}"
+        return f"Of {event.noun} given a risk of {given}, {right} {event.phrase} ({basis}{mean}).{chance}"
+    comma = "," if line.kind == SLICE else ""
+    return f"{begun(where)}{comma} the mean risk is {says}, and {right} {event.phrase} ({basis}).{chance}"
 
 
 def _place(line: Any, single: bool) -> str:

@@ -17,12 +17,16 @@ from calib_core._repr import OneLine
 from calib_core._row_groups import groups_on_both_sides
 from calib_core._text import count, percent
 from calib_core.calibrators import Calibrator, as_calibrator
-from calib_core.cross_fitting import CROSS_FITTED, in_folds, over_folds
+from calib_core.cross_fitting import CROSS_FITTED, in_random_folds, over_folds, plain_folds
+from calib_core.defaults import JUDGED_FOLDS
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.readers import Reading, Table, predictions, propose, split_rows
 from calib_core.slices import Slice, as_slice
 from calib_core.slices.conditions import part, places
 from calib_core.three_classes import corners
+
+FEW = 1_000
+"""Rows up to which all are judged, cross-fitted, where nothing else is chosen: half of so few show little."""
 
 NO_MAP = "no calibrator is fitted on a summary while it is judged: calib fit makes one of it, for other rows"
 """Why an undivided summary has no recalibrated models."""
@@ -58,6 +62,20 @@ class Division(OneLine):
         ('', 'Every row is a test row, judged after a map')
         """
         return "" if self.folds is None else CROSS_FITTED
+
+    @property
+    def judged(self) -> str:
+        """Which rows are judged, in words: held-out rows, or all, cross-fitted.
+
+        >>> import calib_core as cc
+        >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
+        >>> divide(p).judged, divide(p, folds=2).judged
+        ('2 held-out rows', 'all 4 rows, cross-fitted')
+        """
+        rows = f"{count(self.test.n_rows)} row{'' if self.test.n_rows == 1 else 's'}"
+        if self.folds is not None:
+            return f"{'all ' if not self.where else ''}{rows}, cross-fitted"
+        return f"all {rows}" if self.undivided else rows.replace(" row", " held-out row")
 
     @property
     def undivided(self) -> bool:
@@ -211,6 +229,25 @@ def marked_rows(table: Table, reading: Mapping[str, Any] | None = None) -> Marke
     return Marked(*split_rows(table, how), str(how.split))
 
 
+def usual_folds(whole: Predictions) -> int | None:
+    """Number of folds in which rows are cross-fitted by default; None where half of them are held out by default.
+
+    Up to ``FEW`` rows all are judged, each after maps fitted on the other folds; of more rows half are held out. The
+    dashboard, the report, ``calib audit`` and ``calib choose`` follow this rule where no column marks the rows.
+
+    >>> import calib_core as cc
+    >>> few, many = (cc.Predictions([[0.7, 0.3]] * n, [0] * n) for n in (400, 4000))
+    >>> usual_folds(few), usual_folds(many)
+    (7, None)
+    """
+    if whole.grain == "counts" or whole.n_rows > FEW:
+        return None
+    if whole.row_groups is None:
+        return JUDGED_FOLDS if whole.n_rows >= 2 * JUDGED_FOLDS else None
+    groups = len(whole.row_groups.values)  # half of a few groups would be one or two
+    return min(JUDGED_FOLDS, groups) if groups > 1 else None
+
+
 def divide(
     whole: Predictions,
     *,
@@ -227,8 +264,9 @@ def divide(
     ----------
     share, random_state : of the rows that become calibration rows (by default half), at random, class by class; and
         the seed.
-    folds : in place of a share, in how many folds the rows are cross-fitted: all are judged, each after a map fitted
-        on the other folds (``recalibrated``); the map used afterwards is fitted on all (``fitted``).
+    folds : in place of a share, in how many random folds (``cross_fitting.plain_folds``) the rows are cross-fitted: all
+        are judged, each after a map fitted on the other folds (``recalibrated``); the map used afterwards is fitted on
+        all (``fitted``).
     marked : in place of that, the rows a column of the file marks (``marked_rows``).
     test : in place of that, predictions for other rows: then ``whole`` are all calibration rows.
     like : in place of that, the division of another model's predictions for the same rows.
@@ -257,8 +295,10 @@ def divide(
     if like is not None:
         return _alike(whole, like)
     if folds is not None:
-        fold, every = whole.folds(folds, random_state=random_state), np.arange(whole.n_rows)
-        return Division(whole, whole, every, every, in_folds(folds, whole), whole, folds=fold)
+        # Not stratified by label, as where a calibrator is chosen: one map then has one score in both places.
+        whole.check_folds(folds, random_state)
+        fold, every = plain_folds(whole, folds, random_state), np.arange(whole.n_rows)
+        return Division(whole, whole, every, every, in_random_folds(folds, whole), whole, folds=fold)
     if test is not None:
         _check_classes(whole, test)
         rule = "calibrated on all rows of one file, judged on all rows of another"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from calib_core._arguments import as_share
 from calib_core._arrays import Bools, Codes, Float64s
-from calib_core._distributions import norm
+from calib_core._distributions import hypergeom, norm
 from calib_core._distributions import t as student
 from calib_core._frames import plain
 from calib_core._repr import OneLine
@@ -271,10 +271,8 @@ class _Marked:
         """
         n, rows = self.n, len(self.judge)
         if self.groups is None and np.isin(self.judge, (0.0, 1.0)).all():
-            from scipy.stats import hypergeom  # heavy: loaded where it is asked
-
-            law, yes = hypergeom(rows, int(self.judge.sum()), n), int(self.judge[self.known].sum())
-            return min(1.0, 2 * float(min(law.cdf(yes), law.sf(yes - 1))))
+            yes, law = int(self.judge[self.known].sum()), (rows, int(self.judge.sum()), n)
+            return min(1.0, 2 * min(hypergeom.cdf(yes, *law), hypergeom.sf(yes - 1, *law)))
         f = self.judge - self.judge.mean()
         added = np.where(self.known, f / n, -f / len(self.rest))
         drawn = float(np.square(f).sum()) / (rows - 1) * rows / (n * len(self.rest))

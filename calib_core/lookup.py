@@ -12,7 +12,12 @@ __all__ = ["row_table"]
 
 
 def row_table(
-    predictions: Predictions, rows: ArrayLike, numbers: ArrayLike | None = None, *, probabilities: bool = False
+    predictions: Predictions,
+    rows: ArrayLike,
+    numbers: ArrayLike | None = None,
+    *,
+    probabilities: bool = False,
+    risks: bool = False,
 ) -> pd.DataFrame:
     """What is known of some rows: row, predicted, label, confidence, correct, then the metadata columns.
 
@@ -22,6 +27,9 @@ def row_table(
     numbers : where every row of ``predictions`` stands in its file (n,), such as ``test_rows`` of a division; by
         default 0 to n - 1.
     probabilities : whether there is a column P(name) for every class, for predictions of few classes.
+
+    risks : whether confidence is the predicted risk of an event, and correct whether it happened: the columns are then
+        called risk and event.
 
     Confidences without classes have no columns ``predicted`` and ``label``. A metadata column with the name of one of
     these is called "name (file)".
@@ -35,7 +43,8 @@ def row_table(
     columns: dict[str, object] = {"row": places if numbers is None else np.asarray(numbers)[places]}
     if predictions.kind != "confidence":
         columns |= {"predicted": names[predictions.predicted[places]], "label": names[predictions.true_labels[places]]}
-    columns |= {"confidence": predictions.confidence[places], "correct": predictions.correct[places]}
+    says, true = ("risk", "event") if risks else ("confidence", "correct")
+    columns |= {says: predictions.confidence[places], true: predictions.correct[places]}
     if probabilities:
         columns |= {f"P({name})": predictions.rows.column(j)[places] for j, name in enumerate(names)}
     table = pd.DataFrame(columns)

@@ -37,7 +37,7 @@ from calib_core._logits import Logits
 from calib_core._repr import Shown
 from calib_core._row_groups import RowGroups, as_groups
 from calib_core._same_rows import check_same_rows, other_classes
-from calib_core._stored import Grain, Kind, Stored, split_rows
+from calib_core._stored import Grain, Kind, Stored, code_of_event, event_among, split_rows
 from calib_core._text import percent
 from calib_core.errors import InputError, NotAnswerable
 
@@ -55,7 +55,9 @@ __all__ = [
     "Predictions",
     "check_same_rows",
     "check_weights",
+    "code_of_event",
     "effective_rows",
+    "event_among",
     "other_classes",
     "split_rows",
     "whole",
@@ -272,7 +274,7 @@ class Predictions(Stored, Shown):
                 groups=self.grouping if isinstance(groups, Unchanged) else groups,
                 abstained=None if abstained is None else plain(abstained),
             )
-            return other._with({"discrete": True}) if discrete else other
+            return other._with({"discrete": bool(discrete), "chosen_event": self.chosen_event})
         if logits is not None or abstained is not None:
             raise InputError("logits and abstained go with other probabilities: give probs= too")
         fields: dict[str, Any] = {} if discrete is None else {"discrete": discrete}
@@ -321,6 +323,17 @@ class Predictions(Stored, Shown):
         (False, True, True)
         """
         return self if discrete == self.discrete else self.replace(discrete=discrete)
+
+    def with_event(self, event: int | str) -> Self:
+        """The same rows with another event: the class of two, by code or name, whose predicted risk is judged.
+
+        InputError where it is no class, or where there are not two classes with a probability each.
+
+        >>> p = Predictions([[0.7, 0.3]], [0], class_names=["died", "survived"])
+        >>> p.event, p.with_event("survived").event, p.with_event("survived").take([0]).event
+        (0, 1, 1)
+        """
+        return self._with({"chosen_event": code_of_event(event, self.class_names, self.event)})
 
     def written_out(self) -> Self:
         """The same rows with whole-number weights written out as copies; other weights stay as they are.

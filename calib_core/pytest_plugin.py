@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # heavy: imported when a test asks
     from calib_core.predictions import Predictions
 
 MARKER = "calibration"
-_OPTIONS = ("max_ece", "notion", "estimator", "level", "bins", "baseline", "max_increase")
+_OPTIONS = ("max_ece", "notion", "estimator", "level", "bins", "baseline", "max_increase", "max_ratio")
 
 
 @dataclass
@@ -36,8 +36,8 @@ class CalibrationCheck:
         """The check of these predictions, where they pass; the test fails with its sentence where they do not.
 
         ``y_true`` are labels 0 to K - 1, or a ``Predictions`` by itself; ``y_prob`` probabilities (n, K), of two
-        classes also (n,), those of class 1. ``options`` are those of the marker and win over it: max_ece, notion,
-        estimator, level, bins, baseline (the JSON of a gate), max_increase.
+        classes also (n,), those of class 1. ``options`` are those of the marker and win over it: max_ece, max_ratio,
+        notion, estimator, level, bins, baseline (the JSON of a gate), max_increase.
         """
         __tracebackhide__ = True
         whole = self.options | _known(options)
@@ -60,7 +60,8 @@ def _check(rows: Predictions, options: dict[str, Any]) -> GateCheck:
     try:
         before = None if options.get("baseline") is None else _baseline(options["baseline"])
         allowed = {} if options.get("max_increase") is None else {"allowed": options["max_increase"]}
-        return gate_check(rows, options.get("max_ece"), before=before, **allowed, **given)
+        ratio: dict[str, Any] = {} if options.get("max_ratio") is None else {"ratio": float(options["max_ratio"])}
+        return gate_check(rows, options.get("max_ece"), before=before, **allowed, **ratio, **given)
     except (InputError, RegistryError) as why:
         pytest.fail(f"calibration could not be checked: {why}")
 

@@ -16,6 +16,7 @@ from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.candidates import SCORES, Trial, candidates_for
 from calib_core.cross_fitting import over_folds
 from calib_core.defaults import FOLDS, LEVEL, SEED
+from calib_core.estimators import estimate
 from calib_core.inference.influences import Answers, Influence, counting
 from calib_core.inference.model_differences import same_rows
 from calib_core.inference.skills import why_few
@@ -47,8 +48,9 @@ def parts_of_scores(
     ``candidates`` (by default the first two of ``choice.candidates_for`` that change something) and leaving all as it
     is. Maps are fitted, and picked, in ``folds`` folds (3 or more) without the rows they are judged on, as in
     ``choice.choose``. ``before`` holds, by the same names, the rows that each was made of. Columns: before and after,
-    each with its interval at ``level``; change (after less before) and its interval, low to high; note, why a number is
-    missing. Rows that say one probability only are judged as right or wrong, before as after.
+    each with its interval at ``level``, that of ``estimate`` for the whole score; change (after less before) and its
+    interval, low to high; note, why a number is missing. Rows that say one probability only are judged as right or
+    wrong, before as after.
 
     What can mislead: these maps, fitted on so many rows, may miss a better one, so that the true calibration loss can
     be larger and the refinement loss smaller; it can come out below 0 by chance, where there is nothing to gain. The
@@ -76,7 +78,8 @@ def parts_of_scores(
         found = [_Split.all_of(each, candidates, folds, random_state, level) for each in pair]
         for score in SCORES:
             first, last = (each[score] for each in found)
-            lines += [{"calibrator": name, "score": score, **line} for line in _lines(first, last, few, level)]
+            ends = [_ends_of_score(each, score, level) for each in pair] if not (first.why or last.why or few) else []
+            lines += [{"calibrator": name, "score": score, **line} for line in _lines(first, last, few, ends, level)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
@@ -144,15 +147,25 @@ def _gains(
     return inner, outer
 
 
-def _lines(old: _Split, new: _Split, few: str, level: float) -> list[dict[str, object]]:
+def _ends_of_score(rows: Predictions, score: str, level: float) -> tuple[float, float]:
+    """The interval that ``estimate`` has for the whole score: one number, one interval, wherever it is shown."""
+    found = estimate(rows, None if rows.kind == "full" else "confidence", score).interval(level)
+    return found.low, found.high
+
+
+def _lines(
+    old: _Split, new: _Split, few: str, of_score: Sequence[tuple[float, float]], level: float
+) -> list[dict[str, object]]:
+    """A line for each part; ``of_score`` are the ends of the whole score before and after, where there are any."""
     note = old.why or new.why or few
     lines = []
     for part in PARTS:
         first, last = old.parts[part], new.parts[part]
         change = last - first
         line: dict[str, object] = {"part": part, "before": first.value, "after": last.value, "change": change.value}
+        own = dict(zip(("before_", "after_"), of_score, strict=False)) if part == "score" else {}
         for name, found in (("before_", first), ("after_", last), ("", change)):
-            low, high = (np.nan, np.nan) if note else found.ends(level)
+            low, high = (np.nan, np.nan) if note else own.get(name) or found.ends(level)
             line |= {f"{name}low": low, f"{name}high": high}
         lines.append(line | {"note": note})
     return lines

@@ -11,7 +11,7 @@ from dashboard.frame.header import tabs
 from dashboard.navigation import DATA, LEARN
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, View, data, data_choice, sample_offered, start
+from dashboard.views import VIEWS, View, data, data_choice, rows_judged, sample_offered, start
 
 # Views on which a file can be opened. (A docstring here would be printed on the page.)
 _OPENS = ("start", "data")
@@ -33,6 +33,8 @@ def main() -> None:
     view = VIEWS[selection.view]
     with st.container(key="frame-choices", horizontal=True, horizontal_alignment="distribute", gap="small"):
         tabs(selection)
+        if view.key == "overview":  # where other rooms have their views
+            rows_judged.draw()
         if view.needs_data and view.of_models:
             frame.settings(selection)
     # Each in a place of its own, filled or not: where one comes or goes, what follows moves up or down, the browser

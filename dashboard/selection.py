@@ -10,7 +10,7 @@ from typing import Any
 
 from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
-from calib_core.defaults import BINS, FOLDS, SEED, TOLERANCE
+from calib_core.defaults import BINS, JUDGED_FOLDS, RATIO, SEED, TOLERANCE
 from calib_core.registry import Choice, Param, Text
 from calib_core.slices import Slice
 from calib_core.three_classes import OTHERS
@@ -36,6 +36,8 @@ SHARED = {
     "seed": ("lab-curve", "lab-errors"),
 }
 """Options that several exhibits have in common: chosen in one, chosen in all."""
+RATIOS = (1.01, 10.0)
+"""Tolerances of the ratio of observed to expected events that can be chosen: from one over it to it."""
 MIN_ROWS = (1, 100)
 """Numbers of rows that can be asked of a cell for an arrow."""
 
@@ -59,7 +61,7 @@ class Source:
     test_reading: str = ""
     by: str = "auto"
     share: float = 0.5
-    folds: int = FOLDS
+    folds: int = JUDGED_FOLDS
     seed: int = SEED
     like: Source | None = None
     corners: str = ""
@@ -78,8 +80,10 @@ class Selection:
 
     ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
     are those whose options differ from the defaults. ``reduction`` is the notion chosen, empty where the verdict's is
-    looked at. ``question`` is what is asked of the ticked calibrators, the first
-    where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
+    looked at. ``confidence`` and ``risk`` are what the overview's sentence is about, None where it opens by itself: two
+    classes are judged by the risk of their event, unless ``reduction`` is a claim about the class predicted, or a
+    ``confidence`` alone is asked about, as in links from before there was an event. ``question`` is what is
+    asked of the ticked calibrators, the first where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
     """
 
     source: Source = Source()
@@ -96,7 +100,9 @@ class Selection:
     reduction: str = ""
     about: str = "ece"
     eps: float = TOLERANCE
-    confidence: float = 0.9
+    ratio: float = RATIO
+    confidence: float | None = None
+    risk: float | None = None
     present: bool = False
     code: int | None = None
     label: int | None = None
@@ -370,7 +376,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "reduction": lambda text: _one_of(*REDUCTIONS)(text),
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
-    "confidence": _within(0, 1, float),
+    "ratio": _within(*RATIOS, float),
+    "confidence": lambda text: _within(0, 1, float)(text) if text else None,
+    "risk": lambda text: _within(0, 1, float)(text) if text else None,
     "present": lambda text: _one_of("True", "False")(text) == "True",
     "code": lambda text: _within(0, 1_000_000, int)(text) if text else None,
     "label": lambda text: _within(0, 1_000_000, int)(text) if text else None,

@@ -63,10 +63,11 @@ def left_out() -> tuple[str, ...]:
     choices = selection()
     asked_for = [recipe for recipe in choices.calibrators if recipe not in Selection().calibrators]
     try:
-        kind = session.parts(choices.source).fit.kind if asked_for else ""
+        fit = session.parts(choices.source).fit if asked_for else None
     except InputError:
         return ()
-    why = {recipe.title: CALIBRATORS[recipe.key].flags.unfit(kind) for recipe in asked_for}
+    known = ("", None) if fit is None else (fit.kind, fit.n_classes)
+    why = {recipe.title: CALIBRATORS[recipe.key].flags.unfit(*known) for recipe in asked_for}
     found = tuple(f"{title} is not used: {reason}." for title, reason in why.items() if reason)
     before, st.session_state[_LEFT_OUT] = st.session_state.get(_LEFT_OUT, ()), found
     return tuple(sentence for sentence in found if sentence not in before)

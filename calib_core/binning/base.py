@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
 from calib_core._arrays import Codes, Float64s, Floats, Rows
 from calib_core.defaults import BINS
 from calib_core.predictions import NotAnswerable
-from calib_core.registry import Registry
+from calib_core.registry import Registry, RegistryError
 
 
 class IntervalScheme(Protocol):
@@ -102,13 +103,39 @@ def of_simplex(flags: Cuts) -> bool:
     return flags.of == "simplex"
 
 
-def as_binning(bins: int | str | BinningScheme | None) -> BinningScheme:
-    """A scheme given by key, as it is, or as a number of equal-width bins; None: the default number of them."""
+def as_binning(bins: int | str | Sequence[float] | BinningScheme | None) -> BinningScheme:
+    """A binning given by key, by its edges, as a number of equal-width bins, or as it is; None: the default number.
+
+    RegistryError for anything else.
+
+    >>> as_binning(5), as_binning([0, 0.5, 1])
+    (EqualWidth(bins=5), Edges(values=(0.0, 0.5, 1.0)))
+    """
     if bins is None:
         bins = BINS
     if isinstance(bins, str):
         return BINNINGS.make(bins)
-    return BINNINGS.make("equal-width", bins=int(bins)) if isinstance(bins, (int, np.integer)) else bins
+    if isinstance(bins, (int, np.integer)):
+        return BINNINGS.make("equal-width", bins=int(bins))
+    if isinstance(bins, (list, tuple, np.ndarray)):
+        return BINNINGS.make("edges", values=_edges(bins))
+    if not callable(getattr(bins, "edges", getattr(bins, "partition", None))):
+        raise _unknown_bins(bins)
+    return cast(BinningScheme, bins)
+
+
+def _edges(given: Sequence[object] | np.ndarray[Any, Any]) -> tuple[float, ...]:
+    values = np.asarray(given)
+    if values.ndim != 1 or not len(values) or values.dtype.kind not in "iuf":
+        raise _unknown_bins(given)
+    return tuple(values.tolist())
+
+
+def _unknown_bins(given: object) -> RegistryError:
+    return RegistryError(
+        f"bins is {given!r}; give a number of bins (15), the name of a binning ({', '.join(BINNINGS)}), a list of "
+        "edges ([0, 0.5, 1]) or a binning of calib_core.binning"
+    )
 
 
 def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:

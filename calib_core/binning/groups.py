@@ -36,6 +36,11 @@ class Groups:
     between l and u they are counted at their least, sum(s (1 - l - u) + l u). Whole weights count as copies of rows,
     others as (sum w)^2 / sum w^2 equal ones (Kish 1965).
 
+    With ``variance`` v above 0 variances take the place of rows: a group is full when n m (1 - m), summed over its bins
+    (n rows of mean score m each), reaches v. Classes that hold less are put together with others of a like mean score,
+    in as many clusters as reach v each, so that not all small classes end in one heap; what is left over joins the
+    cluster below, or where there is none the class that holds least.
+
     What can mislead: the error over groups is at most that in the bins they are made of, since errors of opposite sign
     in one group cancel; finer errors are not seen.
 
@@ -45,6 +50,9 @@ class Groups:
 
     rows: Annotated[int, Range(1, 100_000, log=True), "Fewest rows in a group", "fewest rows in a group"] = 20
     bins: Annotated[int, Range(1, 1000), "Bins that are joined", "equal-width bins that are joined"] = 15
+    variance: Annotated[
+        float, Range(0.0, 1000.0), "Least variance in a group", "least sum of s (1 - s) in a group, 0: rows are counted"
+    ] = 0.0
 
     def __post_init__(self) -> None:
         PointsPerBin(self.rows)
@@ -59,6 +67,10 @@ class Groups:
         codes = np.searchsorted(fine, ordered, side="right")
         count = np.bincount(codes, weights, self.bins).astype(np.float64)
         squares = None if weights is None or whole(weights) else _sums(codes, np.square(weights), self.bins)
+        if self.variance > 0:
+            score = _sums(codes, ordered.astype(np.float64) * (1.0 if weights is None else weights), self.bins)
+            runs = _runs(_variances(count, score, squares)[None, None], self.variance)[0]
+            return np.asarray(fine[np.diff(runs) > 0])
         runs = _runs(_parts(count, count, squares)[:, None], self.rows)[0]
         return np.asarray(fine[np.diff(runs) > 0])
 
@@ -69,8 +81,9 @@ class Groups:
         weights, squares = claims.weights, None
         if weights is not None and not whole(weights):
             squares = claims.reweighed(np.square(weights)).tally(edges.astype(claims.dtype)).count
-        grouping = _grouping(fine, self.rows, claims.same_rows, squares)
-        return grouping.table(fine)
+        if self.variance > 0:
+            return _clustered(fine, self.variance, squares).table(fine)
+        return _grouping(fine, self.rows, claims.same_rows, squares).table(fine)
 
 
 def group_codes(fine: BinTable, rows: int = 20, *, same_rows: bool = False) -> Codes:
@@ -88,6 +101,20 @@ def group_codes(fine: BinTable, rows: int = 20, *, same_rows: bool = False) -> C
     [[0, 0, 1, 1], [2, 2, 2, 2], [2, 2, 2, 2]]
     """
     return _grouping(fine, rows, same_rows, None).codes
+
+
+def variance_codes(fine: BinTable, variance: float) -> Codes:
+    """The same by the rule for variances: groups that hold sum n m (1 - m) >= ``variance``, classes in clusters.
+
+    >>> from calib_core.binning import EqualWidth, tabulate
+    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.reductions import TopLabel
+    >>> said = [0.5] * 8 + [0.9] * 12 + [0.5] * 3 + [0.6] * 3
+    >>> p = Predictions.from_confidence(said, predicted=[0] * 20 + [1] * 3 + [2] * 3, labels=[0] * 26)
+    >>> variance_codes(tabulate(TopLabel().split(p), [EqualWidth(2)])[0], 1.0).tolist()
+    [[0, 0], [1, 1], [1, 1]]
+    """
+    return _clustered(fine, variance, None).codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +144,14 @@ class _Grouping:
         return BinTable(self._names(fine), shares, lower, upper, tally, self.joined)
 
     def _names(self, fine: BinTable) -> tuple[str, ...]:
-        last = len(self.runs) - 1
-        own = tuple(name for name, line in zip(fine.strata, self.joined, strict=True) if line < last)
-        pooled = [fine.strata[s] for s in np.flatnonzero((self.joined == last) & (fine.count.sum(axis=1) > 0))]
-        return (*own, ", ".join(pooled) if len(pooled) <= _NAMED else f"{len(pooled)} classes pooled")
+        claimed, members = fine.count.sum(axis=1) > 0, np.bincount(self.joined, minlength=len(self.runs))
+
+        def name(line: int) -> str:
+            mine = np.flatnonzero(self.joined == line)
+            pooled = [fine.strata[s] for s in mine if claimed[s] or members[line] == 1]
+            return ", ".join(pooled) if len(pooled) <= _NAMED else f"{len(pooled)} classes pooled"
+
+        return tuple(name(line) for line in range(len(self.runs)))
 
 
 def _grouping(fine: BinTable, rows: int, same_rows: bool, squares: Float64s | None) -> _Grouping:
@@ -134,6 +165,46 @@ def _grouping(fine: BinTable, rows: int, same_rows: bool, squares: Float64s | No
     joined[own] = np.arange(len(own))
     together = parts[:, pooled].sum(axis=1, keepdims=True)
     return _Grouping(joined, _runs(np.concatenate([parts[:, own], together], axis=1), least))
+
+
+def _clustered(fine: BinTable, least: float, squares: Float64s | None) -> _Grouping:
+    """Classes that hold too little variance in clusters of like mean score, and the runs of bins of each line."""
+    mass = _variances(fine.count, fine.tally.score, squares)
+    total, count = mass.sum(axis=1), fine.count.sum(axis=1)
+    small = total < least * _SLACK
+    few = np.flatnonzero(small & (count > 0))
+    if not len(few) or (count > 0).sum() < 2:
+        return _Grouping(np.arange(len(total)), _runs(mass[None], least))
+    own = np.flatnonzero(~small)
+    few = few[np.argsort(fine.tally.score.sum(axis=1)[few] / count[few], kind="stable")]
+    clusters: list[list[int]] = [[]]
+    for s in few.tolist():
+        if clusters[-1] and total[clusters[-1]].sum() >= least * _SLACK:
+            clusters.append([])
+        clusters[-1].append(s)
+    if len(clusters) > 1 and total[clusters[-1]].sum() < least * _SLACK:
+        rest = clusters.pop()
+        clusters[-1] += rest
+    if total[clusters[0]].sum() < least * _SLACK and len(own):
+        smallest = own[np.argmin(total[own])]
+        clusters[0].append(int(smallest))
+        own = own[own != smallest]
+    joined = np.full(len(total), len(own) + len(clusters) - 1)
+    joined[own] = np.arange(len(own))
+    for i, cluster in enumerate(clusters):
+        joined[cluster] = len(own) + i
+    lines = np.zeros((len(own) + len(clusters), mass.shape[1]))
+    np.add.at(lines, joined, mass)
+    return _Grouping(joined, _runs(lines[None], least))
+
+
+def _variances(count: Float64s, score: Float64s, squares: Float64s | None) -> Float64s:
+    """n m (1 - m) of bins of n rows and mean score m; of weights that are no copies n is Kish's number of rows."""
+    mean = np.divide(score, count, out=np.zeros(count.shape), where=count > 0)
+    worth = count
+    if squares is not None:
+        worth = np.divide(np.square(count), squares, out=np.zeros(count.shape), where=squares > 0)
+    return np.asarray(worth * np.maximum(mean * (1.0 - mean), 0.0))
 
 
 def _least_variance(fine: BinTable) -> Float64s:

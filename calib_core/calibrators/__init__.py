@@ -28,9 +28,10 @@ from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.profile import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.refits import Refits, refitted
+from calib_core.calibrators.risk_updates import InterceptUpdate, LogisticRecalibration, RiskUpdate
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
-from calib_core.calibrators.scaling_map import ScalingMap
+from calib_core.calibrators.scaling_map import PRIOR_ROWS, ScalingMap
 from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.structured import StructuredScaling
@@ -43,6 +44,7 @@ __all__ = [
     "BINARY_CALIBRATORS",
     "CALIBRATORS",
     "FAMILY_TITLES",
+    "PRIOR_ROWS",
     "WRAPPERS",
     "Beta",
     "BinaryCalibrator",
@@ -60,10 +62,12 @@ __all__ = [
     "GaussianProcess",
     "Histogram",
     "Identity",
+    "InterceptUpdate",
     "Isotonic",
     "Lecd",
     "Lece",
     "LeceHistogram",
+    "LogisticRecalibration",
     "MatrixScaling",
     "MetaCal",
     "MetaCalAccuracy",
@@ -73,6 +77,7 @@ __all__ = [
     "Profile",
     "Reduced",
     "Refits",
+    "RiskUpdate",
     "ScalingBinning",
     "ScalingMap",
     "SimplexBinning",

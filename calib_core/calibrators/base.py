@@ -40,8 +40,8 @@ class Contract:
     may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable);
     abstains: it may leave rows unanswered; exported: it can be written as steps (``exporting.steps_of``);
     keeps_order: no two classes of a row change places, or only the claims made are recalibrated; profile: how it is
-    introduced to somebody who chooses one. ``bins`` and ``rows`` name the parameter that says how many bins it has, or
-    how many rows each holds; empty where none does.
+    introduced to somebody who chooses one; classes: the only number of classes it is for. ``bins`` and ``rows`` name
+    the parameter that says how many bins it has, or how many rows each holds; empty where none does.
     """
 
     output: Output
@@ -57,10 +57,15 @@ class Contract:
     profile: Profile = field(default_factory=Profile)
     bins: str = ""
     rows: str = ""
+    classes: int | None = None
 
-    def unfit(self, kind: str) -> str:
+    def unfit(self, kind: str, classes: int | None = None) -> str:
         """Why predictions of this kind cannot be calibrated so, in one sentence without its stop; empty where they can.
 
+        ``classes``: how many classes they have, where that is known.
+
+        >>> Contract("full", keeps_argmax=False, sums_to_one=True, classes=2).unfit("full", 3)
+        'it is for 2 classes, and these rows have 3'
         >>> Contract("full", keeps_argmax=True, sums_to_one=True).unfit("confidence")
         'it needs the probability of every class, and these rows hold one number each'
         """
@@ -68,6 +73,8 @@ class Contract:
             return "it needs the probability of every class, and these rows hold one number each"
         if self.profile.needs_classes and kind == "confidence":
             return "it needs the predicted classes, and these rows do not say them"
+        if self.classes is not None and classes not in (None, self.classes):
+            return f"it is for {self.classes} classes, and these rows have {classes}"
         return ""
 
 
@@ -185,6 +192,11 @@ class Calibrator(Adjustable):
 
     by_sums: ClassVar[bool] = False
     """Is it fitted by sums over the rows, which then may come in parts (``_fit_parts``)?"""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Metadata columns that it reads, so that rows to be fitted on or recalibrated must have them."""
+        return ()
 
     @property
     def reads_counts(self) -> bool:
@@ -352,13 +364,14 @@ class Shape:
     ``bins`` and ``rows`` name the parameter that says how many bins it has, or how many rows each holds. ``counts``:
     whether it is fitted on counts in cells of a grid as on rows, and which score then stands for a claim: the lower
     end of its cell ("edges"), the mean of all claims of its cell ("cells"), or of those that came true, or did not, as
-    the claim itself ("outcomes").
+    the claim itself ("outcomes"). ``numbers``: how many it fits, where they are few.
     """
 
     smooth: bool = False
     bins: str = ""
     rows: str = ""
     counts: Counts = "never"
+    numbers: int = 0
 
 
 BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS", flags=Shape())

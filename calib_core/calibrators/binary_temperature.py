@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit
@@ -15,7 +15,9 @@ from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
 from calib_core.calibrators.temperature import NOTES, Temperature, of_temperature
 
 
-@BINARY_CALIBRATORS.register("temperature", "Temperature scaling", reference="Guo et al. 2017", flags=SMOOTH)
+@BINARY_CALIBRATORS.register(
+    "temperature", "Temperature scaling", reference="Guo et al. 2017", flags=replace(SMOOTH, numbers=1)
+)
 @dataclass(eq=False, repr=False)
 class BinaryTemperature(ScalingMap):
     """Divides a score's log-odds by one number T > 0, which moves every score towards one half or away from it.

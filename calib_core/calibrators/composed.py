@@ -29,6 +29,10 @@ class Composed(Calibrator):
     first: Calibrator = field(default_factory=Temperature)
     then: Calibrator = field(default_factory=Identity)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.first.columns, *self.then.columns)))
+
     def discrete(self, given: bool = False) -> bool:
         return self.then.discrete(self.first.discrete(given))
 

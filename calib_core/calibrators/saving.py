@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._adjustable import Adjustable, check_is_fitted
@@ -263,10 +264,11 @@ def _try(calibrator: Calibrator) -> None:
     rows = np.full((3, k), 1.0 / k)
     rows[1:] = 0.0
     rows[1, 0] = rows[2, -1] = 1.0
+    metadata = pd.DataFrame({column: ["", "a", "1"] for column in calibrator.columns}) if calibrator.columns else None
     try:
         with np.errstate(all="ignore"):
             for dtype in (np.float64, np.float32):
-                calibrator.apply(Predictions(rows.astype(dtype), [0, 1, k - 1], logits=30.0 * rows))
+                calibrator.apply(Predictions(rows.astype(dtype), [0, 1, k - 1], logits=30.0 * rows, metadata=metadata))
             for member in _binaries(calibrator):
                 if not np.isfinite(member.transform(np.linspace(0.0, 1.0, 101))).all():
                     raise ValueError("not a number")

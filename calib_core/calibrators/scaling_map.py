@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import numpy as np
 
 from calib_core._arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
 from calib_core.calibrators.base import BinaryCalibrator, Shape
+from calib_core.registry import Range
 
 SMOOTH = Shape(smooth=True, counts="outcomes")
+
+PRIOR_ROWS = 4
+"""Pseudo-rows of a prior that did best in simulation, 50 to 300 rows (tests/simulations/small_scaling_fits.py)."""
+
+Prior: TypeAlias = Annotated[
+    float, Range(0, 10_000), "Prior (pseudo-rows)", "rows that speak for the uncalibrated model; 0 for none"
+]
 
 
 def is_smooth(flags: Shape) -> bool:

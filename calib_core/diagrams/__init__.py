@@ -22,8 +22,16 @@ from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep, swept_estimators, swept_kinds
 from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
 from calib_core.diagrams.forest import Forest, forest
+from calib_core.diagrams.large_lines import LargeLines, large_lines
 from calib_core.diagrams.levels import Levels, levels
-from calib_core.diagrams.local_accuracy import LocalAccuracy, LocalAnswer, local_accuracy
+from calib_core.diagrams.local_accuracy import (
+    EventWords,
+    LocalAccuracy,
+    LocalAnswer,
+    local_accuracy,
+    local_frequency,
+    opening,
+)
 from calib_core.diagrams.movement import Movement, movement
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
 from calib_core.diagrams.overall_gap import OverallGap, overall_gap
@@ -37,6 +45,7 @@ from calib_core.diagrams.recalibration import (
 )
 from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
+from calib_core.diagrams.risk_diagram import RiskDiagram, risk_diagram
 from calib_core.diagrams.selective import RiskCoverage, selective
 from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
@@ -79,9 +88,11 @@ __all__ = [
     "CorpCurve",
     "DecisionCurve",
     "ErrorSweep",
+    "EventWords",
     "FittedParameters",
     "Forest",
     "KernelCurve",
+    "LargeLines",
     "Levels",
     "LocalAccuracy",
     "LocalAnswer",
@@ -92,6 +103,7 @@ __all__ = [
     "ReliabilityBands",
     "ReliabilityDiagram",
     "RiskCoverage",
+    "RiskDiagram",
     "SliceDots",
     "SlicePanels",
     "StandingOut",
@@ -131,12 +143,15 @@ __all__ = [
     "headline",
     "kernel_curve",
     "kernel_curves",
+    "large_lines",
     "levels",
     "local_accuracy",
+    "local_frequency",
     "map_difference",
     "map_scale",
     "models_in_range",
     "movement",
+    "opening",
     "overall_gap",
     "plan_curve",
     "plug_in_bound",
@@ -145,6 +160,7 @@ __all__ = [
     "reconciled",
     "reliability",
     "reliability_bands",
+    "risk_diagram",
     "rows_in_range",
     "selective",
     "shared_scale",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -9,20 +10,20 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core._checks import worth_of_a_unit
-from calib_core.binning import BinningScheme, as_binning, tabulate
+from calib_core.binning import BinningScheme, as_binning, risk_bins, tabulate
 from calib_core.claims import Claims, FlatClaims
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.estimators.base import Question
+from calib_core.estimators.debiased import worth
 from calib_core.inference import draws, wilson
 from calib_core.inference.clusters import GroupsInCells, groups_of, share_ends_of
 from calib_core.inference.group_noise import sums_in_cells
 from calib_core.inference.null import RESAMPLES, null_outcomes
 from calib_core.inference.wild import rows_of
 from calib_core.predictions import InputError, Predictions
-from calib_core.reductions import Reduction, as_reduction, claims_of
+from calib_core.reductions import Reduction, as_reduction, claims_of, scope
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,7 +64,7 @@ class ReliabilityBands(Diagram):
 
 def reliability_bands(
     predictions: Predictions,
-    bins: int | str | BinningScheme | None = None,
+    bins: int | str | Sequence[float] | BinningScheme | None = None,
     reduction: str | Reduction = "confidence",
     stratum: int = 0,
     level: float = LEVEL,
@@ -72,13 +73,16 @@ def reliability_bands(
 ) -> ReliabilityBands:
     """Wilson intervals and consistency bands for the bins of a reliability diagram.
 
-    The band resamples outcomes from the scores on the same bins and takes the middle ``level`` of each bin's mean
-    outcomes: a star outside its band is unlikely for a calibrated model. Rows that belong together: exact intervals of
-    the fewer independent rows that tell as much, and the widest band of outcomes drawn alone and in groups. What can
-    mislead: bands hold bin by bin, not all at once; of ten stars of a calibrated model one lies outside its 90 % band
-    on average.
+    ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme; without it risks of an
+    event have those of ``binning.risk_bins``. The band resamples outcomes from the scores on the same bins and takes
+    the middle ``level`` of each bin's mean outcomes: a star outside its band is unlikely for a calibrated model. Rows
+    of unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2. Rows that belong
+    together: exact intervals of the fewer independent rows that tell as much, and the widest band of outcomes drawn
+    alone and in groups. What can mislead: bands hold bin by bin, not all at once; of ten stars of a calibrated model
+    one lies outside its 90 % band on average.
 
-    References: Broecker & Smith 2007, Increasing the reliability of reliability diagrams; Wilson 1927.
+    References: Broecker & Smith 2007, Increasing the reliability of reliability diagrams; Kish 1965 (weights); Wilson
+    1927.
 
     >>> p = Predictions.from_confidence([0.6] * 100, [True] * 60 + [False] * 40)
     >>> reliability_bands(p, 5).frame()[["band_low", "band_high"]].round(1).values.tolist()
@@ -87,7 +91,8 @@ def reliability_bands(
     question = Question(predictions.written_out(), as_reduction(reduction), None)
     claims, groups = claims_of(question.predictions, reduction), groups_of(question)
     mine, weights = _alone(claims, stratum), claims.stratum(stratum).weights
-    table = tabulate(mine, [as_binning(bins)])[0]
+    of_event = scope(as_reduction(reduction)).of == "event"
+    table = tabulate(mine, [risk_bins(mine, bins) if of_event else as_binning(bins)])[0]
     sample = null_outcomes(mine, table)
     rows = table.count[0]
     drawn = np.concatenate([sample(rng, count)[:, 0] for count, rng in draws.streams(resamples, random_state)])
@@ -96,8 +101,8 @@ def reliability_bands(
     filled = rows > 0
     ends = (1 - level) / 2, (1 + level) / 2
     low[filled], high[filled] = np.quantile(shares[:, filled], ends, axis=0)
-    worth = worth_of_a_unit(weights)
-    sure = wilson(table.tally.outcome[0] * worth, rows * worth, level)
+    effective = worth(mine, table)[0]
+    sure = wilson(np.nan_to_num(table.mean_outcome[0]) * effective, effective, level)
     if groups is not None:
         own = groups.take(rows_of(claims, stratum, question.ranks))
         for sums in sums_in_cells(mine, table, own, random_state):

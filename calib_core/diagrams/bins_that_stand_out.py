@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from calib_core._checks import worth_of_a_unit
+from calib_core._arrays import Float64s
 from calib_core._text import begun
 from calib_core.binning import BinningScheme, tabulate_at
+from calib_core.claims import Claims, FlatClaims
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.reliability import reliability
+from calib_core.estimators.debiased import worth
 from calib_core.inference import clopper_pearson
+from calib_core.inference.claimed_rows import claimed_rows
 from calib_core.inference.clusters import GroupsInCells
-from calib_core.inference.number_words import between, percent, told_apart
+from calib_core.inference.count_tests import count_test, node_counts, score_nodes
+from calib_core.inference.number_words import exact_end, exact_range, share_range, told_apart
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Confidence
+from calib_core.tallies import copies
 
 OVER, UNDER = "over-confident", "under-confident"
+_OPEN = 0.5
+"""A bin up to 1 that is wider than this has no upper end worth telling."""
 _WIDE = 0.1
 """Bins in which a calibrated model's interval reaches further than this to a side can tell nothing small."""
 
 
 def bins_standing_out(
-    models: Mapping[str, Predictions], bins: int | str | BinningScheme | None = None, level: float = LEVEL
+    models: Mapping[str, Predictions],
+    bins: int | str | BinningScheme | None = None,
+    level: float = LEVEL,
+    notion: str | None = "confidence",
 ) -> pd.DataFrame:
     """Every bin of the models' reliability diagrams, with an interval that holds for all of them together.
 
     A line per non-empty bin: model, bin, lower, upper, count, confidence, accuracy; ``low`` to ``high`` is the exact
     interval of its true accuracy at level 1 - (1 - level) / m, with m bins in all, so that at least ``level`` of such
-    tables have no wrong interval at all. ``stands_out``: over-confident where all of it lies below the confidence,
-    under-confident where it lies above, else empty. ``too_few``: the interval would reach 10 points to a side for a
-    calibrated model with these confidences, which is known before outcomes are seen.
+    tables have no wrong interval at all. p is that of so many rows being right if every row's chance is its confidence
+    (Poisson-binomial, ``count_test``), p_corrected is m times it, and ``stands_out`` where that is at most 1 -
+    ``level``: "over-confident" or "under-confident", else empty. So a calibrated model has any bin that stands out in
+    at most 1 - ``level`` of samples. ``too_few``: the interval would reach 10 points to a side for a
+    calibrated model with these confidences, which is known before outcomes are seen. ``notion`` as for
+    ``reliability``: of an event confidence is its predicted risk, accuracy its frequency, and over-confident means a
+    risk too high.
 
-    Rows of unequal weight count as the fewer equal ones they are worth, rows of a group in a bin as one. What can
-    mislead: a bin that does not stand out may still be off; the errors of its classes may cancel.
+    Rows of unequal weight and in groups have no p (NaN): there a bin stands out where its interval excludes the
+    confidence. Rows of unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2, rows of
+    a group in a bin as one. What can mislead: the interval holds whatever the single rows' chances are and is a little
+    wider than the test: at the margin it can include the confidence of a bin that stands out. A bin that does not stand
+    out may still be off; the errors of its classes may cancel.
 
-    References: Clopper & Pearson 1934; Bonferroni's inequality.
+    References: Clopper & Pearson 1934; Hong 2013 (Poisson-binomial law); Kish 1965
+    (weights); Bonferroni's inequality.
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.6] * 10, [True] * 70 + [False] * 30 + [True] * 6 + [False] * 4)
     >>> bins_standing_out({"net": p}, 5)[["count", "low", "high", "stands_out"]].round(2).values.tolist()
@@ -46,37 +65,77 @@ def bins_standing_out(
     if not 0 < level < 1:
         raise NotAnswerable(f"the level is {level}; it must lie between 0 and 1")
     frames = []
-    for title, predictions in models.items():
-        diagram = reliability(predictions, bins)
+    for title, given in models.items():
+        predictions = claimed_rows(given, notion)
+        diagram = reliability(given, bins, notion=notion)
         frame, groups = diagram.frame(), predictions.answered.row_groups
         frame = frame[["bin", "lower", "upper", "count", "confidence", "accuracy"]]
         frame.insert(0, "model", title)
-        rows = frame["count"].to_numpy() * worth_of_a_unit(predictions.written_out().weights)
-        if groups is not None:
-            claims = Confidence().split(predictions)
-            rows = GroupsInCells.of(claims, tabulate_at(claims, diagram.lower[1:]), groups).fewest[frame["bin"]]
-        frames.append(frame.assign(rows=rows))
+        claims = Confidence().split(predictions)
+        cells = tabulate_at(claims, diagram.lower[1:])
+        rows = worth(claims, cells)[0] if groups is None else GroupsInCells.of(claims, cells, groups).fewest
+        p = np.full(cells.count.shape[1], np.nan)
+        if groups is None and copies(claims.weights):
+            p = _tests(claims, diagram.lower[1:], cells.tally.outcome[0])
+        frames.append(frame.assign(rows=rows[frame["bin"]], p=p[frame["bin"]]))
     table = pd.concat(frames, ignore_index=True)
     each = 1 - (1 - level) / max(1, len(table))
     rows = table.pop("rows").to_numpy()
     says, right = table["confidence"].to_numpy(), table["accuracy"].to_numpy()
     low, high = clopper_pearson(right * rows, rows, each)
+    corrected = np.minimum(table["p"].to_numpy() * len(table), 1.0)
+    off = np.where(np.isnan(corrected), (high < says) | (low > says), corrected <= 1 - level)
     calm = clopper_pearson(says * rows, rows, each)
-    sides = np.where(high < says, OVER, np.where(low > says, UNDER, ""))
-    return table.assign(low=low, high=high, stands_out=sides, too_few=(calm[1] - calm[0]) / 2 > _WIDE)
+    sides = np.where(off, np.where(right < says, OVER, UNDER), "")
+    table = table.assign(low=low, high=high, stands_out=sides, too_few=(calm[1] - calm[0]) / 2 > _WIDE)
+    return table.assign(p=table.pop("p"), p_corrected=corrected)
 
 
-def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None) -> tuple[str, ...]:
+def _tests(claims: Claims, edges: Float64s, positives: Float64s) -> Float64s:
+    """p-values of the bins between these inner edges, NaN of empty ones."""
+    nodes = score_nodes(claims.scores if isinstance(claims, FlatClaims) else None)
+    if claims.grain == "counts":
+        return _tests_of_counts(claims, nodes, edges, positives)
+    inner, edges = nodes[1:-1].astype(claims.dtype), edges.astype(claims.dtype)
+    cuts = np.union1d(edges, inner)
+    fine, lower = claims.tally(cuts), np.append(0.0, cuts)
+    between, b = np.searchsorted(inner, lower, side="right"), np.searchsorted(edges, lower, side="right")
+    place, size = b * (len(nodes) - 1) + between, (len(edges) + 1) * (len(nodes) - 1)
+    count, score = (
+        np.bincount(place, part[0], size).astype(np.float64).reshape(-1, len(nodes) - 1)
+        for part in (fine.count, fine.score)
+    )
+    return count_test(nodes, node_counts(nodes, count, score), positives)
+
+
+def _tests_of_counts(claims: Any, nodes: Float64s, edges: Float64s, positives: Float64s) -> Float64s:
+    """The same of counts on a grid that holds these edges: every cell's rows at its mean score."""
+    cells = claims.stratum(0).cells
+    number, sums = cells.count.astype(np.float64), np.asarray(cells.sums.value[0])
+    mean = np.clip(sums / number, 0.0, 1.0)
+    place = np.searchsorted(edges, mean, side="right") * (len(nodes) - 1)
+    place = place + np.searchsorted(nodes[1:-1], mean, side="right")
+    size = (len(edges) + 1) * (len(nodes) - 1)
+    count, score = (
+        np.bincount(place, part, size).astype(np.float64).reshape(-1, len(nodes) - 1) for part in (number, sums)
+    )
+    return count_test(nodes, node_counts(nodes, count, score), positives)
+
+
+def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happened: str = "") -> tuple[str, ...]:
     """What a table of `bins_standing_out` lets one claim, in a sentence or two: of its first model, then of others.
 
     ``names`` are what models are called in a sentence, by title. Only what the intervals of all bins together show is
-    claimed.
+    claimed. ``happened`` is what the event is called in a sentence ("died"), where
+    the table is about its predicted risk: then of its first model only.
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.7] * 100, ([True] * 7 + [False] * 3) * 10 + [True, False] * 50)
     >>> headline(bins_standing_out({"Base model": p}, 5), {"Base model": "the base model"})
     ('The base model is over-confident in every bin.',)
     """
     called = {title: (names or {}).get(title, title) for title in dict.fromkeys(table["model"])}
+    if happened:
+        return _of_risks(table[table["model"] == table["model"].iloc[0]], happened)
     first, *others = (_claim(table[table["model"] == title], name) for title, name in called.items())
     if len(others) < 2:
         return (first, *others)
@@ -113,13 +172,38 @@ def _claim(table: pd.DataFrame, name: str) -> str:
     return begun(f"{name} is {counts} of {n} bins, most at {where}: {numbers}.")
 
 
-def edges_said(low: float, high: float) -> str:
-    """A bin or a range in percent: whole ones where they tell its ends apart well.
+def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
+    """What the bins of a predicted risk show: where it is too high or too low, and the largest gap."""
+    sides, n = table["stands_out"].map({OVER: "too high", UNDER: "too low"}).fillna("").to_numpy(), len(table)
+    off = np.flatnonzero(sides != "")
+    if not len(off):
+        if table["too_few"].all():
+            return ("Too few rows in every bin to tell whether predicted risks are right.",)
+        return ("No bin of predicted risks is significantly off.",)
+    says, right = (table[name].to_numpy(dtype=np.float64) for name in ("confidence", "accuracy"))
+    worst = off[np.argmax(np.abs(right - says)[off])]
+    numbers = told_apart(float(says[worst]), float(right[worst]))
+    example = f"At a mean risk of {numbers[0]}, {numbers[1]} {happened}."
+    kinds = list(dict.fromkeys(sides[off]))
+    if len(off) == 1:
+        where = edges_said(float(table["lower"].iloc[worst]), float(table["upper"].iloc[worst]))
+        return f"Predicted risks of {where} are {kinds[0]}.", example
+    if len(kinds) == 1 and off[-1] - off[0] == len(off) - 1:
+        where = share_range(float(says[off[0]]), float(says[off[-1]]))
+        return f"Predicted risks are {kinds[0]} from {where}.", example
+    counted = " and ".join(f"{kind} in {int((sides == kind).sum())}" for kind in kinds)
+    return f"Predicted risks are {counted} of {n} bins.", example
 
-    >>> edges_said(14 / 15, 1.0), edges_said(0.985, 0.99)
-    ('93 to 100 %', '98.5 to 99 %')
+
+def edges_said(low: float, high: float) -> str:
+    """A bin or a range in percent, with the digits that make it exact; "or more" for a wide last one.
+
+    >>> edges_said(14 / 15, 1.0), edges_said(0.985, 0.99), edges_said(0.02, 1.0)
+    ('93.3 to 100 %', '98.5 to 99 %', '2 % or more')
     """
-    return between(round(low, 2), round(high, 2)) if high - low >= 0.03 else between(low, high)
+    if high >= 1 and low > 0 and high - low > _OPEN:
+        return f"{exact_end(low)} or more"
+    return exact_range(low, high)
 
 
 def _stretch(table: pd.DataFrame, off: np.ndarray[tuple[int], np.dtype[np.intp]]) -> str | None:
@@ -129,7 +213,7 @@ def _stretch(table: pd.DataFrame, off: np.ndarray[tuple[int], np.dtype[np.intp]]
         return ""
     if len(off) > 1 and off[-1] - off[0] == len(off) - 1:
         if off[-1] == n - 1:
-            return f"Above {percent(round(float(table['lower'].iloc[off[0]]), 2))}, "
+            return f"Above {exact_end(float(table['lower'].iloc[off[0]]))}, "
         if off[0] == 0:
-            return f"Below {percent(round(float(table['upper'].iloc[off[-1]]), 2))}, "
+            return f"Below {exact_end(float(table['upper'].iloc[off[-1]]))}, "
     return None

@@ -19,11 +19,12 @@ from calib_core.inference.picked_out import (
     FEWEST,
     count_words,
     counts_rows,
+    p_of_cells,
     picked_out,
     rows_of_cells,
     worth_of_cells,
 )
-from calib_core.inference.right_shares import share_ends
+from calib_core.inference.right_shares import share_ends, share_test
 from calib_core.predictions import NotAnswerable, Predictions
 
 MOST_CLASSES = 25
@@ -117,8 +118,9 @@ def class_bias(
 
     For every predicted class c and class l: over the rows predicted as c, says = mean p_l and right = the share of
     label l. All pairs whose c is predicted in ``fewest`` rows are tested (``picked_out``), in two families: l = c,
-    whose rows are disjoint, and l != c, whose rows are shared. On average at most ``false_discoveries`` of all pairs
-    that stand out are false; of their intervals at most 1 - ``level`` miss. Listed are all pairs of predicted classes
+    whose rows are disjoint (``count_test``, as in ``findings``), and l != c, whose rows are shared (``share_test``). On
+    average at most ``false_discoveries`` of all pairs that stand out are false; of their intervals at most 1 -
+    ``level`` miss. Listed are all pairs of predicted classes
     where there are at most 25 classes; of more those that stand out, and at least the 20 least likely; worst first by
     rows times the smallest gap the interval leaves. Rows that a model abstains on are left out; weights and groups as
     for ``worth_of_cells``. What can mislead: of a thousand classes a million pairs are tested, and only strong
@@ -149,7 +151,12 @@ def class_bias(
     how: Any = {"counted": counted, "families": 2, "level": level, "false": false_discoveries}
     for own in (True, False):
         mine, disjoint = np.flatnonzero((c == label) == own), own and rows.groups is None
-        found = picked_out(right[mine], says[mine], many[mine], many[mine] >= fewest, disjoint=disjoint, **how)
+        p = (
+            p_of_cells(rows, rows.predicted, k)[seen]
+            if own
+            else share_test(right[mine], says[mine], many[mine], counted)
+        )
+        found = picked_out(p, many[mine] >= fewest, disjoint=disjoint, **how)
         parts = {"p": found.p, "p_corrected": found.corrected, "level": found.level}
         for name, part in parts.items():
             numbers[name][mine] = part

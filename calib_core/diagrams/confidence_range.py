@@ -10,6 +10,7 @@ import pandas as pd
 from calib_core._arrays import Codes
 from calib_core.defaults import LEVEL
 from calib_core.inference import clopper_pearson
+from calib_core.inference.claimed_rows import claimed_rows
 from calib_core.inference.clusters import shares_in_cells
 from calib_core.predictions import InputError, NotAnswerable, Predictions
 
@@ -43,13 +44,15 @@ def models_in_range(
     high: float = 1.0,
     predicted: int | None = None,
     level: float = LEVEL,
+    notion: str | None = "confidence",
 ) -> pd.DataFrame:
     """What each model says on average of its rows in a range of the confidence, and how often it is right there.
 
     One line a model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the share that
     is right, at ``level`` each; NaN where it has no rows there. Weighted rows count with their weights, and the
     interval takes them, and rows that belong together, as the fewer equal rows they are worth. What can mislead: models
-    have different rows in one range, since what they say of a row differs.
+    have different rows in one range, since what they say of a row differs. With ``notion`` "event" says is the mean
+    predicted risk of the event of two classes and right how often it happened; None: that for two classes.
 
     References: Clopper & Pearson 1934.
 
@@ -58,7 +61,8 @@ def models_in_range(
     [['net', 4, 0.55, 0.5, 0.1, 0.9]]
     """
     lines = []
-    for title, predictions in models.items():
+    for title, given in models.items():
+        predictions = claimed_rows(given, notion)
         rows = rows_in_range(predictions, low, high, predicted)
         line: dict[str, object] = {"model": title, "rows": len(rows)}
         names = ("says", "right", "right_low", "right_high")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from calib_core._arrays import Bools, Float64s
 from calib_core._repr import OneLine
 from calib_core._row_groups import RowGroups
-from calib_core.defaults import LEVEL
+from calib_core._text import called
+from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.levels import MOST_LEVELS
+from calib_core.inference.claimed_rows import claimed_rows, event_name, notion_looked_at
 from calib_core.inference.clusters import GROUPED, GroupsInCells, share_ends_of
 from calib_core.inference.number_words import at_level, between, in_percent, percent, share_range
-from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
+from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends, share_test
 from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.reductions import claims_of
 
@@ -31,6 +33,12 @@ FEWEST = 10
 """Rows below which no share is put into a headline."""
 ROUNDED = 0.005
 """So far a stated confidence may lie from a whole percent that is asked for."""
+DRAWS = 499
+"""Draws of calibrated outcomes that tell how far the furthest of many places lies off by chance."""
+TOP = 0.1
+"""The share of rows with the highest risk at which the headline of an event opens."""
+NEAR = 0.05
+"""The share of rows near 90 % at which the headline of a confidence opens there."""
 _SLACK = 1e-6
 """Scores of a file in float32 lie this far beside the decimals they were."""
 Places: TypeAlias = NDArray[np.intp]
@@ -57,6 +65,8 @@ class LocalAnswer(OneLine):
     upper: float
     level: float
     groups: str = ""
+    shown: bool = True
+    event: EventWords | None = None
 
     @property
     def enough(self) -> bool:
@@ -65,8 +75,11 @@ class LocalAnswer(OneLine):
 
     @property
     def gap(self) -> float | None:
-        """What these rows say on average less how often they are right, where the interval shows there is one."""
-        if not self.enough or self.low <= self.claimed <= self.high:
+        """What these rows say on average less how often they are right, where a gap is ``shown``.
+
+        None where the interval holds what they say, and where so large a gap is no surprise among all places looked at.
+        """
+        if not self.enough or not self.shown or self.low <= self.claimed <= self.high:
             return None
         return self.claimed - self.right
 
@@ -74,6 +87,15 @@ class LocalAnswer(OneLine):
     def headline(self) -> str:
         """The answer in one sentence, never about rows that say something else."""
         wanted = in_percent(self.confidence)
+        if self.event is not None:
+            noun = self.event.noun
+            nearest = in_percent(self.claimed)
+            if not self.enough:
+                place = f"about {wanted}" if self.near else f"near {nearest}"
+                return f"Only {_rows(self.rows)} {_has(self.rows)} a risk {place}: too few to tell."
+            of = f"Of {noun} given a risk of about {wanted if self.near else nearest}"
+            none = "" if self.near else f"No risk is near {wanted}. "
+            return f"{none}{of}, {in_percent(self.right)} {self.event.phrase}."
         if not self.near:
             claimed = in_percent(self.claimed)
             if not self.enough:
@@ -90,19 +112,25 @@ class LocalAnswer(OneLine):
             return "too few rows to tell"
         right = in_percent(self.right)
         return (
-            right if self.near else f"never says {in_percent(self.confidence)}; at {in_percent(self.claimed)}, {right}"
+            right
+            if self.near or self.event is not None
+            else f"never says {in_percent(self.confidence)}; at {in_percent(self.claimed)}, {right}"
         )
 
     @property
     def basis(self) -> str:
         """What the answer rests on: its interval, the rows, and what they say."""
         share = in_percent(self.share)
-        of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) that {_says(self.rows)} {self.range}"
+        says = f"that {_says(self.rows)}" if self.event is None else "given"
+        of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) {says} {self.range}"
         return f"{share_range(self.low, self.high)} ({at_level(self.level)} interval), from {of_all}"
 
     @property
     def range(self) -> str:
-        """What these rows say, in percent: whole ones, outwards, unless they all say nearly the same."""
+        """What these rows say, in percent: whole ones, outwards, unless they all say nearly the same.
+
+        Around a whole percent the window ends at whole ones, so that no other row is in the range printed.
+        """
         if self.upper - self.lower < _SLACK:
             return percent(float(np.round((self.lower + self.upper) / 2, 6)))
         low, high = np.floor(100 * (self.lower + _SLACK)), np.ceil(100 * (self.upper - _SLACK))
@@ -116,12 +144,35 @@ class LocalAnswer(OneLine):
         if not self.enough:
             return "too few rows"
         if self.gap is None:
-            return "no gap shown"
+            # So large a gap is somewhere on the scale by chance.
+            return "no gap shown" if self.low <= self.claimed <= self.high else "can be chance"
         says = in_percent(self.claimed)
         of = "" if says == in_percent(self.confidence) else f" of {says}" if self.gap > 0 else f" than {says}"
         # Of the shares as they are written, so that whoever subtracts them finds the same.
         written = abs(shown(says) - shown(in_percent(self.right))) or abs(self.gap)
+        if self.event is not None:
+            return f"{points(written)} too {'high' if self.gap > 0 else 'low'}"
         return f"{points(written)} {'short' if self.gap > 0 else 'more'}{of}"
+
+
+@dataclass(frozen=True, repr=False)
+class EventWords(OneLine):
+    """What rows and their event are called in a sentence: "Of ``noun`` given a risk of about 30 %, 14 % ``phrase``."
+
+    >>> EventWords.of("died"), EventWords.of("1")
+    (EventWords(of rows some were “died”), EventWords(of rows some were of class 1))
+    """
+
+    noun: str
+    phrase: str
+
+    @classmethod
+    def of(cls, name: str) -> EventWords:
+        """The words where no better ones are known than the name of the class."""
+        return cls("rows", f"were {'of ' if name.isdigit() else ''}{called(name)}")
+
+    def _line(self) -> str:
+        return f"of {self.noun} some {self.phrase}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,7 +182,9 @@ class LocalAccuracy(Diagram):
     ``confidence`` confidence; ``near``, whether a row says it within 3 points (else the window is around the nearest
     confidence that one does say); ``reach``, half the width of the window; ``rows`` in it (their number, or what they
     are worth), ``share`` of all rows, mean confidence ``claimed``, lowest and highest confidence ``lower`` and
-    ``upper``, share ``right`` with its interval ``low`` to ``high`` at ``level`` by ``method``.
+    ``upper``, share ``right`` with its interval ``low`` to ``high`` at ``level`` by ``method``. ``shown``: the interval
+    leaves out ``claimed``, and so large a gap, beside its noise, is at none of these places but in 1 - ``level`` of
+    calibrated models: the mark of a place that was looked for. Of an event (``event``) confidence is its risk.
     """
 
     drawn: ClassVar[bool] = False
@@ -150,6 +203,8 @@ class LocalAccuracy(Diagram):
     level: float
     method: str
     groups: str = ""
+    shown: Bools = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    event: EventWords | None = None
 
     def frame(self) -> pd.DataFrame:
         """One line per confidence asked for, with the sentence about it."""
@@ -159,6 +214,7 @@ class LocalAccuracy(Diagram):
             headline=[answer.headline for answer in answers],
             basis=[answer.basis for answer in answers],
             difference=[answer.difference for answer in answers],
+            shown=self.shown,
         )
 
     @property
@@ -187,6 +243,8 @@ class LocalAccuracy(Diagram):
             near=bool(self.near[i]),
             level=self.level,
             groups=self.groups,
+            shown=bool(self.shown[i]),
+            event=self.event,
             **numbers,
         )
 
@@ -202,9 +260,10 @@ def local_accuracy(
     average, the rows of one alone count: the nearest, where it rounds to what was asked. The interval is about the mean
     chance of being right of these very rows; which they are is known from their scores alone, so that it holds at its
     level for each confidence, exact for rows that are counted (``share_ends``); rows that belong together count as the
-    fewer independent ones that tell as much. It is to be compared with ``claimed``, their mean confidence. What can
-    mislead: windows overlap, and a confidence chosen for its answer is one among many looked at; gaps of several
-    classes can cancel in a window. Rows that a model abstains on say nothing. Of a summary all rows in a
+    fewer independent ones that tell as much. It is to be compared with ``claimed``, their mean confidence. A gap
+    is ``shown`` where it is more than chance makes anywhere among these places. What can mislead: windows overlap, and
+    the interval of a confidence chosen for its answer is one among many; gaps of several classes can cancel in a
+    window. Rows that a model abstains on say nothing. Of a summary all rows in a
     cell of its grid, at most a tenth of a point wide, count as if they said their mean.
 
     References: P1 eq. (1) for what is asked; Clopper & Pearson 1934.
@@ -220,24 +279,87 @@ def local_accuracy(
     places = np.arange(101) / 100 if confidences is None else np.asarray(confidences, dtype=np.float64)
     if places.ndim != 1 or not len(places) or not ((places >= 0) & (places <= 1)).all():
         raise InputError("confidences asked for must be a list of numbers from 0 to 1")
-    rows = _Rows.of(predictions)
+    return _looked_up(_Rows.of(predictions), places, level, on_odds=False)
+
+
+def local_frequency(
+    predictions: Predictions,
+    risks: Sequence[float] | None = None,
+    level: float = LEVEL,
+    words: EventWords | tuple[str, str] | None = None,
+) -> LocalAccuracy:
+    """How often the event of two classes happens where its predicted risk is near each of ``risks``.
+
+    By default ``risks`` are about 100 round places from 0 to the highest risk but one in a thousand. The window around
+    a risk r is as wide as the scale wants: from log-odds 0.12 to either side (3 points at 50 %, 1.1 at 10 %, 0.12 at
+    1 %), wider up to four times that while rows are fewer than 100, as long as their mean risk stays within the
+    narrowest. All else is as in ``local_accuracy``, with the risk for the confidence: which rows lie in a window is
+    known from their scores alone, so that each interval holds at its level. ``words``: what rows and the event are
+    called. NotAnswerable where there are not two classes with a probability each.
+
+    References: Clopper & Pearson 1934; Van Calster et al. 2016 (moderate calibration).
+
+    >>> risk = np.repeat([0.3, 0.1], [200, 400])
+    >>> died = np.r_[np.arange(200) < 28, np.arange(400) < 40].astype(int)
+    >>> p = Predictions(np.column_stack([1 - risk, risk]), died, class_names=["survived", "died"])
+    >>> local_frequency(p).answer(0.3).headline
+    'Of rows given a risk of about 30 %, 14 % were “died”.'
+    >>> local_frequency(p, words=("patients", "died")).answer(0.3).headline
+    'Of patients given a risk of about 30 %, 14 % died.'
+    """
+    rows = _Rows.of(claimed_rows(predictions, "event"))
+    places = rows.places() if risks is None else np.asarray(risks, dtype=np.float64)
+    if places.ndim != 1 or not len(places) or not ((places >= 0) & (places <= 1)).all():
+        raise InputError("risks asked for must be a list of numbers from 0 to 1")
+    found = _looked_up(rows, places, level, on_odds=True)
+    named = EventWords(*words) if isinstance(words, tuple) else words
+    return replace(found, event=named or EventWords.of(event_name(predictions)))
+
+
+def opening(predictions: Predictions, notion: str | None = None) -> float:
+    """The risk or the confidence at which a headline opens, where the model is at work; from scores alone.
+
+    Of the event of two classes: the mean risk of the tenth of rows with the highest risk. Else 90 % where at least 5 %
+    of the rows state a confidence within 3 points of it, and the median confidence where they do not; whole percent.
+    ``notion`` is "event" or "confidence"; None: that of ``notion_looked_at``.
+
+    >>> opening(Predictions.from_confidence([0.99, 0.98, 0.9], [True] * 3))
+    0.9
+    >>> round(opening(Predictions([[0.9, 0.1]] * 18 + [[0.6, 0.4]] * 2, [0] * 20)), 12)
+    0.4
+    """
+    notion = notion or notion_looked_at(predictions)
+    rows = _Rows.of(claimed_rows(predictions, notion))
+    if notion == "event":
+        return rows.mean_of_highest(TOP)
+    first, last = (np.searchsorted(rows.score, [0.9 + s * (NARROWEST / 100 + _SLACK)]) for s in (-1, 1))
+    return 0.9 if float(rows.share(first, last)[0]) >= NEAR else round(rows.median(), 2)
+
+
+def _looked_up(rows: _Rows, places: Float64s, level: float, *, on_odds: bool) -> LocalAccuracy:
+    """The answers for all places; windows are of equal width in the score, or in its log-odds."""
     nearest = rows.nearest(places)
     stated = rows.stated
-    near = np.abs(nearest - places) <= (ROUNDED if stated else NARROWEST / 100) + _SLACK
-    first, last, reach = rows.level(nearest) if stated else _windows(rows, np.where(near, places, nearest))
+    unit = _unit_of_odds(places) if on_odds else np.full(len(places), 0.01)
+    narrowest = np.minimum(ROUNDED, NARROWEST * unit) if stated else NARROWEST * unit
+    near = np.abs(nearest - places) <= narrowest + _SLACK
+    middle = np.where(near, places, nearest)
+    unit = _unit_of_odds(middle) if on_odds else unit
+    first, last, reach = rows.level(nearest) if stated else _windows(rows, middle, unit)
     method = COUNTED if rows.counted else WEIGHED
     if rows.groups is None:
         low, high = share_ends(rows.right(first, last), rows.worth(first, last), rows.counted, level)
     else:
         method = GROUPED if rows.counted else WEIGHED
         low, high = rows.ends_of_groups(first, last, level)
+    claimed = np.clip(rows.claimed(first, last), rows.score[first], rows.score[last - 1])
     return LocalAccuracy(
         places,
         near,
         reach,
         rows.worth(first, last),
         rows.share(first, last),
-        np.clip(rows.claimed(first, last), rows.score[first], rows.score[last - 1]),
+        claimed,
         rows.right(first, last),
         low,
         high,
@@ -246,6 +368,7 @@ def local_accuracy(
         level,
         method,
         "" if rows.groups is None else f" in groups{rows.groups.kind}",
+        ((low > claimed) | (high < claimed)) & rows.beyond_chance(first, last, level),
     )
 
 
@@ -331,6 +454,62 @@ class _Rows:
         # Differences of running sums are off by rounding; a share is none below 0 or above 1.
         return np.asarray(np.clip(mean, 0.0, 1.0))
 
+    def places(self) -> Float64s:
+        """About a hundred round places from 0 to the highest score but one in a thousand."""
+        top = float(self.score[np.searchsorted(self._weight, 0.999 * self._weight[-1], side="left") - 1])
+        steps = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01]
+        step = next((each for each in steps if 100 * each >= top), 0.01)
+        return np.round(np.arange(101) * step, 4)
+
+    def mean_of_highest(self, share: float) -> float:
+        """The mean score of this share of the rows, those with the highest."""
+        from_ = min(np.searchsorted(self._weight, (1 - share) * self._weight[-1] - 1e-9), len(self.score) - 1)
+        total = self._weight[-1] - self._weight[from_]
+        return float((self._score[-1] - self._score[from_]) / total)
+
+    def median(self) -> float:
+        """The score that half of the weight lies at or below."""
+        return float(self.score[min(np.searchsorted(self._weight[1:], self._weight[-1] / 2), len(self.score) - 1)])
+
+    def beyond_chance(self, first: Places, last: Places, level: float) -> Bools:
+        """Which windows lie further off than the furthest of them does in 1 - ``level`` of calibrated models.
+
+        The p-value of each window (``share_test``) against the least of all windows in draws of calibrated outcomes:
+        (1 + draws whose least is no larger) / (1 + draws) is at most 1 - level. Where rows belong together, or weigh
+        unequally, no law of them all is known, and it is the corrected interval's word (Bonferroni).
+        """
+        windows, place = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
+        start, stop = windows.T
+        enough = self.worth(start, stop) >= FEWEST
+        if not enough.any():
+            return np.zeros(len(first), dtype=np.bool_)
+        start, stop, number = start[enough], stop[enough], int(enough.sum())
+        says, right, worth = self.claimed(start, stop), self.right(start, stop), self.worth(start, stop)
+        found = np.zeros(len(windows), dtype=np.bool_)
+        if self.groups is not None:
+            low, high = self.ends_of_groups(start, stop, 1 - (1 - level) / number)
+            found[enough] = (low > says) | (high < says)
+        elif not self.counted:
+            found[enough] = share_test(right, says, worth, False) <= (1 - level) / number
+        else:
+            rng = np.random.default_rng(SEED)
+            edges = np.unique(np.append(start, stop))
+            rows = np.round(np.diff(self._weight[edges])).astype(np.int64)
+            sums = np.diff(self._score[edges])
+            share = np.clip(np.divide(sums, rows, out=np.zeros(len(rows)), where=rows > 0), 0.0, 1.0)
+            hits = np.cumsum(rng.binomial(rows, share, (DRAWS, len(rows))), axis=1)
+            hits = np.column_stack([np.zeros(DRAWS), hits])
+            drawn = hits[:, np.searchsorted(edges, stop)] - hits[:, np.searchsorted(edges, start)]
+            # Few different numbers come out in a window: each is tested once.
+            code, back = np.unique(drawn * number + np.arange(number), return_inverse=True)
+            of = (code % number).astype(np.intp)
+            p = share_test(code // number / worth[of], says[of], worth[of], True)[back]
+            least = np.sort(p.reshape(drawn.shape).min(axis=1))
+            seen = share_test(right, says, worth, True)
+            rank = np.searchsorted(least, seen * (1 + 1e-9), side="right")
+            found[enough] = (1 + rank) / (1 + DRAWS) <= 1 - level
+        return found[place.ravel()]
+
     def nearest(self, places: Float64s) -> Float64s:
         """The score nearest to each place."""
         after = np.searchsorted(self.score, places)
@@ -339,7 +518,13 @@ class _Rows:
         return np.where(np.abs(places - below) <= np.abs(above - places), below, above)
 
 
-def _windows(rows: _Rows, places: Float64s) -> tuple[Places, Places, Float64s]:
+def _unit_of_odds(places: Float64s) -> Float64s:
+    """What a point is at 50 % at other risks: as much in log-odds, and no less than at one in ten thousand."""
+    inside = np.clip(places, 1e-4, 1 - 1e-4)
+    return 0.04 * inside * (1 - inside)
+
+
+def _windows(rows: _Rows, places: Float64s, unit: Float64s) -> tuple[Places, Places, Float64s]:
     """First row, last row and one, and half the width of the window around each place.
 
     The narrowest of enough rows that say about this much on average, else the widest that do.
@@ -347,11 +532,11 @@ def _windows(rows: _Rows, places: Float64s) -> tuple[Places, Places, Float64s]:
     first = np.zeros(len(places), dtype=np.intp)
     last, reach, enough = first.copy(), np.zeros(len(places)), np.zeros(len(places), dtype=bool)
     for width in range(NARROWEST, WIDEST + 1):
-        near = np.searchsorted(rows.score, places - width / 100 - _SLACK)
-        far = np.searchsorted(rows.score, places + width / 100 + _SLACK)
-        fits = ~enough & (np.abs(rows.claimed(near, far) - places) <= NARROWEST / 100 + _SLACK)
+        near = np.searchsorted(rows.score, places - width * unit - _SLACK)
+        far = np.searchsorted(rows.score, places + width * unit + _SLACK)
+        fits = ~enough & (np.abs(rows.claimed(near, far) - places) <= NARROWEST * unit + _SLACK)
         first, last = np.where(fits, near, first), np.where(fits, far, last)
-        reach = np.where(fits, width / 100, reach)
+        reach = np.where(fits, width * unit, reach)
         enough |= fits & (rows.worth(near, far) >= ENOUGH)
     return first, last, reach
 
@@ -380,6 +565,10 @@ def _rows(number: float) -> str:
     """A number of rows, or what rows are worth, as a subject."""
     text = f"{number:,.0f}" if number >= 10 or number == round(number) else f"{number:.1f}"
     return f"{text} {'row' if text == '1' else 'rows'}"
+
+
+def _has(number: float) -> str:
+    return "has" if number == 1 else "have"
 
 
 def _says(number: float) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
+from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.local_accuracy import points
+from calib_core.inference.chain import mean_gap
+from calib_core.inference.claimed_rows import claimed_rows
 from calib_core.inference.clusters import shares_in_cells
+from calib_core.inference.mean_gap import FOLDED, MeanGap
 from calib_core.inference.number_words import at_level, in_percent, share_range
-from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
-from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import claims_of
 
 
@@ -22,7 +26,8 @@ from calib_core.reductions import claims_of
 class OverallGap(Diagram):
     """All rows as one: mean confidence ``claimed``, share ``right`` with its interval ``low`` to ``high``, ``rows``.
 
-    ``direction`` is "over-confident" or "under-confident" where the interval excludes what is claimed, else empty.
+    ``direction`` is "over-confident" or "under-confident", of the risk of an event (``of_event``) "too high" or "too
+    low", where the interval excludes what is claimed, else empty.
     """
 
     drawn: ClassVar[bool] = False
@@ -35,12 +40,15 @@ class OverallGap(Diagram):
     level: float
     method: str
     groups: str = ""
+    of_event: bool = False
 
     @property
     def direction(self) -> str:
         """Which way the gap goes, where one is shown."""
         if self.low <= self.claimed <= self.high:
             return ""
+        if self.of_event:
+            return "too high" if self.claimed > self.high else "too low"
         return "over-confident" if self.claimed > self.high else "under-confident"
 
     @property
@@ -53,12 +61,16 @@ class OverallGap(Diagram):
         """What is shown about all rows taken together."""
         if not self.direction:
             return "No gap shown on average"
-        return f"{self.direction.capitalize()} by {points(self.claimed - self.right)}"
+        whose = f"Risks {self.direction}" if self.of_event else self.direction.capitalize()
+        return f"{whose} by {points(self.claimed - self.right)}"
 
     @property
     def basis(self) -> str:
         """What it rests on."""
-        words = f"Says {in_percent(self.claimed)} on average, right {in_percent(self.right)} of the time"
+        says, right = in_percent(self.claimed), in_percent(self.right)
+        words = f"Says {says} on average, right {right} of the time"
+        if self.of_event:
+            words = f"Mean predicted risk {says}, observed frequency {right}"
         ends = f"{share_range(self.low, self.high)}, {at_level(self.level)} interval"
         note = "" if self.direction else " Gaps that cancel do not show here."
         return f"{words} ({ends}; {self.rows:,.0f} rows{self.groups}).{note}"
@@ -70,36 +82,56 @@ class OverallGap(Diagram):
         return pd.DataFrame([numbers | {"gap": self.claimed - self.right} | words])
 
 
-def overall_gap(predictions: Predictions, level: float = LEVEL) -> OverallGap:
+def overall_gap(
+    predictions: Predictions,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    notion: str | None = "confidence",
+) -> OverallGap:
     """Is the model over- or under-confident on average, beyond what chance explains?
 
     claimed = mean confidence, right = share right; a gap is shown where the interval of the mean chance of being right
-    (``share_ends``) excludes what is claimed. What can mislead: gaps of opposite sign cancel; no gap on average is not
-    calibration. Rows that a model abstains on are left out.
+    excludes what is claimed. That interval is ``inference.mean_gap``'s, read at the level that all errors in ``bins``
+    share: no verdict in these bins says that the error is smaller than this gap is shown to be. Rows in groups have
+    that of ``shares_in_cells``. What can mislead: gaps of opposite sign cancel; no gap on average is not calibration.
+    Rows that a model abstains on are left out. With ``notion`` "event" claimed is the mean predicted risk and right the
+    frequency of the event of two classes; None: that for two classes.
 
-    References: P1 eq. (1) with one bin; Clopper & Pearson 1934.
+    References: P1 eq. (1) with one bin; the interval, see ``inference.mean_gap``.
 
     >>> overall_gap(Predictions.from_confidence([0.9] * 100, [True] * 70 + [False] * 30)).headline
     'Over-confident by 20 points'
     >>> overall_gap(Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)).headline
     'No gap shown on average'
     """
-    if predictions.grain == "counts":
-        claimed, right, n = predictions.mean_confidence, predictions.accuracy, float(predictions.n_rows)
-        low, high = share_ends(np.array([right]), np.array([n]), True, level)
-        return OverallGap(n, claimed, right, float(low[0]), float(high[0]), level, COUNTED)
+    given, predictions = predictions, claimed_rows(predictions, notion)
+    notion = "confidence" if given is predictions else "event"
+    answered = predictions.answered
+    if answered.row_groups is None:
+        found = _mean_gap(given, notion, level, bins)
+        n = answered.effective_rows
+        low, high = (float(np.clip(found.claimed + end, 0.0, 1.0)) for end in (found.low, found.high))
+        shown = n, found.claimed, found.came_true, low, high, level, FOLDED
+        return OverallGap(*shown, of_event=notion == "event")
     rows = claims_of(predictions, "confidence").stratum(0).counted()
     if not len(rows.scores):
         raise NotAnswerable("no row says anything: all are abstained on, or carry no weight")
     scores = rows.scores.astype(np.float64)
     claimed, right = (float(np.average(part, weights=rows.weights)) for part in (scores, rows.outcomes))
-    counted = predictions.weights is None or whole(predictions.weights)
-    worth, answered = predictions.answered.effective_rows, predictions.answered
-    if answered.row_groups is None:
-        low, high = share_ends(np.array([right]), np.array([worth]), counted, level)
-        method = COUNTED if counted else WEIGHED
-    else:
-        every = np.arange(answered.n_rows)
-        low, high, method = shares_in_cells(answered, np.zeros_like(every), answered.correct, every, 1, level)
-    among = "" if answered.row_groups is None else f" in {answered.row_groups.words}"
-    return OverallGap(worth, claimed, right, float(low[0]), float(high[0]), level, method, among)
+    every = np.arange(answered.n_rows)
+    lows, highs, method = shares_in_cells(answered, np.zeros_like(every), answered.correct, every, 1, level)
+    among = f" in {answered.row_groups.words}"
+    ends = float(lows[0]), float(highs[0])
+    of_event = notion == "event"
+    return OverallGap(answered.effective_rows, claimed, right, *ends, level, method, among, of_event)
+
+
+def _mean_gap(predictions: Predictions, notion: str, level: float, bins: int | str | BinningScheme | None) -> MeanGap:
+    """Read at the level that lines in these bins share; in the default ones where confidence has none like these."""
+    if bins is not None:
+        with suppress(NotAnswerable):
+            return mean_gap(predictions, notion, level, bins)
+    try:
+        return mean_gap(predictions, notion, level)
+    except NotAnswerable as why:
+        raise NotAnswerable("no row says anything: all are abstained on, or carry no weight") from why

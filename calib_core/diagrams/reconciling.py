@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from calib_core.diagrams.classes_standing_out import StandingOut
-from calib_core.diagrams.local_accuracy import LocalAccuracy, points
-from calib_core.diagrams.overall_gap import OverallGap
+from calib_core.diagrams.local_accuracy import LocalAccuracy
 from calib_core.inference import EstimateLine
 from calib_core.inference.number_words import in_percent
 
@@ -17,7 +16,6 @@ def reconciled(
     confidence: float,
     line: EstimateLine,
     classes: StandingOut | None = None,
-    overall: OverallGap | None = None,
 ) -> str:
     """Why the answer near ``confidence`` and the verdict can both be true; empty where they say the same.
 
@@ -26,9 +24,9 @@ def reconciled(
     and no gap is shown near ``confidence``: the gap is at another one (``LocalAccuracy.elsewhere``), or in classes
     whose gaps cancel; (2) single ``classes`` stand out and a verdict about confidence does not say "miscalibrated":
     their gaps cancel, or are not shown to be large; (3) a gap is shown near ``confidence`` and the verdict is
-    "within": few rows, or a small gap; (4) a gap is shown and the verdict cannot tell. Before (2) to (4): (5) the gap
-    ``overall`` is larger than the tolerance by its own interval, where a verdict over many bins cannot tell. Nothing
-    is said where rows near ``confidence`` are too few to show anything.
+    "within": few rows, or a small gap; (4) a gap is shown and the verdict cannot tell. The mean gap over all rows needs
+    no such sentence: no verdict contradicts it (``inference.mean_gap``). Nothing is said where rows near
+    ``confidence`` are too few to show anything.
 
     >>> from calib_core import Predictions
     >>> from calib_core.diagrams.local_accuracy import local_accuracy
@@ -55,12 +53,6 @@ def reconciled(
             )
         by_class = "; class by class there is, and the gaps cancel" if classes is not None and classes.cancel else ""
         return f"Near {near} no gap is shown over all classes together{by_class}. The verdict is about all rows."
-    if overall is not None and word != "within" and line.unit == "share" and overall.least > (line.limit or 1.0):
-        way = "more" if overall.direction == "over-confident" else "less"
-        return (
-            f"Over all rows it says {points(overall.claimed - overall.right)} {way} than it is right, which alone is "
-            "above the tolerance. The verdict looks at many bins at once, and by that test it cannot be told."
-        )
     if classes is not None and standing and line.notion == "confidence":
         found = "One class stands out" if standing == 1 else f"{standing:,} classes stand out"
         if classes.cancel:

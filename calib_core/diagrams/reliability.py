@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -9,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinningScheme, Edges, as_binning, tabulate, tabulate_at
+from calib_core.binning import BinningScheme, Edges, as_binning, risk_bins, tabulate, tabulate_at
 from calib_core.binning.bin_table import BinTable
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import validity_tables
+from calib_core.inference.claimed_rows import claimed_rows, notion_looked_at
 from calib_core.predictions import Predictions
 from calib_core.reductions import Confidence, TopLabel
 
@@ -89,17 +91,20 @@ class ReliabilityDiagram(Diagram):
 
 def reliability(
     predictions: Predictions,
-    bins: int | str | BinningScheme | None = None,
+    bins: int | str | Sequence[float] | BinningScheme | None = None,
     grouped_by: Predictions | None = None,
+    notion: str | None = "confidence",
 ) -> ReliabilityDiagram:
     """Confidence and top-label reliability diagram on the same bins of the confidence.
 
-    ``bins`` is a number of equal-width bins, a key of BINNINGS or a scheme; None draws 15 of equal width, whatever the
-    outputs are declared to be. With ``grouped_by``, a recalibrated model's predictions of the same rows, bins are its
-    own, of its values where they are discrete: a bin holds the rows whose recalibrated confidence lies in it, so that
-    base and recalibrated model are judged on the same rows; NotAnswerable where they predict different classes. What
-    can mislead: a star on the diagonal says only that the classes' errors cancel; its plus says how large they are. A
-    bin of few rows is mostly noise.
+    ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme; None draws 15 of equal
+    width, whatever the outputs are declared to be. With ``grouped_by``, a recalibrated model's predictions of the same
+    rows, bins are its own, of its values where they are discrete: a bin holds the rows whose recalibrated confidence
+    lies in it, so that base and recalibrated model are judged on the same rows; NotAnswerable where they predict
+    different classes. With ``notion`` "event" bins are of the predicted risk of the event of two classes:
+    ``confidence`` is its mean in a bin, ``accuracy`` how often the event happened, and there are no plusses; without
+    ``bins`` those of ``binning.risk_bins``. None: that for two classes. What can mislead: a star on the diagonal says
+    only that the classes' errors cancel; its plus says how large they are. A bin of few rows is mostly noise.
 
     References: P1 §2.1, Fig. 1a and App. F.
 
@@ -107,9 +112,13 @@ def reliability(
     >>> reliability(p, bins=5).frame()[["confidence", "accuracy", "top_label"]].values.round(3).tolist()
     [[0.6, 0.5, 0.1]]
     """
+    of_event = (notion or notion_looked_at(predictions)) == "event"
+    predictions = claimed_rows(predictions, notion)
+    grouped_by = None if grouped_by is None else claimed_rows(grouped_by, notion)
     if grouped_by is not None:
-        return _of_groups(predictions, grouped_by, bins)
-    overall = tabulate(Confidence().split(predictions), [as_binning(bins)])[0]
+        return _of_groups(predictions, grouped_by, None if bins is None else as_binning(bins))
+    claims = Confidence().split(predictions)
+    overall = tabulate(claims, [risk_bins(claims, bins) if of_event else as_binning(bins)])[0]
     classes = predictions.kind != "confidence"
     return _diagram(overall, tabulate_at(TopLabel().split(predictions), overall.lower[0, 1:]) if classes else None)
 

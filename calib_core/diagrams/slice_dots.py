@@ -24,7 +24,7 @@ class SliceDots(Diagram):
     """Lines of a table of slices (``slices.table``), those drawn and how many more there are.
 
     ``tests`` were made, ``outstanding`` slices stand out after the ``correction``, and those in ``untested`` have too
-    few rows.
+    few rows. ``of_event``: they are about the predicted risk of an event, not about confidence.
     """
 
     lines: pd.DataFrame
@@ -34,6 +34,7 @@ class SliceDots(Diagram):
     untested: tuple[str, ...]
     correction: str
     level: float
+    of_event: bool = False
 
     @property
     def headline(self) -> str:
@@ -44,6 +45,8 @@ class SliceDots(Diagram):
             return "No slice stands out" if self.tests else "Every slice has too few rows to tell"
         worst = self.lines.iloc[0]
         says, right = told_apart(float(worst["claimed"]), float(worst["right"]))
+        if self.of_event:
+            return f"{worst['slice']}: mean risk {says}, observed {right}"
         return f"{worst['slice']}: says {says}, right {right}"
 
     @property
@@ -58,7 +61,8 @@ class SliceDots(Diagram):
         worst = self.lines.iloc[0]
         ends = share_range(float(worst["low"]), float(worst["high"]))
         some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
-        rows = f"{some}; right {ends} of the time ({at_level(self.level)} interval){self._beside(worst)}"
+        right = f"observed {ends}" if self.of_event else f"right {ends} of the time"
+        rows = f"{some}; {right} ({at_level(self.level)} interval){self._beside(worst)}"
         count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
         stand = "stands" if self.outstanding == 1 else "stand"
         return f"{rows}. {count} {stand} out of the noise{corrected}.{few}"
@@ -85,12 +89,14 @@ class SliceDots(Diagram):
         return self.lines
 
 
-def slice_dots(table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL) -> SliceDots:
+def slice_dots(
+    table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL, notion: str = "confidence"
+) -> SliceDots:
     """The first ``most`` lines of a table of slices, to be drawn one below the other.
 
     ``table`` is that of ``slices.table`` or ``slices.by_column``, or the frame of a ``slices.scan``, its intervals at
-    ``level``. What can mislead: the order is by what a slice adds to the error, so that a large slice a little off
-    stands above a small one far off.
+    ``level``; ``notion`` "event" where it is about the predicted risk of one. What can mislead: the order is by what a
+    slice adds to the error, so that a large slice a little off stands above a small one far off.
 
     >>> import calib_core as cc
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})
@@ -109,4 +115,4 @@ def slice_dots(table: pd.DataFrame, most: int = MOST_LINES, level: float = LEVEL
     untested = tuple(table.loc[~tested, "slice"])
     found = int(tested.sum()), int(table["stands_out"].sum())
     correction = next(name for column, name in _CORRECTIONS.items() if column in table)
-    return SliceDots(lines, len(table) - len(lines), *found, untested, correction, level)
+    return SliceDots(lines, len(table) - len(lines), *found, untested, correction, level, notion == "event")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Float64s
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import EstimateLine, PrimaryLine, estimate_line, on_tolerance_scale
 from calib_core.inference.number_words import between, percent
@@ -21,7 +21,9 @@ class VerdictStrip(Diagram):
 
     ``low`` to ``high`` is the interval at ``level``, ``point`` the estimate it is about, ``value`` what its formula
     gives, which noise raises, and ``floor`` the 95 % point of that for calibrated models; ``words`` the verdict,
-    empty where there is none and ``notes`` says why; ``title`` the error that is judged.
+    empty where there is none and ``notes`` says why; ``title`` the error that is judged. Of an event ``ratio`` is that
+    of observed to expected events with its interval ``ratio_low`` to ``ratio_high``, which has a tolerance of its own,
+    from 1 / ``ratio_limit`` to ``ratio_limit`` (None where nothing is judged by it).
     """
 
     names: tuple[str, ...]
@@ -35,20 +37,57 @@ class VerdictStrip(Diagram):
     eps: float
     level: float
     title: str
+    ratio: Float64s = field(default_factory=lambda: np.zeros(0))
+    ratio_low: Float64s = field(default_factory=lambda: np.zeros(0))
+    ratio_high: Float64s = field(default_factory=lambda: np.zeros(0))
+    ratio_limit: float | None = None
+
+    @property
+    def within_both(self) -> str:
+        """What two tolerances mean, and which of them the first model keeps; empty where there is one."""
+        if self.ratio_limit is None or not len(self.names) or not np.isfinite(self.ratio_low[0]):
+            return ""
+        error, ratio = self.high[0] < self.eps, self._ratio_within(0)
+        beyond = self.low[0] > self.eps, self._ratio_beyond(0)
+        rule = "a model passes only within both"
+        if error and ratio:
+            return f"Within both tolerances; {rule}."
+        if all(beyond):
+            return f"Outside both tolerances; {rule}."
+        if any(beyond):
+            return f"Outside the tolerance of {'the error' if beyond[0] else 'the ratio'}; {rule}."
+        short = "either" if not error and not ratio else "the error" if not error else "the ratio"
+        return f"Not shown to be within the tolerance of {short}; {rule}."
+
+    def _ratio_within(self, i: int) -> bool:
+        limit = float(self.ratio_limit or np.inf)
+        return bool(1 / limit < self.ratio_low[i] and self.ratio_high[i] < limit)
+
+    def _ratio_beyond(self, i: int) -> bool:
+        limit = float(self.ratio_limit or np.inf)
+        return bool(self.ratio_low[i] > limit or self.ratio_high[i] < 1 / limit)
 
     def frame(self) -> pd.DataFrame:
         """One line per model, exactly the numbers drawn."""
         names = {"model": self.names, "verdict": self.words, "beside": self.notes}
         numbers = {"low": self.low, "point": self.point, "high": self.high}
         numbers |= {"value": self.value, "floor": self.floor}
-        return pd.DataFrame(names | numbers).assign(eps=self.eps, level=self.level)
+        frame = pd.DataFrame(names | numbers).assign(eps=self.eps, level=self.level)
+        if self.ratio_limit is None:
+            return frame
+        ratios = {"ratio": self.ratio, "ratio_low": self.ratio_low, "ratio_high": self.ratio_high}
+        return frame.assign(**ratios, ratio_limit=self.ratio_limit)
 
 
-def verdict_strip(first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: float = LEVEL) -> VerdictStrip:
+def verdict_strip(
+    first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
+) -> VerdictStrip:
     """Interval, noise floor and verdict of the line that decides about each model, on the scale of the tolerance.
 
     Squares are shown as roots, means over classes as a share of the most they can be (``on_tolerance_scale``), so that
-    the tolerance means the same for all. What can mislead: an interval that reaches zero is no proof of calibration.
+    the tolerance means the same for all. Of an event the ratio of observed to expected events stands beside the error,
+    with a tolerance from 1 / ``ratio`` to ``ratio``: both have to hold. What can
+    mislead: an interval that reaches zero is no proof of calibration.
 
     >>> from calib_core import Predictions
     >>> from calib_core.inference import primaries
@@ -56,13 +95,19 @@ def verdict_strip(first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, leve
     >>> strip.words, strip.notes
     (('miscalibrated',), ('21 to 41 %, above the tolerance',))
     """
-    lines = [estimate_line(each.estimate, eps, level) for each in first.values()]
+    lines = [estimate_line(each.estimate, eps, level, ratio) for each in first.values()]
     scaled = [_scaled(each, line) for each, line in zip(first.values(), lines, strict=True)]
     low, point, high, value, floor = np.array(scaled, dtype=float).reshape(-1, 5).T
     notes = tuple(_note(line, ends, eps) for line, ends in zip(lines, scaled, strict=True))
     title = lines[0].title if lines else ""
     words = tuple(line.verdict or "" for line in lines)
-    return VerdictStrip(tuple(first), words, notes, low, point, high, value, floor, eps, level, title)
+    strip = VerdictStrip(tuple(first), words, notes, low, point, high, value, floor, eps, level, title)
+    limit = next((line.ratio_limit for line in lines if line.ratio_limit is not None), None)
+    if limit is None:
+        return strip
+    ratios = [(line.ratio, line.ratio_low, line.ratio_high) for line in lines]
+    middle, below, above = np.array(ratios, dtype=float).reshape(-1, 3).T
+    return replace(strip, ratio=middle, ratio_low=below, ratio_high=above, ratio_limit=limit)
 
 
 def _scaled(each: PrimaryLine, line: EstimateLine) -> tuple[float, ...]:
@@ -76,6 +121,9 @@ def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
     if line.verdict is None:
         return line.note
     text = between(ends[0], ends[2], eps)
+    if line.ratio is not None:  # the word may be that of the ratio
+        where = "below the" if ends[2] < eps else "above the" if ends[0] > eps else "on both sides of the"
+        return f"{text}, {where} tolerance"
     places = {
         "within": "below the tolerance",
         "miscalibrated": "above the tolerance",

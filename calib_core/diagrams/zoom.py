@@ -9,12 +9,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from calib_core._arrays import Codes, Float64s
-from calib_core._checks import worth_of_a_unit
 from calib_core.binning import tabulate_at
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.estimators.debiased import worth
 from calib_core.inference import clopper_pearson
+from calib_core.inference.claimed_rows import claimed_rows
 from calib_core.inference.clusters import GroupsInCells
 from calib_core.lookup import row_table
 from calib_core.predictions import InputError, NotAnswerable, Predictions
@@ -71,8 +72,9 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
     """Which classes make up bin ``b`` of the diagram of these predictions, and which are off, worst beyond noise first.
 
     Without ``b``: the bin that adds most to the top-label error. Intervals of the classes' accuracies are exact, at
-    level 1 - (1 - level) / m with m classes in the bin, so that all of them hold together at ``level``; rows that
-    belong together count as one there.
+    level 1 - (1 - level) / m with m classes in the bin, so that all of them hold together at ``level``. Rows of
+    unequal weight count as the effective sample size of their class in the bin, (sum w)^2 / sum w^2; rows that belong
+    together count as one there.
 
     What can mislead: a class with three rows in the bin lies anywhere by chance; look at its interval first.
 
@@ -85,14 +87,14 @@ def zoom(predictions: Predictions, diagram: ReliabilityDiagram, b: int | None = 
     """
     b = _bin(diagram, b)
     edges = diagram.lower[1:]
-    table = tabulate_at(TopLabel().split(predictions), edges)
+    claims = TopLabel().split(predictions)
+    table = tabulate_at(claims, edges)
     here = np.flatnonzero(table.count[:, b] > 0)
     if not len(here):
         raise NotAnswerable(f"no rows lie in {diagram.label(b)}")
     groups = predictions.answered.row_groups
-    rows = table.count[here, b] * worth_of_a_unit(predictions.written_out().weights)
-    if groups is not None:
-        rows = GroupsInCells.of(TopLabel().split(predictions), table, groups).fewest.reshape(table.count.shape)[here, b]
+    every = worth(claims, table) if groups is None else GroupsInCells.of(claims, table, groups).fewest
+    rows = every.reshape(table.count.shape)[here, b]
     says, right = table.mean_score[here, b], table.mean_outcome[here, b]
     low, high = clopper_pearson(right * rows, rows, 1 - (1 - level) / max(1, len(here)))
     order = np.argsort(-np.maximum(low - says, says - high), kind="stable")
@@ -118,22 +120,25 @@ def bin_rows(
     b: int | None = None,
     numbers: ArrayLike | None = None,
     predicted: int | None = None,
+    notion: str | None = "confidence",
 ) -> pd.DataFrame:
     """The rows in bin ``b`` of the diagram of these predictions, in their order: what was said of each, what was true.
 
     Without ``b``: the bin that adds most to the top-label error. ``numbers`` say where the rows stand in their file,
     and the columns are those of ``row_table``; ``predicted`` keeps the rows of that predicted class only. Rows that a
-    model abstains on are in no bin.
+    model abstains on are in no bin. With ``notion`` "event" the diagram is of the predicted risk, and each row has its
+    ``risk`` and whether the ``event`` happened.
 
     >>> from calib_core.diagrams import reliability
     >>> p = Predictions.from_confidence([0.6, 0.9], [True, False])
     >>> bin_rows(p, reliability(p, bins=5)).values.tolist()
     [[1, 0.9, False]]
     """
-    rows = diagram.rows(predictions, _bin(diagram, b))
+    claimed = claimed_rows(predictions, notion)
+    rows = diagram.rows(claimed, _bin(diagram, b))
     if predicted is not None:
         rows = rows[predictions.predicted[rows] == predicted]
-    return row_table(predictions, rows, numbers)
+    return row_table(claimed, rows, numbers, risks=claimed is not predictions)
 
 
 def _bin(diagram: ReliabilityDiagram, b: int | None) -> int:

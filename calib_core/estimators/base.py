@@ -16,7 +16,7 @@ from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
 from calib_core.binning.declared import moves_edges
 from calib_core.claims import Claims
-from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
 from calib_core.estimators.facts import facts_of
 from calib_core.estimators.once import Answers
 from calib_core.predictions import NotAnswerable, Predictions
@@ -176,7 +176,7 @@ class Inference(Protocol):
 
     def noise_floor(self, question: Question, random_state: int) -> NoiseFloor: ...
 
-    def verdict(self, estimate: Estimate, eps: float, level: float) -> Verdict: ...
+    def verdict(self, estimate: Estimate, eps: float, level: float, ratio: float) -> Verdict: ...
 
 
 def _inference() -> Inference:
@@ -230,9 +230,13 @@ class Estimate(OneLine):
         """The chance that a perfectly calibrated model shows this much error."""
         return self.noise_floor.p_value
 
-    def verdict(self, eps: float = TOLERANCE, level: float = LEVEL) -> Verdict:
-        """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why."""
-        return self._once(("verdict", eps, level), lambda by, _: by.verdict(self, eps, level))
+    def verdict(self, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
+        """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why.
+
+        Of an event also by its O:E ratio, whose tolerance is from 1 / ``ratio`` to ``ratio``.
+        """
+        what = ("verdict", eps, level) if ratio == RATIO else ("verdict", eps, level, ratio)
+        return self._once(what, lambda by, _: by.verdict(self, eps, level, ratio))
 
     def knows(self, *what: Any) -> bool:
         """Whether its "interval" (level, seed), "floor" or "verdict" was made already, so that asking costs nothing."""
@@ -288,7 +292,9 @@ class Estimate(OneLine):
         return facts_of(self)
 
 
-def as_estimator(estimator: str | Estimator, bins: int | str | BinningScheme | None = None) -> Estimator:
+def as_estimator(
+    estimator: str | Estimator, bins: int | str | Sequence[float] | BinningScheme | None = None
+) -> Estimator:
     """An estimator given by key or as it is; ``bins`` sets the binning of one given by key."""
     if not isinstance(estimator, str):
         if bins is not None:
@@ -327,7 +333,7 @@ def own_bins(predictions: Predictions, estimator: str) -> BinningScheme | None:
     return bins_of(predictions.as_discrete(predictions.discrete and not shared))
 
 
-def _binning(key: str, bins: int | str | BinningScheme) -> dict[str, Any]:
+def _binning(key: str, bins: int | str | Sequence[float] | BinningScheme) -> dict[str, Any]:
     """A number is the number of bins for an estimator that places them itself; others take a scheme."""
     counted = isinstance(bins, int) and ESTIMATORS[key].has("bins")
     return {"bins": bins} if counted else {"binning": as_binning(bins)}
@@ -337,7 +343,7 @@ def estimate(
     predictions: Predictions,
     reduction: str | Reduction | None = "confidence",
     estimator: str | Estimator = "ece",
-    bins: int | str | BinningScheme | None = None,
+    bins: int | str | Sequence[float] | BinningScheme | None = None,
 ) -> Estimate:
     """How far these predictions are from calibrated, in one notion, by one estimator.
 
@@ -346,9 +352,9 @@ def estimate(
     predictions : what the classifier said and what was true.
     reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy).
     estimator : key of ESTIMATORS or an estimator.
-    bins : number of equal-width bins, key of BINNINGS or a scheme, for binned estimators given by key. Without it
-        outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of equal width
-        (``binning.bins_of``). An estimator that is not given by key has its own bins.
+    bins : number of equal-width bins, key of BINNINGS, list of edges or a scheme, for binned estimators given by key.
+        Without it outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of
+        equal width (``binning.bins_of``). An estimator that is not given by key has its own bins.
 
     >>> p = Predictions([[0.6, 0.4], [0.6, 0.4], [0.3, 0.7]], [0, 1, 1])
     >>> round(estimate(p, "confidence", "ece", bins=10).value, 3)

@@ -23,6 +23,7 @@ from calib_core.calibrators import (
     MetaCal,
     OrderPreserving,
     Reduced,
+    RiskUpdate,
     StructuredScaling,
     Temperature,
     VectorScaling,
@@ -163,6 +164,18 @@ def _affine(calibrator: VectorScaling | MatrixScaling | Dirichlet, state: State)
     source = _source(state) if calibrator.input_ == "logits" else Log(state.row)
     weights, intercepts = np.asarray(calibrator.weights_, float), np.asarray(calibrator.intercepts_, float)
     return state.with_row(Softmax(Affine(source, weights, intercepts)))
+
+
+@steps_of.register
+def _risk_update(calibrator: RiskUpdate, state: State) -> State:
+    if calibrator.by:
+        raise NotAnswerable(
+            f"{_title(calibrator)} by the values of {calibrator.by!r} has no export: a row of probabilities does not "
+            "contain that column. Save it as JSON, which calib_core.load_calibrator reads back"
+        )
+    intercepts = np.zeros(2)
+    intercepts[calibrator.event_] = calibrator.intercept_
+    return state.with_row(Softmax(Affine(Log(state.row), np.full(2, float(calibrator.slope_)), intercepts)))
 
 
 @steps_of.register

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 if not (find_spec("plotly") and find_spec("PIL")):
     raise ImportError('figures are drawn with Plotly and Pillow, which are not installed: pip install "calib[plot]"')
 
+from calib_core.figures.aligned_measures import large_lines
 from calib_core.figures.binary_map import binary_map
 from calib_core.figures.calibration_map import calibration_map
 from calib_core.figures.class_bias import class_bias
@@ -37,6 +38,7 @@ from calib_core.figures.overlay import (
 from calib_core.figures.plan_curve import plan_curve
 from calib_core.figures.recalibration import recalibration
 from calib_core.figures.reliability import reliability
+from calib_core.figures.risk_curve import risk_diagram
 from calib_core.figures.selective import selective
 from calib_core.figures.shown import draw
 from calib_core.figures.slice_dots import slice_dots
@@ -70,6 +72,7 @@ __all__ = [
     "judged_answers",
     "kernel_band",
     "kernel_curve",
+    "large_lines",
     "levels",
     "models_in_range",
     "movement",
@@ -77,6 +80,7 @@ __all__ = [
     "recalibration",
     "reliability",
     "reliability_bands",
+    "risk_diagram",
     "selective",
     "slice_dots",
     "temperature_path",

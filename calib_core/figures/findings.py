@@ -16,6 +16,8 @@ from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.probability_axis import percent_ticks
 
+_TOPS = (0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4)
+"""Ends of an axis of rare events."""
 _LINE, _LONGEST, _WIDE = 26, 30, 64
 """Pixels of a line, and the most letters of a name and of a line under the pointer."""
 
@@ -59,7 +61,7 @@ def findings(
         height=48 + _LINE * max(len(lines), 3),
         margin={"l": 8, "r": 60, "t": 8, "b": 28},
         showlegend=False,
-        xaxis={"range": [-0.02, 1.02], **percent_ticks([0, 0.25, 0.5, 0.75, 1])},
+        xaxis=_axis(lines),
         yaxis={
             "tickvals": y.tolist(),
             "ticktext": list(map(plain, names)),
@@ -71,6 +73,13 @@ def findings(
         meta={"columns": columns, "exact": True},
         uirevision="findings",
     )
+
+
+def _axis(lines: pd.DataFrame) -> dict[str, Any]:
+    """From 0 to 1, or to the first round share above all that is drawn where that is far less."""
+    most = float(np.nanmax(lines[["says", "right", "high"]].to_numpy(dtype=np.float64), initial=0.0))
+    top = next((top for top in _TOPS if most <= top), 1.0)
+    return {"range": [-0.02 * top, 1.02 * top], **percent_ticks([top * part / 4 for part in range(5)])}
 
 
 def _record(line: Mapping[Any, Any], model: str, places: bool) -> Record:

@@ -55,15 +55,17 @@ def reliability(
     tolerance: float | None = None,
     together: str = "auto",
     verdicts: pd.DataFrame | None = None,
+    event: str = "",
 ) -> go.Figure:
     """Stars, stems to their plusses and bars of rows of one model, or of several by title.
 
-    Up to two models lie over each other; from three on each has a panel of its own, with the first model in grey
-    behind it, unless ``together`` says otherwise. ``over`` is drawn under the stars of the first model, or of those
-    it names: figures that `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `wilson_intervals` made. A model
-    keeps its look, that of its number in ``looks``. ``axis`` is one of ``probability_axis.AXES``, ``tolerance`` a band
-    around the diagonal, ``verdicts`` a frame of `inference.verdicts` for the headings of panels.
-    Every mark of a bin has a record as customdata: ``model``, ``bin``, ``interval`` and the bin's numbers.
+    Up to two models lie over each other; from three on each has a panel of its own, with the first model in grey behind
+    it, unless ``together`` says otherwise. ``over`` is drawn under the stars of the first model, or of those it names:
+    figures that `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `wilson_intervals` made. A model keeps its
+    look, that of its number in ``looks``. ``axis`` is one of ``probability_axis.AXES``, ``tolerance`` a band around the
+    diagonal, ``verdicts`` a frame of `inference.verdicts` for the headings of panels. ``event`` is what the event is
+    called whose predicted risk the diagrams are about. Every mark of a bin has a record as customdata: ``model``,
+    ``bin``, ``interval`` and the bin's numbers.
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
@@ -89,6 +91,8 @@ def reliability(
     else:
         _laid_over(figure, marks, [drawn for figures in laid.values() for drawn in figures], stems, tolerance)
     figure.add_traces(key(marks, stems, ghosts=apart))
+    if event:
+        _of_event(figure, event)
     return finished(
         figure,
         barmode="overlay",
@@ -140,6 +144,22 @@ def _laid_over(
         )
     _corners(figure, "x", "y")
     _names(figure, marks, stems)
+
+
+def _of_event(figure: go.Figure, event: str) -> None:
+    """The same words for the predicted risk of an event."""
+    words = {
+        SAYS: f"predicted risk of \u201c{plain(event)}\u201d",
+        RIGHT: "observed frequency",
+        "under-confident": "risk too low",
+        "over-confident": "risk too high",
+    }
+    for text, own in words.items():
+        figure.for_each_annotation(lambda a, t=text, s=own: a.update(text=a.text.replace(t, s)))
+    for axes in (figure.select_xaxes(), figure.select_yaxes()):
+        for axis in axes:
+            if axis.title.text in words:
+                axis.update(title_text=words[axis.title.text])
 
 
 def _fit(marks: Sequence[BinMarks]) -> bool:

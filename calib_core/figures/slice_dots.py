@@ -20,6 +20,8 @@ from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.inference.number_words import at_level, of_rows, points, share_range
 
+_UNITS = (0.001, 0.002, 0.005, 0.01, 0.02)
+"""Steps of an axis of rare events."""
 _LINE, _NAME = 26, 40
 """Pixels of a line, and letters of a name."""
 _OUT = "\u25cf "
@@ -38,6 +40,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
     mark is the share right, with its interval. Slices that stand out have a line between the two, and a bold name
     after a dot. The model keeps its look, by its number in ``looks``.
     """
+    says_word, right_word = ("mean risk", "observed") if dots.of_event else ("says", "right")
     lines, look = dots.lines, style(numbers([model], looks)[model])
     places = np.arange(len(lines))
     says, right, low, high, floor = (
@@ -49,7 +52,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         "y": places,
         "customdata": _records(dots, model),
         "hovertext": [plain(name) for name in lines["slice"]],
-        "hovertemplate": _HOVER,
+        "hovertemplate": _HOVER.replace("says ", f"{says_word} ").replace("right ", f"{right_word} "),
     }
     figure = go.Figure(
         [
@@ -58,7 +61,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
             go.Scatter(
                 x=says,
                 mode="markers",
-                name="says",
+                name=says_word,
                 marker={"symbol": "diamond-open", "size": 11, "color": REFERENCE, "line": {"width": 2}, "opacity": 1},
                 cliponaxis=False,
                 **same,
@@ -66,7 +69,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
             go.Scatter(
                 x=right,
                 mode="markers",
-                name=f"right, {at_level(dots.level)} interval",
+                name=f"{right_word}, {at_level(dots.level)} interval",
                 marker={"symbol": look.symbol, "size": 12, "color": look.colour, "opacity": 1},
                 error_x={
                     "type": "data",
@@ -86,12 +89,15 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         (f"{100 * s:.1f}", f"{100 * r:.1f}", count(round(n)))
         for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)
     ]
+    title = "what it says, and how often it is right"
+    if dots.of_event:
+        title = "mean predicted risk, and observed frequency"
     return finished(
         figure,
         height=110 + _LINE * len(lines),
-        annotations=numbers_at_right(facts, ("says %", "right %", "rows")),
+        annotations=numbers_at_right(facts, (f"{says_word} %", f"{right_word} %", "rows")),
         margin={"r": 182, "t": 28},
-        xaxis={"title": "what it says, and how often it is right", **_axis(np.concatenate([low, high, *noise, says]))},
+        xaxis={"title": title, **_axis(np.concatenate([low, high, *noise, says]))},
         yaxis={
             "tickvals": places.tolist(),
             "ticktext": [_name(name, stands) for name, stands in zip(lines["slice"], out, strict=True)],
@@ -121,12 +127,14 @@ def _segments(
 
 
 def _axis(shown: Float64s) -> dict[str, Any]:
-    """From the tenth below what is drawn to the one above."""
+    """From the tenth below what is drawn to the one above; of shares near 0 in finer steps."""
     known = shown[~np.isnan(shown)]
-    low, high = (int(np.floor(10 * known.min())), int(np.ceil(10 * known.max()))) if len(known) else (0, 10)
+    unit = next((u for u in _UNITS if len(known) and known.max() <= 5 * u), 0.1)
+    low, high = (int(np.floor(known.min() / unit)), int(np.ceil(known.max() / unit))) if len(known) else (0, 10)
     step = 1 if high - low <= 5 else 2
-    ticks = [tenth / 10 for tenth in range(low, high + 1, step)]
-    return {"range": [low / 10 - 0.01, high / 10 + 0.01], "zeroline": False, **percent_ticks(ticks)}
+    ticks = [unit * i for i in range(low, high + 1, step)]
+    room = 0.1 * unit
+    return {"range": [low * unit - room, high * unit + room], "zeroline": False, **percent_ticks(ticks)}
 
 
 def _name(title: str, stands_out: bool) -> str:

@@ -15,6 +15,7 @@ from calib_core.diagrams.tolerance_axis import VerdictStrip
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
+from calib_core.figures.two_tolerances import both_tolerances
 from calib_core.figures.verdict_icon import icon
 from calib_core.inference.number_words import at_level, percent
 from calib_core.palette import style
@@ -30,9 +31,12 @@ _HALF = 0.009
 def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None) -> go.Figure:
     """Noise floor (hatched), tolerance (dashed), interval and point of every model; its verdict at the right.
 
-    A model keeps its look, that of its number in ``looks``.
+    Of an event a second axis below it has the ratio of observed to expected events, and its tolerance; words stand
+    below the names. A model keeps its look, that of its number in ``looks``.
     """
     places = numbers(strip.names, looks)
+    if strip.ratio_limit is not None:
+        return both_tolerances(strip, places)
     rows = range(len(strip.names))
     most = 106 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.value, *strip.floor], initial=0.0))
     height = HEAD + FOOT + ROW * len(strip.names)

@@ -6,6 +6,9 @@ from calib_core.estimators.base import Estimate, Question
 from calib_core.inference.agreement import agreement
 from calib_core.inference.baselines import Baseline, Increase, baseline, increase, read_baselines
 from calib_core.inference.by_partition import canonical_errors
+from calib_core.inference.chain import mean_gap
+from calib_core.inference.claimed_rows import claimed_rows, notion_looked_at
+from calib_core.inference.event_ratio import EventRatio, event_ratio
 from calib_core.inference.every_pair import compare
 from calib_core.inference.gate_checks import GateCheck, gate_check
 from calib_core.inference.interval_forms import interval
@@ -20,6 +23,7 @@ from calib_core.inference.line_tables import (
     verdicts,
 )
 from calib_core.inference.margins import MarginVerdict, margin_verdict, not_worse
+from calib_core.inference.mean_gap import MeanGap
 from calib_core.inference.model_differences import paired_difference
 from calib_core.inference.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from calib_core.inference.null import NoiseFloor, noise_floor
@@ -41,10 +45,12 @@ __all__ = [
     "Baseline",
     "CellGaps",
     "EstimateLine",
+    "EventRatio",
     "GateCheck",
     "Increase",
     "Interval",
     "MarginVerdict",
+    "MeanGap",
     "NoiseFloor",
     "PairedDifference",
     "PrimaryLine",
@@ -57,6 +63,7 @@ __all__ = [
     "benjamini_yekutieli",
     "bootstrap",
     "canonical_errors",
+    "claimed_rows",
     "clopper_pearson",
     "compare",
     "coverage_table",
@@ -65,6 +72,7 @@ __all__ = [
     "estimate_line",
     "estimate_lines",
     "estimates",
+    "event_ratio",
     "gate_check",
     "group_errors_table",
     "holm",
@@ -75,8 +83,10 @@ __all__ = [
     "kuiper",
     "margin_verdict",
     "marked",
+    "mean_gap",
     "noise_floor",
     "not_worse",
+    "notion_looked_at",
     "on_scale_of",
     "on_tolerance_scale",
     "paired_difference",
@@ -116,8 +126,8 @@ class _Answers:
     def noise_floor(self, question: Question, random_state: int) -> NoiseFloor:
         return noise_floor(question, random_state=random_state)
 
-    def verdict(self, estimate: Estimate, eps: float, level: float) -> Verdict:
-        return verdict(estimate, eps, level)
+    def verdict(self, estimate: Estimate, eps: float, level: float, ratio: float) -> Verdict:
+        return verdict(estimate, eps, level, ratio)
 
 
 ANSWERS = _Answers()

@@ -178,8 +178,10 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
     typical = typical_high(question, after.level) if question.predictions.row_groups is None else 0.0
     if on_tolerance_scale(measured, typical) - before.low >= allowed:
         limit = on_scale_of(measured, before.low + allowed)
-        needed = rows_to_tell(question, limit, after.level, typical) if limit > 0 else None
-        many = f"; it would take about {rows(needed)} rows" if needed is not None and math.isfinite(needed) else ""
+        needed = rows_to_tell(question, limit, after.level) if limit > 0 else None
+        many = ""
+        if needed is not None and math.isfinite(needed):
+            many = f"; with about {rows(needed)} rows a model with no error is, in 8 of 10 samples"
         text = (
             f"Too few rows to tell: {found}, and even a perfectly calibrated model with these predictions would "
             f"typically not be shown to stay below {limit_words}{many}."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from calib_core._arrays import Bools, Float64s
-from calib_core.binning import BinTable, EqualWidth, cuts
+from calib_core.binning import BinTable, EqualWidth, Groups, cuts
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import Binned
@@ -23,6 +24,7 @@ from calib_core.inference.domain import Facts, in_bins
 from calib_core.inference.intervals import Interval
 from calib_core.inference.inversion import (
     NO_ERRORS,
+    RICH,
     CellGaps,
     Ends,
     Noise,
@@ -35,7 +37,7 @@ from calib_core.inference.inversion import (
 )
 from calib_core.inference.judged_bins import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
 from calib_core.inference.largest_errors import largest_ends
-from calib_core.inference.more_rows import cells_with, middle_high, middle_reaches, times_needed
+from calib_core.inference.more_rows import cells_with, high_of_most, number_within, times_for_power
 from calib_core.inference.null import calibrated_claims, null_outcomes
 from calib_core.inference.number_words import percent
 from calib_core.inference.shared_noise import SharedNoise
@@ -69,7 +71,7 @@ class InBins:
     """
 
     def __init__(self, question: Question, random_state: int) -> None:
-        question = question if one_claim_a_row(question) else question.written_out
+        self.original = question = question if one_claim_a_row(question) else question.written_out
         self._question = judged_bins(question)
         self._claims, self._ranks = question.claims, question.ranks
         counted = of_counts(Binned(self._question.estimator.binning), self._claims)
@@ -79,20 +81,20 @@ class InBins:
         if not self._cells.any():
             raise NotAnswerable("no row makes a claim here: there is nothing to judge")
         self._worth = worth(self._claims, self._table)
-        self._seed = random_state
-        self._ends: dict[tuple[int | str, float], Ends] = {}
+        self.seed = random_state
+        self._ends: dict[tuple[Any, ...], Ends] = {}
 
-    def typical_high(self, estimator: object, level: float, count: int) -> float:
-        """The upper end calibrated models have in the middle, over so many draws of all outcomes."""
+    def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
+        """The upper end that a ``share`` of calibrated models stay below, over so many draws of all outcomes."""
         if counts_suffice(self._claims, self._ranks):
             every = FineCells(self._claims, self._table).moments(self._stream(4), count)
             drawn = map(self._with, every)
         elif not self.disjoint and self._of_cells is not None:
             drawn = map(self._calibrated, self._of_cells(self._stream(4), count))
         else:
-            many = calibrated_claims(self._question.written_out, count, self._seed)
+            many = calibrated_claims(self._question.written_out, count, self.seed)
             drawn = map(self._with_outcomes, many)
-        return float(np.median([bins.high(estimator, level) for bins in drawn]))
+        return float(np.quantile([bins.high(estimator, level) for bins in drawn], share))
 
     def _with_outcomes(self, claims: FlatClaims | ColumnClaims) -> InBins:
         """The same bins with other outcomes, those of these claims, for their ``high``.
@@ -194,6 +196,21 @@ class InBins:
         return replace(facts_of(self._question), sparse=self.sparse)
 
     @property
+    def question(self) -> Question:
+        """What was asked, about the bins that are judged."""
+        return self._question
+
+    @property
+    def table(self) -> BinTable:
+        """The bins that are judged, and what they hold."""
+        return self._table
+
+    @property
+    def cells(self) -> Bools:
+        """Which bins hold claims, (strata of the table, bins)."""
+        return self._cells
+
+    @property
     def disjoint(self) -> bool:
         """Does every row make one claim?"""
         return one_claim_a_row(self._question)
@@ -206,13 +223,22 @@ class InBins:
         ends = self.ends(order, level)
         tested = in_bins(self.facts, order, level)
         low, point, high = map(scale, ends)
-        return Interval(low, high, level, self._method(order), tested, self.about(order), point)
+        return Interval(low, high, level, self.method(order), tested, self.about(order), point)
 
     def ends(self, order: int | str, level: float) -> Ends:
         """Ends of the interval for one order of the error, made once."""
         if (order, level) not in self._ends:
             self._ends[order, level] = self._construct(order, level)
         return self._ends[order, level]
+
+    def absolute(self, level: float, low_tail: float) -> Ends:
+        """Ends for the mean absolute error, the lower one missing with the chance ``low_tail``, made once."""
+        key = ("absolute", level, low_tail)
+        if key not in self._ends:
+            self._ends[key] = absolute_ends(
+                self.gaps, self._noise, level, self._errors_of, self.null, disjoint=self.disjoint, low_tail=low_tail
+            )
+        return self._ends[key]
 
     def high(self, estimator: object, level: float) -> float:
         """The upper end alone, which needs no calibrated draws."""
@@ -232,23 +258,32 @@ class InBins:
         of = target(estimator)
         return self.disjoint and of is not None and of[0] == 1
 
-    def rows_needed(self, estimator: object, limit: float, level: float) -> float | None:
-        """About how many rows a calibrated model would need for an upper end below the limit, None where unknown.
+    def rows_needed(self, estimator: object, limit: float, level: float, error: float = 0.0) -> float | None:
+        """About how many rows show a model of this error to be below the limit in 8 of 10 samples, None where unknown.
 
         For mean absolute errors of disjoint cells: with more rows the cells hold more each, and groups part.
         """
         if not self.knows_more_rows(estimator):
             return None
-        times = times_needed(lambda factor: self.reaches_with(factor, level, limit))
+        times = times_for_power(lambda factor: self.within_with(factor, level, limit, error))
         return None if times is None else float(self._worth.sum()) * times
 
     def high_with(self, factor: float, level: float) -> float:
-        """The median upper end of calibrated models with so many times the rows."""
-        return middle_high(cells_with(self.gaps, self._fine, factor), level, self._stream)
+        """The upper end that 8 of 10 calibrated models' samples stay below, with so many times the rows."""
+        return high_of_most(self._cells_with(factor), level, self._stream)
 
-    def reaches_with(self, factor: float, level: float, limit: float) -> bool:
-        """Is ``high_with`` at least the limit?"""
-        return middle_reaches(cells_with(self.gaps, self._fine, factor), level, limit, self._stream)
+    def within_with(self, factor: float, level: float, limit: float, error: float = 0.0) -> int:
+        """Of ``DRAWS`` samples of so many times the rows, how many have an upper end below the limit."""
+        return number_within(self._cells_with(factor), error, level, limit, self._stream)
+
+    def _cells_with(self, factor: float) -> CellGaps:
+        return cells_with(self.gaps, self._fine, factor, by_variance=self._by_variance)
+
+    @property
+    def _by_variance(self) -> bool:
+        """Are these groups that hold as much variance, not as many rows?"""
+        binning = self._question.estimator.binning
+        return isinstance(binning, Groups) and binning.variance > 0
 
     def rows_for_groups(self, spread: float) -> float | None:
         """About how many rows make two groups, where all are one whose scores lie further apart than ``spread``.
@@ -264,9 +299,12 @@ class InBins:
         scores = np.nan_to_num(rows * fine.mean_score).sum(axis=0)[here] / each[here]
         if np.ptp(scores) <= spread:
             return None
-        below = np.cumsum(each[here])[:-1]
-        smaller = float(np.minimum(below, each.sum() - below).max())
-        return float(each.sum()) * FEW_ROWS / smaller
+        holds, full = each[here], float(FEW_ROWS)
+        if self._by_variance:
+            holds, full = np.nan_to_num(rows * fine.mean_score * (1.0 - fine.mean_score)).sum(axis=0)[here], RICH
+        below = np.cumsum(holds)[:-1]
+        smaller = float(np.minimum(below, holds.sum() - below).max())
+        return float(each.sum()) * full / smaller if smaller > 0 else None
 
     @cached_property
     def _fine(self) -> BinTable | None:
@@ -281,7 +319,8 @@ class InBins:
         what = _WHAT[order]
         if cuts(self._question.estimator.binning).pools:
             number = len(self.gaps.rows)
-            each = "that hold rows enough" if self._claims.same_rows else f"of at least {FEW_ROWS} rows each"
+            few = self._claims.same_rows or self._by_variance
+            each = "that hold rows enough" if few else f"of at least {FEW_ROWS} rows each"
             groups = "one group of all rows" if number == 1 else f"{number:,} groups {each}"
             pooled = "" if self._table.joined is None else ", classes of few rows pooled"
             return f"{what} over {groups}{pooled}, {_CHOSEN}"
@@ -293,10 +332,10 @@ class InBins:
         if order in ("max", OF_BINS):
             return self._largest(order, level)
         if order == 1:
-            return absolute_ends(self.gaps, self._noise, level, self._errors_of, self._null, disjoint=self.disjoint)
+            return self.absolute(level, (1.0 - level) / 2)
         if self._of_pairs:
-            return root_ends(self._pairs, self._several, self._null[:, self.gaps.rows > _ONE_ROW], level)
-        return square_ends(self.gaps, self._noise, level, self._errors, self._null)
+            return root_ends(self._pairs, self._several, self.null[:, self.gaps.rows > _ONE_ROW], level)
+        return square_ends(self.gaps, self._noise, level, self._errors, self.null)
 
     def _largest(self, order: int | str, level: float) -> Ends:
         return largest_ends(self.gaps, level, np.nonzero(self._cells)[1] if order == OF_BINS else None)
@@ -307,7 +346,8 @@ class InBins:
         grouped = cuts(self._question.estimator.binning).pools
         return self.disjoint and (grouped or self.sparse)
 
-    def _method(self, order: int | str) -> str:
+    def method(self, order: int | str) -> str:
+        """How the interval is made, in a few words."""
         if order in ("max", OF_BINS):
             return "simultaneous Clopper-Pearson, conservative"
         if order == 2 and self._of_pairs:
@@ -345,13 +385,13 @@ class InBins:
         return pairs(self._table.together(self._moments))
 
     @cached_property
-    def _null(self) -> Float64s:
+    def null(self) -> Float64s:
         """Gaps (draws, cells) of calibrated models."""
         if self.disjoint or self._question.predictions.kind == "per-class":
             # Nobody knows how the classes of rows that need not sum to one go together: each as if alone.
             return binomial_null(self.gaps, self._stream(0))
         outcomes = self._of_cells or null_outcomes(self._claims, self._table, self._ranks)
-        return self._rows_noise.gaps(outcomes, self._seed)
+        return self._rows_noise.gaps(outcomes, self.seed)
 
     @property
     def _normals(self) -> Float64s:
@@ -377,4 +417,4 @@ class InBins:
         return SharedNoise(self._claims, self._table, self._ranks, self._shared, np.flatnonzero(self._cells))
 
     def _stream(self, which: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(which,)))
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(which,)))

@@ -190,7 +190,9 @@ def normal(covariance: Float64s) -> Callable[[np.random.Generator, int], Float64
     values, vectors = np.linalg.eigh(covariance)
     # What is left of directions without noise, as when rows' residuals add up to 0, is rounding.
     root = vectors * np.sqrt(np.where(values > _ROUNDING * values.max(initial=0.0), values, 0.0))
-    return lambda rng, count: np.asarray(rng.standard_normal((count, len(values))) @ root.T)
+    # The symmetric root is one, where eigenvectors of equal values are any basis, another with other BLAS threads.
+    root = root @ vectors.T
+    return lambda rng, count: np.asarray(rng.standard_normal((count, len(values))) @ root)
 
 
 _Entries: TypeAlias = tuple[Codes, Codes, Float64s, Float64s, Float64s, int]

@@ -29,15 +29,17 @@ ANY = 1_000_000_000
 BINNED = {
     "confidence": Domain(ANY, 10),
     "class-specific": Domain(ANY, 10),
+    "event": Domain(2, 10),
     "top-label": Domain(1000, 30),
     "class-wise": Domain(100, 80),
     "top-k-confidence": Domain(20, 200),
     "top-k-label": Domain(20, 200),
 }
-"""Mean absolute errors in bins, and squared ones where bins hold enough rows, by notion."""
+"""Mean absolute errors in bins, and squared ones where bins hold enough rows, by notion; an event is one class."""
 OF_ROWS = {
     "confidence": Domain(ANY, 30),
     "class-specific": Domain(ANY, 30),
+    "event": Domain(2, 30),
 }
 """Kernel, smooth, convex, swept, cumulative and squared kernel errors, by notion; of others the table has no lines."""
 CANONICAL = Domain(3, 500)

@@ -8,7 +8,7 @@ from typing import Any
 
 from calib_core._repr import OneLine
 from calib_core.binning import BinningScheme
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.errors import InputError, NotAnswerable
 from calib_core.inference.baselines import Baseline, Increase, baseline, increase
 from calib_core.inference.margins import MARGIN
@@ -49,7 +49,9 @@ class GateCheck(OneLine):
     def line(self) -> EstimateLine:
         """The line of the estimate, without a verdict where there is no limit to hold it against."""
         whole = self.first.line
-        return whole if self.limit is not None else replace(whole, verdict=None, sentence="", limit=None)
+        return (
+            whole if self.limit is not None else replace(whole, verdict=None, sentence="", limit=None, ratio_limit=None)
+        )
 
     @property
     def headline(self) -> str:
@@ -87,6 +89,7 @@ class GateCheck(OneLine):
             "about": self.about,
             "reason": self.first.reason,
             "limit": self.limit,
+            "max_ratio": self.line.ratio_limit,
             "line": self.line.record(),
             "increase": None if self.growth is None else self.growth.record(),
             "kept": replace(self.kept, name=name).record(),
@@ -107,13 +110,16 @@ def gate_check(
     *,
     before: Baseline | None = None,
     allowed: float = MARGIN,
+    ratio: float = RATIO,
 ) -> GateCheck:
     """May these predictions pass: is their error shown to lie below ``limit``, or not to grow by ``allowed``?
 
     The line is that of ``deciding``, chosen before outcomes are looked at; with a baseline it is the baseline's. The
     interval alone decides, never the value. NotAnswerable where there is no verdict, InputError where there is nothing
-    to hold the error against. What can mislead: several models that are each held against a limit of 5 % pass wrongly
-    in up to one of twenty cases each; all of them together, if all have to pass, no more often than one.
+    to hold the error against. Of the event of two classes the ratio of observed to expected events has to lie within
+    1 / ``ratio`` and ``ratio`` too (``verdict``). What can mislead: several models that are each held against a limit
+    of 5 % pass wrongly in up to one of twenty cases each; all of them together, if all have to pass, no more often than
+    one.
 
     >>> right, wrong = ([[0.9, 0.1]] * 4000, [0] * 3600 + [1] * 400), ([[0.9, 0.1]] * 4000, [0] * 4000)
     >>> [gate_check(Predictions(*rows), 0.05).passed for rows in (right, wrong)]
@@ -128,7 +134,9 @@ def gate_check(
     wanted = notion
     if before is not None:
         notion, estimator = notion or before.notion, estimator or before.estimator
-    first = deciding(predictions, notion, estimator or ESTIMATOR, TOLERANCE if limit is None else limit, level, bins)
+    first = deciding(
+        predictions, notion, estimator or ESTIMATOR, TOLERANCE if limit is None else limit, level, bins, ratio
+    )
     if wanted is None and notion is not None:
         first = replace(first, reason=f"Judged by {notion}, as the baseline.")
     if first.line.verdict is None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from calib_core.estimators.base import Question
-from calib_core.inference.bin_intervals import InBins
+from calib_core.inference.chain import Chain
 from calib_core.inference.clusters import groups_of
 from calib_core.inference.interval_forms import interval
 from calib_core.inference.intervals import Interval
@@ -48,8 +48,8 @@ def of_intervals(
 def _intervals(question: Question, random_state: int) -> Callable[[float], Interval]:
     """Level -> the model's own interval, with what all levels share made once."""
     if target(question.estimator) is not None and not question.whole and groups_of(question) is None:
-        bins = InBins(question, random_state)
-        return lambda level: bins.interval(question.estimator, level)
+        lines = Chain.of(question, random_state)
+        return lambda level: lines.interval(question.estimator, level)
     return lambda level: interval(question, level, random_state)
 
 

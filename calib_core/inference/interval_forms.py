@@ -13,10 +13,12 @@ from calib_core.estimators import traits
 from calib_core.estimators.base import Question, error_scale
 from calib_core.inference import canonical_noise, grouped_intervals, kernel_intervals, means, smoothed_vectors, wild
 from calib_core.inference.bin_intervals import InBins, one_claim_a_row
+from calib_core.inference.chain import Chain
 from calib_core.inference.clusters import groups_of
 from calib_core.inference.domain import CANONICAL, CANONICAL_KERNEL, of_rows
 from calib_core.inference.intervals import NOISELESS, Interval, around, percentile, pivotal
 from calib_core.inference.judged_bins import facts_of, target
+from calib_core.inference.more_rows import POWER
 from calib_core.inference.null import calibrated_claims
 from calib_core.inference.resampling import bootstrap
 from calib_core.registry import RegistryError
@@ -77,11 +79,16 @@ def typical_high(question: Question, level: float, random_state: int = 0) -> flo
     The median over outcomes drawn from the scores, so that it is known before any outcome is seen: ``DRAWS`` of them
     where counts in bins suffice, ``DRAWS_OF_ROWS`` where the estimator looks at the rows.
     """
+    return _drawn_high(question, level, random_state, 0.5)
+
+
+def _drawn_high(question: Question, level: float, random_state: int, share: float) -> float:
+    """The upper end that this share of calibrated models stay below."""
     if _in_bins(question):
-        return InBins(question, random_state).typical_high(question.estimator, level, DRAWS)
+        return Chain.of(question, random_state).typical_high(question.estimator, level, DRAWS, share)
     question = question.written_out
     drawn = calibrated_claims(question, DRAWS_OF_ROWS, random_state)
-    return float(np.median([_default(question, claims, level, random_state).high for claims in drawn]))
+    return float(np.quantile([_default(question, claims, level, random_state).high for claims in drawn], share))
 
 
 def rows_for_groups(question: Question, limit: float, random_state: int = 0) -> float | None:
@@ -95,30 +102,41 @@ def rows_for_groups(question: Question, limit: float, random_state: int = 0) -> 
     return InBins(question, random_state).rows_for_groups(limit)
 
 
-def rows_to_tell(question: Question, limit: float, level: float, high: float, random_state: int = 0) -> float:
-    """About how many rows of this kind a calibrated model would need for an upper end below ``limit``.
+def rows_to_tell(question: Question, limit: float, level: float, random_state: int = 0) -> float:
+    """Sample size with which the upper end of a calibrated model lies below ``limit`` in 8 of 10 samples, about.
 
-    ``high`` is its typical upper end with the rows at hand, which falls at least like one over their root (of squares:
-    over their number).
+    Of mean absolute errors of one claim a row: by samples drawn in the cells that so many rows would be judged in.
+    Of others: the upper end that 8 of 10 samples of the rows at hand stay below falls at least like one over the root
+    of the rows (of squares: over their number).
     """
-    bins = InBins(question, random_state) if _in_bins(question) else None
-    needed = None if bins is None else bins.rows_needed(question.estimator, limit, level)
+    needed = rows_with_error(question, limit, 0.0, level, random_state)
     if needed is not None:
         return needed
     power = 1 if error_scale(question.estimator).squared else 2
-    return question.predictions.answered.effective_rows * (high / limit) ** power
+    high = _drawn_high(question, level, random_state, POWER)
+    return question.predictions.answered.effective_rows * max(high / limit, 1.0) ** power
 
 
-def typical_highs(question: Question, factors: Sequence[float], level: float, random_state: int = 0) -> Float64s:
-    """The typical upper ends of a calibrated model with so many times the rows at hand, as ``rows_to_tell`` reads them.
+def rows_with_error(
+    question: Question, limit: float, error: float, level: float, random_state: int = 0
+) -> float | None:
+    """The same for a model that is too confident by ``error`` everywhere; None where that is not known.
 
-    The same draws for every factor, so that one is less than another for its rows, not by chance.
+    Known of mean absolute errors of one claim a row, where it takes at most 10,000 times the rows at hand.
     """
+    if not _in_bins(question):
+        return None
+    return Chain.of(question, random_state).rows_needed(question.estimator, limit, level, error)
+
+
+def highs_of_most(question: Question, factors: Sequence[float], level: float, random_state: int = 0) -> Float64s:
+    """The upper ends that 8 of 10 calibrated models' samples stay below, with so many times the rows at hand."""
     bins = InBins(question, random_state) if _in_bins(question) else None
     if bins is not None and bins.knows_more_rows(question.estimator):
         return np.array([bins.high_with(factor, level) for factor in factors])
     power = 1.0 if error_scale(question.estimator).squared else 0.5
-    return np.asarray(typical_high(question, level, random_state) / np.asarray(factors, dtype=np.float64) ** power)
+    high = _drawn_high(question, level, random_state, POWER)
+    return np.asarray(high / np.asarray(factors, dtype=np.float64) ** power)
 
 
 # -- the default, in order of use -----------------------------------------------------------------------------
@@ -147,7 +165,7 @@ def _bootstrapped(question: Question, level: float, random_state: int, method: s
 def _of_bins(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
     if not _in_bins(question):
         return None
-    return InBins(question, random_state).interval(question.estimator, level)
+    return Chain.of(question, random_state).interval(question.estimator, level)
 
 
 def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:

@@ -33,6 +33,7 @@ class Interval(OneLine):
     tested: bool
     about: str
     point: float
+    p_value: float | None = None
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

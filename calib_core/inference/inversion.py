@@ -99,9 +99,18 @@ def draws_for(cells: int) -> int:
 
 
 def absolute_ends(
-    gaps: CellGaps, noise: Noise, level: float, errors_of: ErrorsOf, null: Float64s, *, disjoint: bool
+    gaps: CellGaps,
+    noise: Noise,
+    level: float,
+    errors_of: ErrorsOf,
+    null: Float64s,
+    *,
+    disjoint: bool,
+    low_tail: float | None = None,
 ) -> Ends:
     """Interval for sum_b w_b |true gap_b|, given the predictions and the cells.
+
+    ``low_tail`` is the chance with which the lower end may miss where that is another one than (1 - level)/2.
 
     T = sum_b w_b |d_b| with gaps d_b, tail = (1 - level)/2, z its normal point, R the rows' squared residuals, u the
     most one row moves the error. The upper end is that of ``absolute_high``.
@@ -117,7 +126,7 @@ def absolute_ends(
 
     References: Fay & Feuer 1997; Casella & Berger 2002, §9.2.1; Donoho & Johnstone 1994.
     """
-    tail = (1.0 - level) / 2
+    tail = (1.0 - level) / 2 if low_tail is None else low_tail
     size, null = _size(gaps, gaps.gap, 1), np.abs(null)
     law, top = _clear_law(gaps, errors_of, null)
     unremarkable = float(np.mean(null @ gaps.weight < size * (1.0 - 1e-12))) <= 1.0 - tail
@@ -126,7 +135,7 @@ def absolute_ends(
     every = np.ones(len(gaps.rows), dtype=bool)
     if disjoint and not gaps.rich:
         errors = errors_of(every)
-        low = min(low, _inverted_low(gaps, 1, level, gaps.deviation * errors, null @ gaps.weight))
+        low = min(low, _inverted_low(gaps, 1, 1.0 - 2.0 * tail, gaps.deviation * errors, null @ gaps.weight))
     point = max(_crossing(law, 0.5, top), _mean_gap(gaps) if disjoint else 0.0)
     return _ordered(low, point, absolute_high(gaps, noise, level, errors_of(every) if gaps.rich else NO_ERRORS))
 

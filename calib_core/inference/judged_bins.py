@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core._checks import whole
-from calib_core.binning import BinTable, Groups, cuts, of_interval, tabulate
+from calib_core.binning import BinTable, EqualWidth, Groups, cuts, of_interval, tabulate, tabulate_at
 from calib_core.estimators import Binned, traits
 from calib_core.estimators.base import Question, error_scale
 from calib_core.estimators.debiased import worth
+from calib_core.inference.chosen_groups import group_variance
 from calib_core.inference.counted import of_counts
 from calib_core.inference.domain import Facts
+from calib_core.predictions import Predictions
 from calib_core.reductions import REDUCTIONS
 
 OF_BINS = "bins"
 """The order of the largest error of a bin over its classes."""
+
+TOP_LABEL = "top-label"
+"""The notion whose classes are judged one by one by one claim a row."""
 
 FEW_ROWS = 20
 """Rows a cell should hold."""
@@ -62,6 +68,9 @@ def judged_bins(question: Question) -> Question:
     Bins that were asked for always stay; groups are chosen from the scores, never from outcomes. Where every row speaks
     of every class only squared errors are grouped: absolute ones hold in sparse cells too, and over pooled classes they
     cancel, since what one class gets too much another gets too little; a single group would show no error at all.
+
+    Absolute errors of predicted classes (top-label) are judged in groups by variance (``group_variance``) unless the
+    bins themselves hold rows enough and tell as much: the width of the interval then falls with the rows.
     """
     of = target(question.estimator)
     # Bins that classes share cannot be joined class by class.
@@ -74,8 +83,28 @@ def judged_bins(question: Question) -> Question:
         return question
     counted = of_counts(Binned(question.estimator.binning), claims)
     assert counted is not None
-    if not is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows):
+    sparse = is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows)
+    if of[0] == 1 and facts_of(question).notion == TOP_LABEL:
+        chosen = _by_variance(question, own=not sparse)
+        return question if chosen is None else replace(question, estimator=replace(question.estimator, binning=chosen))
+    if not sparse:
         return question
     if claims.same_rows and np.count_nonzero(tabulate(claims, [Groups()])[0].count) < _FEWEST_GROUPS:
         return question
     return replace(question, estimator=replace(question.estimator, binning=Groups()))
+
+
+_CHOSEN: WeakKeyDictionary[Predictions, dict[Hashable, Groups | None]] = WeakKeyDictionary()
+"""Groups chosen before, which are asked for often: they depend on predictions and bins alone."""
+
+
+def _by_variance(question: Question, *, own: bool) -> Groups | None:
+    """The groups that classes are judged in, None for the bins themselves."""
+    kept = _CHOSEN.setdefault(question.predictions, {})
+    key = (question.reduction, question.estimator.binning)
+    if key not in kept:
+        claims, plain = question.claims, Groups()
+        fine = tabulate_at(claims, EqualWidth(plain.bins).fixed_edges())
+        variance = group_variance(fine, worth(claims, fine), own=own)
+        kept[key] = None if variance is None else replace(plain, variance=variance)
+    return kept[key]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 import pandas as pd
 
 from calib_core.binning import BinningScheme, bins_said
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators import ESTIMATORS, Estimate, takes_bins
 from calib_core.inference.many_classes import LEFT_OUT, interval_takes_long, value_takes_long
 from calib_core.inference.multiple import benjamini_hochberg, holm
@@ -26,7 +26,8 @@ from calib_core.reductions import REDUCTIONS
 
 NOT_MADE = "interval and noise floor take minutes and were not made (slow)"
 """Note of a line that only has a value because more was not asked for."""
-_NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit")
+_NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
+            "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip
 SLOPE = 1.0
 """The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
 
@@ -79,7 +80,9 @@ def estimates(
     return _refused_once(found)
 
 
-def estimate_lines(answers: Sequence[Answer], eps: float = TOLERANCE, level: float = LEVEL) -> pd.DataFrame:
+def estimate_lines(
+    answers: Sequence[Answer], eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
+) -> pd.DataFrame:
     """A table of estimates, judged by a tolerance: value, point with interval, noise floor, p-value and verdict.
 
     One line per answer (``estimates``): its model, the fields of ``EstimateLine``, and ``mark``, which tells intervals
@@ -90,10 +93,12 @@ def estimate_lines(answers: Sequence[Answer], eps: float = TOLERANCE, level: flo
     >>> estimate_lines(estimates({"one": p}, [("confidence", "ece")]))[["model", "title", "verdict"]].values.tolist()
     [['one', 'Confidence ECE', 'miscalibrated']]
     """
-    return _framed([(answer.model, _line(answer, eps, level)) for answer in answers])
+    return _framed([(answer.model, _line(answer, eps, level, ratio)) for answer in answers])
 
 
-def verdicts(first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: float = LEVEL) -> pd.DataFrame:
+def verdicts(
+    first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
+) -> pd.DataFrame:
     """The line that decides about each model (``primaries``), for a tolerance, with all that stands behind the verdict.
 
     One line per model with the fields of ``EstimateLine``; ``sentence`` and ``headline`` are those of ``PrimaryLine``,
@@ -102,9 +107,9 @@ def verdicts(first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: fl
     >>> from calib_core.inference import primaries
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 10, [0, 1] * 10)
     >>> verdicts(primaries({"one": p}))[["model", "notion", "verdict"]].values.tolist()
-    [['one', 'confidence', 'too few rows to tell']]
+    [['one', 'event', 'too few rows to tell']]
     """
-    lines = {name: replace(line, eps=eps, level=level) for name, line in first.items()}
+    lines = {name: replace(line, eps=eps, level=level, ratio=ratio) for name, line in first.items()}
     frame = _framed([(name, line.line) for name, line in lines.items()])
     return frame.assign(
         sentence=[line.sentence for line in lines.values()],
@@ -216,7 +221,7 @@ def _refused_once(found: Sequence[Answer]) -> list[Answer]:
     return kept
 
 
-def _line(answer: Answer, eps: float, level: float) -> EstimateLine:
+def _line(answer: Answer, eps: float, level: float, ratio: float) -> EstimateLine:
     if isinstance(answer.estimate, str):
         titles = (
             REDUCTIONS[answer.notion].title if answer.notion else "",
@@ -225,6 +230,6 @@ def _line(answer: Answer, eps: float, level: float) -> EstimateLine:
         title = " ".join(filter(None, titles))
         return EstimateLine(answer.notion, answer.estimator, title, 0, "", float("nan"), note=answer.estimate)
     if answer.whole:
-        return estimate_line(answer.estimate, eps, level)
+        return estimate_line(answer.estimate, eps, level, ratio)
     limit = None if answer.notion is None else on_scale_of(answer.estimate, eps)
     return replace(plain_line(answer.estimate), level=level, note=NOT_MADE, limit=limit)

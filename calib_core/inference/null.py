@@ -16,7 +16,7 @@ from calib_core._repr import OneLine
 from calib_core.binning import BinTable
 from calib_core.claims import ColumnClaims, FlatClaims
 from calib_core.estimators import traits
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import Estimate, Question
 from calib_core.inference import canonical_noise, draws, redrawn, smoothed_vectors
 from calib_core.inference.cell_draws import MANY_ROWS, FineCells, counts_suffice
 from calib_core.inference.cell_margins import LEAST_OUTCOMES, shared_outcomes
@@ -25,6 +25,7 @@ from calib_core.inference.counted import Counted, of_counts
 from calib_core.inference.group_noise import of_groups
 from calib_core.inference.number_words import chance
 from calib_core.inference.score_draws import calibrated_scores
+from calib_core.predictions import InputError
 from calib_core.reductions.base import counts
 from calib_core.shared_rows import MOST_CELLS
 
@@ -105,9 +106,10 @@ class NoiseFloor(OneLine):
         return f"observed {self.observed:.4f}, {noise}; {chance(self.p_value)} of {self.resamples:,} draws"
 
 
-def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: int = 0) -> NoiseFloor:
+def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = 0) -> NoiseFloor:
     """Noise floor and Monte Carlo test of calibration, for any estimator and notion.
 
+    ``question`` is an estimate, or the question it answers (``estimate.question``); InputError for anything else.
     Draw y*_i ~ Categorical(p_i) (Bernoulli of the claim's score where a row makes one claim), recompute the statistic
     ``resamples`` times. The class of a row is drawn once, so that claims about its other classes go with it. Tests of
     a calibrated model reject it at the stated level whatever the statistic. Row weights that are whole numbers are
@@ -118,7 +120,12 @@ def noise_floor(question: Question, resamples: int = RESAMPLES, random_state: in
     >>> exact.value, exact.noise_floor.p_value
     (0.0, 1.0)
     """
-    return noise_floors([question], resamples, random_state)[0]
+    subject = question.question if isinstance(question, Estimate) else question
+    if not isinstance(subject, Question):
+        raise InputError(
+            f"noise_floor needs an estimate and got {type(question).__name__}: call noise_floor(estimate(predictions))"
+        )
+    return noise_floors([subject], resamples, random_state)[0]
 
 
 def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:

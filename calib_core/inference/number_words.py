@@ -75,6 +75,37 @@ def in_percent(share: float) -> str:
     return percent(share)
 
 
+def exact_range(low: float, high: float) -> str:
+    """A range of confidences in percent, with as many digits as make it exact: no row between the two is left out.
+
+    Both ends as they are where two decimals of a percent say them; else one decimal, or more where ends would look
+    alike.
+
+    >>> exact_range(0.87, 0.93), exact_range(13 / 15, 14 / 15), exact_range(0.985, 0.99), exact_range(14 / 15, 1.0)
+    ('87 to 93 %', '86.7 to 93.3 %', '98.5 to 99 %', '93.3 to 100 %')
+    """
+    texts: list[str] = []
+    for least in range(1, 9):
+        texts = [percent(end, _exact_decimals(end, least)) for end in (low, high)]
+        if texts[0] != texts[1] or low == high:
+            break
+    return f"{texts[0].removesuffix(' %')} to {texts[1]}"
+
+
+def exact_end(end: float) -> str:
+    """One end of such a range.
+
+    >>> exact_end(0.8), exact_end(2 / 3)
+    ('80 %', '66.7 %')
+    """
+    return percent(end, _exact_decimals(end, 1))
+
+
+def _exact_decimals(end: float, least: int) -> int:
+    """The fewest decimals of a percent, at most two, that say a number as it is; ``least`` where none do."""
+    return next((d for d in range(3) if abs(round(100.0 * end, d) - 100.0 * end) < 1e-6), least)
+
+
 def share_range(low: float, high: float) -> str:
     """Both ends of a range of shares as ``in_percent`` gives them, with digits enough to tell them apart.
 

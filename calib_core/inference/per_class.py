@@ -13,6 +13,7 @@ from calib_core.binning import BinningScheme, bins_of, tabulate_at
 from calib_core.binning.base import IntervalScheme, as_intervals
 from calib_core.binning.bin_table import padded
 from calib_core.claims import Claims
+from calib_core.inference.count_tests import SMALLEST
 from calib_core.inference.multiple import holm
 from calib_core.inference.poisson_binomial import poisson_binomial
 from calib_core.inference.verdict import SHOWN_AT
@@ -23,8 +24,6 @@ from calib_core.tallies import Tally
 _PARTS = 16
 """Into how many slices a bin is cut, the scores of each slice standing for their mean."""
 _GRID = 4096
-SMALLEST = 1e-12
-"""p-values below this are told as this: further out rounding decides."""
 
 
 def per_class_tests(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core._arrays import Bools, Codes, Float64s
+from calib_core.inference.count_tests import count_test, counts_in_cells, score_nodes
 from calib_core.inference.multiple import benjamini_hochberg, benjamini_yekutieli, harmonic
 from calib_core.inference.right_shares import share_ends, share_test
 from calib_core.predictions import Predictions, whole
@@ -34,9 +35,7 @@ class PickedOut:
 
 
 def picked_out(
-    right: Float64s,
-    says: Float64s,
-    rows: Float64s,
+    p: Float64s,
     tested: Bools,
     *,
     counted: bool,
@@ -47,7 +46,7 @@ def picked_out(
 ) -> PickedOut:
     """Tests (m,) of one of several families of shares, corrected for their number and for that of the families.
 
-    Those ``tested``: p of ``share_test``, corrected within the family by Benjamini and Hochberg's rule where rows are
+    The p-values of those ``tested`` are corrected within the family by Benjamini and Hochberg's rule where rows are
     ``disjoint``, else by Benjamini and Yekutieli's, times the number of ``families``. With a share q / F of false ones
     in each of F families at most q of all are, whatever they share: V / R <= sum_f V_f / R_f. With R of m that stand
     out their intervals are at level 1 - (1 - level) R / (m F), for shared rows divided by 1 + ... + 1/m as well, cut to
@@ -55,13 +54,12 @@ def picked_out(
 
     References: Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001, and 2005 for the intervals.
 
-    >>> right, says, rows = np.array([0.9, 0.5]), np.array([0.5, 0.5]), np.array([40.0, 40.0])
     >>> how = {"counted": True, "disjoint": True, "families": 1, "level": 0.9, "false": 0.05}
-    >>> found = picked_out(right, says, rows, rows > 0, **how)
+    >>> found = picked_out(np.array([1e-6, 1.0]), np.array([True, True]), **how)
     >>> found.stands_out.tolist(), found.level.round(3).tolist()
     ([True, False], [0.95, 0.9])
     """
-    p = np.where(tested, share_test(right, says, rows, counted), np.nan)
+    p = np.where(tested, p, np.nan)
     correct = benjamini_hochberg if disjoint else benjamini_yekutieli
     corrected = np.minimum(families * correct(p), 1.0)
     outstanding = corrected <= false
@@ -111,6 +109,27 @@ def rows_of_cells(predictions: Predictions, cell: Codes, cells: int) -> tuple[Co
     n = int(predictions.groups.max(initial=0)) + 1
     pairs = np.unique((cell * n + predictions.groups)[weights > 0])
     return rows, np.bincount(pairs // n, minlength=cells)
+
+
+def p_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
+    """p-values (cells,) that in each cell as many rows are right as their confidences state; NaN in empty cells.
+
+    Rows that count alike, or copies: ``count_test``, with each row's confidence as its chance. Weights that are no
+    counts and rows in groups: Hoeffding's bound (``share_test``).
+
+    >>> p = Predictions.from_confidence([0.5] * 10 + [0.9], [True] * 11)
+    >>> p_of_cells(p, np.array([0] * 10 + [1]), 3).round(6).tolist()  # 2 * 0.5^10, 2 * 0.9 is above 1
+    [0.001953, 1.0, nan]
+    """
+    weights, scores = predictions.weights, predictions.confidence
+    hits = np.bincount(cell, predictions.correct if weights is None else weights * predictions.correct, cells)
+    if counts_rows(predictions):
+        nodes = score_nodes(scores)
+        return count_test(nodes, counts_in_cells(nodes, scores, cell, cells, weights), hits.astype(np.float64))
+    total = np.bincount(cell, weights, cells).astype(np.float64)
+    stated = np.bincount(cell, scores if weights is None else weights * scores, cells)
+    with np.errstate(invalid="ignore"):
+        return share_test(hits / total, stated / total, worth_of_cells(predictions, cell, cells), False)
 
 
 def worth_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:

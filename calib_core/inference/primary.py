@@ -10,16 +10,16 @@ from functools import cached_property
 import numpy as np
 
 from calib_core._repr import OneLine
-from calib_core._text import begun
+from calib_core._text import begun, called
 from calib_core.binning import BinningScheme
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import Estimate, takes_bins
 from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.number_words import at_level, percent
 from calib_core.inference.recalled import recalled
 from calib_core.inference.result_line import EstimateLine, estimate_line
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
-from calib_core.inference.verdict import any_size, in_full
+from calib_core.inference.verdict import any_size, in_full, ratio_range
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS
 
@@ -36,7 +36,8 @@ MOST_POOLED = 0.5
 class PrimaryLine(OneLine):
     """The line a verdict rests on: its notion and why it is this one, known from scores alone; then what it shows.
 
-    ``notion`` is "top-label" where its cells hold enough rows to have power, else "confidence"; ``reason`` says so.
+    ``notion`` is "event" for two classes, else "top-label" where its cells hold enough rows to have power, else
+    "confidence"; ``reason`` says so.
     ``estimate`` is the expected calibration error there; ``line`` its line; ``shown`` tests on the whole prediction
     whether there is an error of any size at all: the calibration error only says how large it is.
     """
@@ -46,11 +47,12 @@ class PrimaryLine(OneLine):
     estimate: Estimate
     eps: float
     level: float
+    ratio: float = RATIO
 
     @cached_property
     def line(self) -> EstimateLine:
         """The estimate's line, made when asked."""
-        return estimate_line(self.estimate, self.eps, self.level)
+        return estimate_line(self.estimate, self.eps, self.level, self.ratio)
 
     @cached_property
     def shown(self) -> TestOfCalibration:
@@ -84,7 +86,11 @@ class PrimaryLine(OneLine):
         if line.verdict is None:
             return f"could not run ({line.note})"
         ends = f"{at_level(line.level)} interval {line.interval}"
-        return f"{in_full(line.verdict)}: {line.title} {line.written(line.point)}, {ends}"
+        events = ""
+        if line.ratio is not None and line.ratio_low is not None and line.ratio_high is not None:
+            span = ratio_range(line.ratio_low, line.ratio_high, line.ratio_limit or RATIO)
+            events = f"; observed to expected events {line.ratio:.2f}, {span}"
+        return f"{in_full(line.verdict)}: {line.title} {line.written(line.point)}, {ends}{events}"
 
 
 def primary(
@@ -93,22 +99,34 @@ def primary(
     level: float = LEVEL,
     bins: int | str | BinningScheme | None = None,
     beside: PrimaryLine | None = None,
+    ratio: float = RATIO,
 ) -> PrimaryLine:
     """The line that decides about these predictions, chosen from their scores before any outcome is looked at.
 
-    Top-label, the strictest claim about the class predicted, where noise alone would show an error of less than
-    ``MOST_NOISE`` in its cells (``expected_noise``) and most rows are of classes judged one by one; else confidence.
-    With many classes and few rows the top-label error has next to no power. A model that is shown ``beside`` another is
-    judged in the other's notion where it can be: two verdicts about two notions do not compare.
+    Of two classes the predicted risk of the event (``predictions.event``), whichever class is predicted; of rows that a
+    model may decline, the claim about the class predicted, as below. Of more classes top-label, the strictest claim
+    about the class predicted, where noise alone would show an error of less than ``MOST_NOISE`` in its cells
+    (``expected_noise``) and most rows are of classes judged one by one; else confidence. With many classes and few rows
+    the top-label error has next to no power. A model that is shown ``beside`` another is judged in the other's notion
+    where it can be: two verdicts about two notions do not compare.
 
-    >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 4000, [0, 1] * 4000)
+    References: Van Calster et al. 2019, Calibration: the Achilles heel of predictive analytics (why the risk).
+
+    >>> rows = Predictions([[0.9, 0.1, 0], [0.2, 0.8, 0]] * 4000, [0, 1] * 4000)
     >>> primary(rows).notion, primary(rows.take(range(20))).notion
     ('top-label', 'confidence')
+    >>> primary(Predictions([[0.7, 0.3]], [0], class_names=["survived", "died"])).reason
+    'Judged by the predicted risk of “died”: two classes.'
     """
     if beside is not None:
         with suppress(NotAnswerable):
             reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()}, as the model beside it."
-            return PrimaryLine(beside.notion, reason, recalled(predictions, beside.notion, ESTIMATOR, bins), eps, level)
+            same = recalled(predictions, beside.notion, ESTIMATOR, bins)
+            return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
+    if predictions.event is not None and predictions.abstained is None:
+        name = (predictions.class_names or ())[predictions.event]
+        reason = f"Judged by the predicted risk of {called(name)}: two classes."
+        return PrimaryLine("event", reason, recalled(predictions, "event", ESTIMATOR, bins), eps, level, ratio)
     noise, pooled = None, 0.0
     try:
         strict = recalled(predictions, "top-label", ESTIMATOR, bins)
@@ -136,16 +154,24 @@ def primaries(
     eps: float = TOLERANCE,
     level: float = LEVEL,
     bins: int | str | BinningScheme | None = None,
+    ratio: float = RATIO,
+    notion: str | None = None,
 ) -> dict[str, PrimaryLine]:
     """The lines that decide about several models, by name: the first model's notion is that of all.
 
+    ``notion``: the one that was asked for instead, as "confidence" for two classes (``deciding``).
+
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 10, [0, 1] * 10)
     >>> {name: line.notion for name, line in primaries({"one": p, "other": p}).items()}
-    {'one': 'confidence', 'other': 'confidence'}
+    {'one': 'event', 'other': 'event'}
+    >>> primaries({"one": p}, notion="confidence")["one"].reason
+    'Judged by confidence, as asked for.'
     """
     found: dict[str, PrimaryLine] = {}
+    if notion is not None:
+        return {name: deciding(p, notion, ESTIMATOR, eps, level, bins, ratio) for name, p in models.items()}
     for name, predictions in models.items():
-        found[name] = primary(predictions, eps, level, bins, next(iter(found.values()), None))
+        found[name] = primary(predictions, eps, level, bins, next(iter(found.values()), None), ratio)
     return found
 
 
@@ -156,6 +182,7 @@ def deciding(
     eps: float = TOLERANCE,
     level: float = LEVEL,
     bins: int | str | BinningScheme | None = None,
+    ratio: float = RATIO,
 ) -> PrimaryLine:
     """The primary line, or the line of the notion and the estimator that were asked for, which then decides.
 
@@ -168,12 +195,12 @@ def deciding(
     """
     reason = f"Judged by {reduction}, as asked for."
     if reduction is None:
-        first = primary(predictions, eps, level, bins)
+        first = primary(predictions, eps, level, bins, ratio=ratio)
         if estimator == ESTIMATOR:
             return first
         reduction, reason = first.notion, first.reason
     given = bins if takes_bins(estimator, bins) else None
-    return PrimaryLine(reduction, reason, recalled(predictions, reduction, estimator, given), eps, level)
+    return PrimaryLine(reduction, reason, recalled(predictions, reduction, estimator, given), eps, level, ratio)
 
 
 def expected_noise(measured: Estimate) -> tuple[float, float]:

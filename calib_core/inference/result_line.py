@@ -8,7 +8,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from calib_core._repr import OneLine
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
 from calib_core.inference.number_words import Unit, at_level, chance, measured, measured_between
 from calib_core.inference.verdict import SHOWN_AT, Verdict, Word, on_scale_of
@@ -21,10 +21,13 @@ class EstimateLine(OneLine):
 
     ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
     ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
-    at or below; ``p`` the chance that one shows as much as ``value``; ``verdict`` one of four words, with ``sentence``.
+    at or below; ``p`` the chance that one shows as much of what the interval is about; ``verdict`` one of four words,
+    with ``sentence``.
     ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
     ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
-    score. ``limit`` is the tolerance on the scale of the value. None where there is no such number; ``note`` says why.
+    score. ``limit`` is the tolerance on the scale of the value. Of an event ``ratio`` is that of observed to expected
+    events, in [``ratio_low``, ``ratio_high``], and ``ratio_limit`` its tolerance. None where there is no such number;
+    ``note`` says why.
     """
 
     notion: str | None
@@ -47,6 +50,10 @@ class EstimateLine(OneLine):
     note: str = ""
     unit: Unit = "share"
     limit: float | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    ratio_limit: float | None = None
 
     def written(self, number: float | None) -> str:
         """A number of this line as people read it: shares in percent, others in three digits; a dash for None.
@@ -92,7 +99,9 @@ class EstimateLine(OneLine):
         }
 
 
-def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> EstimateLine:
+def estimate_line(
+    estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
+) -> EstimateLine:
     """The line of an estimate: interval, noise floor and verdict are made if they are not there yet.
 
     What an estimate cannot give (a score has no verdict, rows that are no distributions no noise floor) is None, and
@@ -110,10 +119,13 @@ def estimate_line(estimate: Estimate, eps: float = TOLERANCE, level: float = LEV
         numbers = {"point": span.point, "low": span.low, "high": span.high, "about": span.about}
         numbers |= {"method": span.method, "tested": span.tested}
         floor = estimate.noise_floor
-        numbers |= {"floor": floor.high, "p": floor.p_value}
+        numbers |= {"floor": floor.high, "p": floor.p_value if span.p_value is None else span.p_value}
         if estimate.recipe[0] is not None:
-            verdict: Verdict = estimate.verdict(eps, level)
+            verdict: Verdict = estimate.verdict(eps, level, ratio)
             numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}
+            if (events := verdict.ratio) is not None:
+                numbers |= {"ratio": events.value, "ratio_low": events.low, "ratio_high": events.high}
+                numbers |= {"ratio_limit": events.tolerance}
     except NotAnswerable as why:
         notes.append(str(why))
     return replace(plain_line(estimate), level=level, note="; ".join(notes), **numbers)

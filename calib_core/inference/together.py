@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from calib_core._parallel import one_blas_thread, run
+from calib_core.defaults import LEVEL
 from calib_core.estimators.base import Estimate
-from calib_core.inference.bin_intervals import InBins
+from calib_core.inference.chain import Chain
 from calib_core.inference.counted import of_counts
 from calib_core.inference.judged_bins import judged_bins, target
 from calib_core.inference.null import noise_floors
@@ -17,7 +18,9 @@ from calib_core.predictions import NotAnswerable
 Job: TypeAlias = Callable[[], None]
 
 
-def sharpen(estimates: Sequence[Estimate], level: float = 0.9, done: Callable[[int], object] = lambda _: None) -> None:
+def sharpen(
+    estimates: Sequence[Estimate], level: float = LEVEL, done: Callable[[int], object] = lambda _: None
+) -> None:
     """Make every estimate's interval and noise floor, which it then has at hand: the same bits as when asked alone.
 
     Estimates of the same predictions in one notion that read the same bins share the drawn outcomes and the rows'
@@ -93,10 +96,10 @@ def _intervals_in_bins(group: list[Estimate], level: float) -> None:
     open_ones = [estimate for estimate in group if not estimate.knows("interval", level, 0)]
     if not open_ones:
         return
-    bins = InBins(open_ones[0].question, 0)  # type: ignore[arg-type]
+    lines = Chain.of(open_ones[0].question, 0)  # type: ignore[arg-type]
     for estimate in open_ones:
         with suppress(NotAnswerable):
-            interval = bins.interval(estimate.question.estimator, level)  # type: ignore[union-attr]
+            interval = lines.interval(estimate.question.estimator, level)  # type: ignore[union-attr]
             estimate.answers.keep(("interval", level, 0), interval)
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from calib_core._repr import OneLine
-from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core._text import begun, called
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
-from calib_core.inference.interval_forms import rows_for_groups, rows_to_tell, typical_high
+from calib_core.inference.event_ratio import EventRatio, event_ratio
+from calib_core.inference.interval_forms import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.judged_bins import OF_BINS
 from calib_core.inference.number_words import at_level, between, chance, percent, rows
 from calib_core.inference.score_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.tolerance_scale import full_scale
 from calib_core.predictions import NotAnswerable
+from calib_core.reductions import scope
 from calib_core.registry import RegistryError
 
 Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
@@ -38,11 +41,15 @@ SHOWN_AT = 0.05
 class Verdict(OneLine):
     """One of four words, and the sentence that says why.
 
-    within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it.
-    too close to call: the interval holds the tolerance. too few rows to tell: it does, and would for a perfectly
-    calibrated model too, or the interval lies below it and all rows are one group, whose scores lie further apart than
-    it; about ``rows_needed`` rows would tell. ``low``, ``point`` and ``high`` are the interval on the
-    scale of the tolerance; ``shown`` tests whether there is an error of any size, where it is too close to call.
+    within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it,
+    and calibrated models show as much in no more than (1 - level)/2 of cases (p). too close to call: the interval holds
+    the tolerance, or calibrated models show as much more often. too few rows to tell: it holds it, and would for a
+    perfectly calibrated model too, or the interval lies below it and all rows are one group, whose scores lie further
+    apart than it; with about ``rows_needed`` rows a model with no error is within the tolerance in 8 of 10 samples,
+    with ``rows_with_error`` one whose error is half the tolerance (None where that is not known). ``low``, ``point``
+    and ``high`` are the interval on the scale of the tolerance; ``shown`` tests whether there is an error of any size,
+    where it is too close to call. Of an event ``ratio`` is that of observed to expected events, whose tolerance has to
+    hold too.
     """
 
     word: Word
@@ -53,6 +60,8 @@ class Verdict(OneLine):
     high: float
     shown: TestOfCalibration | None = None
     rows_needed: float | None = None
+    rows_with_error: float | None = None
+    ratio: EventRatio | None = None
 
     def _line(self) -> str:
         ends = between(self.low, self.high)
@@ -62,15 +71,21 @@ class Verdict(OneLine):
         return {"verdict": in_full(self.word), "tolerance": percent(self.eps), "why": self.sentence}
 
 
-def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) -> Verdict:
+def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
     """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
 
-    The interval alone decides, on the scale of ``on_scale_of``: squared errors against the squared tolerance, means
-    over classes against the tolerance's share of what such a mean can be. At level 90 % each word is wrong in at most
+    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of
+    ``on_scale_of``: squared errors against the squared tolerance, means over classes against the tolerance's share of
+    what such a mean can be. At level 90 % each word is wrong in at most
     5 % of cases where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end
     of a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
     rows, which may hang together as nobody knows beforehand, it is never said. What can
     mislead: "within" is about the error in these bins; "too close to call" is not "calibrated".
+
+    The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
+    ``ratio`` (infinity: none). It is within where both are, each at its own level: an intersection-union test, which
+    needs no correction. It is miscalibrated where either is shown to be left. Where ``eps`` is at least (``ratio`` - 1)
+    times the mean risk the ratio decides, and the sentence says so.
 
     NotAnswerable, never a word, for scores (log loss, Brier score, accuracy), and where the value, an end of the
     interval, the noise floor or its p-value is not a finite number.
@@ -84,6 +99,19 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
     """
     if not 0 < eps <= 1:
         raise RegistryError(f"the tolerance is {eps}; it must lie above 0 and be at most 1")
+    by_error = _by_error(estimate, eps, level)
+    question = estimate.question
+    if question is None or question.reduction is None or scope(question.reduction).of != "event" or ratio == math.inf:
+        return by_error
+    try:
+        events = event_ratio(question, level, ratio)
+    except NotAnswerable:  # no event is expected
+        return by_error
+    return _of_event(by_error, events, question.claims.strata[0], level)
+
+
+def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
+    """The verdict that the interval of the error alone gives."""
     question = estimate.question
     if question is not None and "predictions" in traits(question.estimator).takes:
         raise NotAnswerable(
@@ -103,19 +131,113 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL) ->
             return Verdict("too few rows to tell", eps, text, *ends, rows_needed=more)
         return Verdict("within", eps, f"Within tolerance: {words}, below the tolerance of {percent(eps)}.", *ends)
     if span.low > limit:
-        return Verdict("miscalibrated", eps, f"Miscalibrated: {words}, above the tolerance of {percent(eps)}.", *ends)
+        p = estimate.p_value if span.p_value is None else span.p_value
+        if p <= (1.0 - level) / 2:
+            text = f"Miscalibrated: {words}, above the tolerance of {percent(eps)}."
+            return Verdict("miscalibrated", eps, text, *ends)
+        text = (
+            f"Too close to call: {words}, above the tolerance of {percent(eps)}, but {chance(p)}: calibrated models "
+            "show as much more often than the level allows."
+        )
+        return Verdict("too close to call", eps, text, *ends, shown_at_all(question.predictions))
     rows_judged = question.predictions
     # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
     typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
     if typical >= limit:
-        needed = rows_to_tell(question, limit, level, typical)
+        needed = rows_to_tell(question, limit, level)
+        off = rows_with_error(question, limit, limit / 2, level)
         text = (
             f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
-            f"typically not be shown to be within {percent(eps)}; it would take about {rows(needed)} rows."
+            f"typically not be shown to be within {percent(eps)}. {of_sample_size(needed, eps, off)}"
         )
-        return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed)
+        return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed, rows_with_error=off)
     text, shown = f"Too close to call: {words}, which holds the tolerance of {percent(eps)}.", shown_at_all(rows_judged)
     return Verdict("too close to call", eps, f"{text} {any_size(low, shown)}", *ends, shown)
+
+
+def of_sample_size(needed: float, eps: float, with_error: float | None = None) -> str:
+    """How many rows would show a model to be within a tolerance, and what model, in a sentence.
+
+    >>> print(of_sample_size(7310, 0.02, 14650))
+    About 7,400 rows would be needed: with that many, a model with no error is within 2 % in 8 of 10 samples (about
+    15,000 rows for one with an error of 1 %).
+    """
+    more = "" if with_error is None else f" (about {rows(with_error)} rows for one with an error of {percent(eps / 2)})"
+    return (
+        f"About {rows(needed)} rows would be needed: with that many, a model with no error is within {percent(eps)} "
+        f"in 8 of 10 samples{more}."
+    )
+
+
+def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Verdict:
+    """The verdict of an event: by its error and by its ratio of observed to expected events."""
+    vacuous = error.eps >= (ratio.tolerance - 1) * ratio.expected / ratio.rows
+    tolerated = f"{_ratio(1 / ratio.tolerance)} to {_ratio(ratio.tolerance)}"
+    found = (
+        f"{_count(ratio.observed)} rows were {called(name)} where {_count(ratio.expected)} were expected, a ratio of "
+        f"{_ratio(ratio.value)} ({at_level(level)} interval {ratio_range(ratio.low, ratio.high, ratio.tolerance)})"
+    )
+    scale = ""
+    if error.eps > ratio.rate:
+        scale = (
+            f" The tolerance of {percent(error.eps)} exceeds the event's rate of {percent(ratio.rate)}: predicting no "
+            "event at all would be within it, so the ratio decides."
+        )
+    elif vacuous:
+        scale = f" With an event's rate of {percent(ratio.rate)} the ratio is the stricter tolerance, and decides."
+    by_error = error.sentence.partition(": ")[2]
+    few = f"about {rows(ratio.needed)} expected events would be needed"
+    if error.word == "miscalibrated":
+        of_ratio = {"within": "within", "outside": "outside", "undecided": "on both sides of the limits of"}[ratio.word]
+        return replace(error, ratio=ratio, sentence=f"{error.sentence} {begun(found)}, {of_ratio} {tolerated}.{scale}")
+    if ratio.word == "outside":
+        text = f"Miscalibrated: {found}, outside the tolerance of {tolerated}. {begun(by_error)}"
+        return replace(
+            error, word="miscalibrated", ratio=ratio, sentence=f"{text}{scale}", rows_needed=None, shown=None
+        )
+    if ratio.word == "within":
+        text = f"{error.sentence} {begun(found)}, within {tolerated}.{scale}"
+        return replace(error, ratio=ratio, sentence=text)
+    by_rows = error.rows_needed if error.word == "too few rows to tell" else None
+    if not ratio.enough or by_rows is not None:
+        needed = ratio.rows * ratio.needed / ratio.expected
+        why = f": {few}, and there are {_count(ratio.expected)}" if not ratio.enough else ""
+        text = f"Too few rows to tell: {found}, on both sides of a limit of {tolerated}{why}. {begun(by_error)}"
+        most = max(needed if not ratio.enough else 0.0, by_rows or 0.0)
+        return replace(
+            error, word="too few rows to tell", ratio=ratio, sentence=f"{text}{scale}", rows_needed=most, shown=None
+        )
+    text = f"Too close to call: {found}, on both sides of a limit of {tolerated}. {begun(by_error)}{scale}"
+    return replace(error, word="too close to call", ratio=ratio, sentence=text)
+
+
+def _count(events: float) -> str:
+    """A number of events: whole ones, one decimal below 10."""
+    return f"{events:,.0f}" if events >= 10 or events == round(events) else f"{events:.1f}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value < 10 else f"{value:.3g}"
+
+
+def ratio_range(low: float, high: float, tolerance: float) -> str:
+    """Both ends of an O:E ratio's interval, with digits enough to lie on the side of its limits that the word says.
+
+    >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25)
+    ('0.42 to 0.59', '0.9 to 1.2496')
+    """
+    written = []
+    for end in (low, high):
+        limits = (1 / tolerance, tolerance)
+        text = _ratio(end)
+        for digits in range(2, 9):
+            text = f"{end:.{digits}f}".rstrip("0").rstrip(".") if end < 10 else f"{end:.{digits + 1}g}"
+            if all(
+                (float(text) > limit) == (end > limit) and (float(text) < limit) == (end < limit) for limit in limits
+            ):
+                break
+        written.append(text)
+    return " to ".join(written)
 
 
 def of_one_mean(needed: float) -> str:

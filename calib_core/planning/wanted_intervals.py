@@ -12,7 +12,7 @@ from calib_core._text import points_of, several
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.errors import NotAnswerable
 from calib_core.guarantees.sample_size import fewest
-from calib_core.inference.interval_forms import rows_to_tell, typical_high, typical_highs
+from calib_core.inference.interval_forms import highs_of_most, rows_to_tell
 from calib_core.inference.intervals import clopper_pearson
 from calib_core.inference.inversion import CellGaps, Noise, square_high
 from calib_core.inference.number_words import at_level, in_percent, of_rows, percent
@@ -155,10 +155,10 @@ class ErrorInterval(_OfTheData):
 @PLANS.register("within", "Rows to show an error within tolerance")
 @dataclass(frozen=True)
 class Within(_OfTheData):
-    """The typical upper end of the calibration error's interval for a calibrated model with scores like these.
+    """The upper end of the calibration error's interval that 8 of 10 samples of a calibrated model stay below.
 
-    The median over outcomes drawn from the scores, for more and fewer rows with the same distribution of scores: what a
-    verdict of "within tolerance" has to stay below.
+    Over outcomes drawn from the scores, for more and fewer rows with the same distribution of scores: a verdict of
+    "within tolerance" needs one below the tolerance. The number of rows needed is that of the verdict.
     """
 
     rows: _ROWS = None
@@ -168,11 +168,11 @@ class Within(_OfTheData):
 
     least = _LEAST_IN_BIN
     x_title = "test rows"
-    y_title = "typical upper end of a calibrated model"
+    y_title = "upper end in 8 of 10 samples of a calibrated model"
     basis = (
-        "Simulated from the scores at hand, not proven; typical means that half of all calibrated models' samples are "
-        "shown to be within. A model with an error of its own needs more rows, and one above the tolerance is never "
-        "shown."
+        "Simulated from the scores at hand, not proven: with the rows named, 8 of 10 samples of a model with no error "
+        "are shown to be within. A model with an error of its own needs more rows, and one above the tolerance is "
+        "never shown."
     )
 
     def filled(self, rows: RowsInUse) -> Self:
@@ -181,31 +181,32 @@ class Within(_OfTheData):
         assert question is not None
         n = test.effective_rows
         factors = tuple(factor for factor in _FACTORS if factor * n >= _LEAST_IN_BIN) or (1.0,)
-        highs = typical_highs(question, factors, self.level, SEED)
+        highs = highs_of_most(question, factors, self.level, SEED)
         measured = dict(zip(n * np.array(factors), map(float, highs), strict=True))
-        typical = typical_high(question, self.level, SEED)
-        if typical >= error:
+        if measured.get(n, highs[0]) >= error:
             # The number that the verdict names is where the curve falls below the tolerance.
-            measured[rows_to_tell(question, error, self.level, typical, SEED)] = error * (1 - 1e-9)
+            needed = rows_to_tell(question, error, self.level, SEED)
+            measured = {m: max(high, error) if m < needed else high for m, high in measured.items()}
+            measured[needed] = error * (1 - 1e-9)
         known = tuple(sorted((float(m), high) for m, high in measured.items()))
         return replace(self, rows=self.rows or max(int(n), 2), error=error, measured=known)
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
-        return {"typical upper end": self._between(amounts)}
+        return {"upper end in 8 of 10 samples": self._between(amounts)}
 
     def needed(self) -> int:
         return self._least(self.tolerance)
 
     def answer(self) -> str:
-        shown = "is typically" if self.bound < self.tolerance else "is typically not"
+        shown = "in at least 8" if self.bound < self.tolerance else "in fewer than 8"
         return (
-            f"From {self.rows:,} rows a calibrated model with scores like these {shown} shown to be within "
-            f"{percent(self.tolerance)}: the {at_level(self.level)} interval of its calibration error typically "
-            f"reaches up to {percent(self.bound)}."
+            f"With {self.rows:,} rows a calibrated model with scores like these is shown to be within "
+            f"{percent(self.tolerance)} {shown} of 10 samples: the upper end of the {at_level(self.level)} interval is "
+            f"{percent(self.bound)} or less in 8 of 10."
         )
 
     def inverse(self) -> str:
-        return f"It typically is from about {about(self.needed())} rows on."
+        return f"It is in 8 of 10 from about {about(self.needed())} rows on."
 
 
 @PLANS.register("verified", "Verifying a calibrator with few outputs", reference="P2 Section 5")

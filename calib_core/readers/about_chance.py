@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 from numpy.typing import NDArray
 
 from calib_core._text import percent
@@ -112,9 +111,10 @@ def ranking(scores: NDArray[np.float64], outcomes: NDArray[np.bool_]) -> Ranking
     others = n - events
     if not events or not others:
         return None
-    ranks = scipy.stats.rankdata(scores)
+    _, place, ties = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # equal scores share the mean of theirs
+    ties = ties.astype(np.float64)
     area = (float(ranks[outcomes].sum()) - events * (events + 1) / 2) / (events * others)
-    ties = np.unique(scores, return_counts=True)[1].astype(np.float64)
     variance = (n + 1 - float((ties**3 - ties).sum()) / (n * (n - 1))) / (12 * events * others)
     if variance <= 0:
         return None

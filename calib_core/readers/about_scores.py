@@ -17,6 +17,7 @@ from calib_core.readers.labels import label_texts
 from calib_core.readers.number_texts import missing_text, written_as
 from calib_core.readers.predict import as_probabilities
 from calib_core.readers.reading import ScoreKind
+from calib_core.readers.risk_columns import other_class
 from calib_core.readers.roles import class_of, role
 from calib_core.readers.score_checks import missing_values
 from calib_core.readers.score_sets import is_share
@@ -113,11 +114,19 @@ def _called_otherwise(subject: Subject, kind: ScoreKind | None, seen: str) -> It
 
 
 def _one_column(subject: Subject) -> Finding:
+    """Of which class a lone column is the probability; a warning where its name and the outcome's may disagree."""
     positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
+    score, label = subject.reading.scores[0], subject.reading.label[0]
+    opposite = other_class(score, label) if {positive, negative} == {"0", "1"} else False
+    sentence = f"{quoted(score)} is read as the probability of class {quoted(positive)}"
+    if opposite is None:
+        sentence += f" of {quoted(label)}; their names may be about opposite outcomes"
+    elif opposite:
+        sentence += f" of {quoted(label)}, because their names are about opposite outcomes"
     return Finding(
-        "note",
+        "note" if opposite is False else "warning",
         "binary",
-        f"{quoted(subject.reading.scores[0])} is read as the probability of class {quoted(positive)}.",
+        f"{sentence}.",
         {"classes": (positive, negative), "label_coding": "names"},
         f"It is the probability of {quoted(negative)}",
     )

@@ -14,6 +14,7 @@ from calib_core.readers.about_join import labels_elsewhere
 from calib_core.readers.about_judges import people_marks
 from calib_core.readers.about_labels import assumed_order, class_order, label_coding, leak, unused_classes
 from calib_core.readers.about_names import look_alikes, unused_names
+from calib_core.readers.about_outcome import outcome_by_values
 from calib_core.readers.about_scores import kind, missing, repeated_rows, sums, written_texts
 from calib_core.readers.about_time import time_to_event
 from calib_core.readers.about_weights import unused_weights
@@ -74,6 +75,7 @@ CHECKS = (
     Check("Class names that are used", unused_names, wide=True),
     Check("No label among the scores", leak, wide=True),
     Check("Scores that are what they are called", kind, wide=True),
+    Check("An outcome that is named as one", outcome_by_values, wide=True),
     Check("Labels that are classes", label_coding, wide=True),
     Check("Outcomes that are known for every row", time_to_event, wide=True),
     Check("Probabilities that sum to 1", sums, wide=True, settled=True),

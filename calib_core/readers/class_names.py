@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from calib_core.event_names import event_of
 from calib_core.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.labels import label_texts, plain
@@ -14,10 +15,6 @@ from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.roles import class_of
 from calib_core.readers.table import Array
-
-NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
-POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
-"""What the two classes of yes and no are called."""
 
 
 def score_classes(scores: Sequence[str]) -> tuple[str, ...]:
@@ -81,9 +78,13 @@ def classes_of_both(columns: list[Array]) -> tuple[tuple[str, ...], LabelCoding]
 
 
 def positive_of(two: Sequence[str]) -> str:
-    """Which of two labels is the positive one: by the usual words, else the larger number, else the later name."""
-    for first, second in (tuple(two), tuple(two)[::-1]):
-        if plain(first) in POSITIVE and plain(second) in NEGATIVE:
-            return first
+    """Which of two labels is the positive one: the larger number, else by the usual words, else the later name.
+
+    >>> positive_of(["9", "10"]), positive_of(["died", "alive"]), positive_of(["dog", "cat"])
+    ('10', 'died', 'dog')
+    """
     values = numbers(np.array(two, dtype=object))
-    return two[int(values.argmax())] if not np.isnan(values).any() else max(two)
+    if not np.isnan(values).any():
+        return two[int(values.argmax())]
+    names = sorted(two)
+    return names[event_of(names)]

@@ -13,6 +13,8 @@ from calib_core.readers.rules import RULES, Rule
 Severity = Literal["note", "warning", "problem"]
 ALWAYS = frozenset({"reader", "joined"})
 """Codes of findings that are handed over though they leave nothing open: rows left out, labels of another file."""
+_ANSWERED = {"outcome": "label"}
+"""Of codes of warnings the field of the reading that answers them, whichever value it has."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,11 @@ class Finding(Shown):
         >>> note = Finding("note", "weights", "is not used", {"weights": "w"}, "Use it")
         >>> note.open_to(), note.open_to({"weights"})
         (True, False)
+        >>> Finding("warning", "outcome", "is read as the outcome").open_to({"label"})
+        False
         """
+        if _ANSWERED.get(self.code) in chosen:
+            return False
         return self.severity != "note" or (self.change is not None and not set(self.change) <= set(chosen))
 
     def worth_saying(self, chosen: Collection[str] = ()) -> bool:

@@ -66,7 +66,8 @@ def coded(column: Array, coding: LabelCoding, classes: Sequence[str]) -> Coded:
 def _named(column: Array, classes: Sequence[str]) -> Coded:
     texts = label_texts(column)
     codes = pd.Index(list(classes), dtype=object).get_indexer(pd.Index(texts, dtype=object))
-    return Coded(codes.astype(np.int64), np.asarray((texts == "") & (codes < 0)))
+    # "NA" is a missing label, unless a class is called so.
+    return Coded(codes.astype(np.int64), np.asarray((codes < 0) & missing_text(texts)))
 
 
 def label_texts(column: Array) -> NDArray[np.object_]:

@@ -44,7 +44,8 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     }
     build = _wide if reading.layout == "wide" else _of_confidence
     try:
-        return build(table, reading, kept, extras)
+        found = build(table, reading, kept, extras)
+        return found if reading.event is None else found.with_event(reading.event)
     except InputError as e:
         message = str(e)
         raise InputError(message if message.startswith(table.name) else f"{table.name}: {message}") from e

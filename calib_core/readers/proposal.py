@@ -24,8 +24,16 @@ from calib_core.readers.foreign import proposed_fields
 from calib_core.readers.labels import label_inside, label_texts, plain
 from calib_core.readers.long_form import question_columns
 from calib_core.readers.no_scores import check_for_scores
-from calib_core.readers.number_texts import looks_numeric, numbers, numbers_as_written
+from calib_core.readers.number_texts import MISSING_TEXT, looks_numeric, numbers, numbers_as_written
 from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind, checked_fields
+from calib_core.readers.risk_columns import (
+    absent_event,
+    called_covariate,
+    class_called,
+    other_class,
+    outcome_columns,
+    risk_columns,
+)
 from calib_core.readers.roles import class_of, named, one_hot_class, role
 from calib_core.readers.score_sets import ScoreSets, is_share, sets_of_matrices, side_by_side
 from calib_core.readers.survey import evidence, survey
@@ -91,7 +99,7 @@ class _Proposal:
             return None
         if self.table.matrices:
             return sets_of_matrices(self.table, self._score_matrices())
-        label = self.chosen.get("label") or named(self.table.columns, "label")
+        label = self.chosen.get("label") or named(self.table.columns, "label") or outcome_columns(self.table)
         if len(label) != 1 or label[0] not in self.table.columns:
             return None
         texts = {str(v) for v in pd.unique(label_texts(self.table.columns[label[0]]))} - {""}
@@ -169,6 +177,10 @@ class _Proposal:
             best = named(self._numeric(), wanted)
             if len(best) == 1:
                 return best[0]
+        shares = [n for n in named(self._numeric(), "predicted") if is_share(self.table, n)]
+        risks = risk_columns(self.table, [*free, *shares])
+        if len(risks) == 1:
+            return risks[0]
         per_class = [name for name in free if class_of(name)]
         rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None]
         if len(rest) == 1:
@@ -206,7 +218,8 @@ class _Proposal:
         kind, k = self._kind(first, matrix), matrix.shape[1]
         columns = sets.classes if sets is not None and sets.classes else first
         classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
-        found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models)
+        event = "0" if k == 1 and "0" in classes and absent_event(first[0], label[0]) else None
+        found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models, event=event)
         return self._finished(found, len(matrix))
 
     def _kind(self, scores: tuple[str, ...], matrix: Array) -> ScoreKind:
@@ -236,14 +249,25 @@ class _Proposal:
         if one_hot:
             return one_hot
         n = len(matrix)
+        if (single_score := matrix.shape[1] == 1) and (outcomes := self._outcomes(scores)):
+            return outcomes
         likely = [
             name
             for name, c in self.table.columns.items()
             if name not in scores and len(c) == n and c.dtype.kind in "Oiub" and role(name) is None
+            if not (single_score and called_covariate(name))
         ]
         if len(likely) == 1:
             return (likely[0],)
-        raise self._ask("no column is recognised as the labels", "label")
+        why = "no column is recognised as the labels"
+        raise self._ask(why, "label", " or give the file that has the labels too")
+
+    def _outcomes(self, scores: tuple[str, ...]) -> tuple[str, ...]:
+        """The column of two values that is the outcome of a lone risk; empty where there is none."""
+        found = outcome_columns(self.table, {*scores, *self._chosen_names()})
+        if len(found) > 1:
+            raise self._ask(f"columns {listed(found)} have two values each and could all be the outcome", "label")
+        return found
 
     def _label_beside(self, scores: tuple[str, ...]) -> tuple[str, ...]:
         """The label column of a matrix whose other columns are the scores."""
@@ -298,19 +322,20 @@ class _Proposal:
         column = self.table.column(label[0])
         texts = [str(v) for v in pd.unique(label_texts(column)) if v != ""]
         if len(texts) > 2:
+            texts = [text for text in texts if text.strip().casefold() not in MISSING_TEXT]
+        if len(texts) > 2:
             raise self._ask(
                 f"there is one column of scores, {quoted(score)}, for {len(texts):,} different labels "
                 f"({listed(sorted(texts), 4)}); one score column a class is needed",
                 "scores",
             )
         if set(texts) <= {"0", "1"}:
+            if other_class(score, label[0]):
+                return ("1", "0"), "names"
             return ("0", "1"), "names" if column.dtype == object else "0-based"
         if len(texts) < 2:
             raise self._ask(f"every label is {listed(texts)}: the other class has no name", "classes")
-        found = class_of(score)
-        named_class = plain(found[1]) if found else ""
-        positive = next((t for t in texts if plain(t) == named_class), None)
-        positive = positive or positive_of(texts)
+        positive = class_called(score, texts) or positive_of(texts)
         negative = next(t for t in texts if t != positive)
         return (negative, positive), "names"
 
@@ -386,7 +411,7 @@ class _Proposal:
         column = self.table.columns[name]
         return column.dtype == object and len(column) == n
 
-    def _ask(self, why: str, what: str) -> InputError:
-        how = f"choose {what} from {self.table.contents()}"
+    def _ask(self, why: str, what: str, otherwise: str = "") -> InputError:
+        how = f"choose {what} from {self.table.contents()}{otherwise and f',{otherwise}'}"
         how = "give the names of all classes in the order of the scores (classes)" if what == "classes" else how
         return InputError(f"{self.table.name}: {why}; {how}")

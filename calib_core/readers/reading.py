@@ -59,6 +59,8 @@ class Reading:
         whose rows are read.
     score_sets : names of models whose scores stand side by side: ``scores`` then holds the columns of the first, of the
         second and so on, as many each; ``model`` is the one that is read.
+    event : name of the class of two that is the event, whose predicted risk is judged; None: the one that its name
+        suggests (``Predictions.event``).
     words : what words stand for that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
 
     >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
@@ -86,6 +88,7 @@ class Reading:
     model: str | None = None
     predicted_coding: LabelCoding | None = None
     score_sets: tuple[str, ...] = ()
+    event: str | None = None
 
     def __post_init__(self) -> None:
         for name in (field.name for field in dataclasses.fields(self)):
@@ -96,6 +99,9 @@ class Reading:
         if len(set(self.scores)) < len(self.scores):
             twice = next(c for c in self.scores if self.scores.count(c) > 1)
             raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column a class")
+        if self.event is not None and self.classes and self.event not in self.classes:
+            hint = meant(self.event, self.classes)
+            raise InputError(f"event {quoted(self.event)} is no class; {hint}the classes are {listed(self.classes)}")
         if self.score_sets:
             self._check_score_sets()
         elif self.model is not None and self.models is None:
@@ -221,6 +227,8 @@ def _checked(name: str, value: Any) -> Any:
         raise InputError(f"{name} is {quoted(value)}; {meant(value, options)}choose one of {', '.join(options)}")
     if name == "predicted_coding" and value not in (None, "0-based", "1-based", "names"):
         raise InputError(f"predicted_coding is {quoted(value)}; choose 0-based, 1-based or names")
+    if name == "event" and not isinstance(value, str | None):
+        raise InputError("event must be the name of a class, or none")
     if name in _NAMES and not isinstance(value, str | None):
         raise InputError(f"{name} must be the name of a column, or none")
     return value

@@ -99,6 +99,8 @@ for _code, _title, _remedy, _term in (
     ("labels", "Labels that may be coded otherwise", "Choose how labels name classes.", "class-order"),
     ("time-to-event", "Events that were waited for", "Choose a time, and keep the rows whose outcome is known then.",
      "prediction-file"),
+    ("outcome", "An outcome found by its values", "Choose the label column if this is not the outcome.",
+     "prediction-file"),
     ("variants", "Classes that differ in capitals or spaces", "Write each class in one way.", "class-order"),
     ("one-class", "One class", "Give the probabilities of at least two classes.", "prediction-file"),
     ("class-order", "Classes that may stand in another order", "Choose the order of the score columns.",

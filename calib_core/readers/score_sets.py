@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calib_core.readers.class_names import NEGATIVE, POSITIVE
+from calib_core.event_names import NEGATIVE, POSITIVE
 from calib_core.readers.labels import plain
 from calib_core.readers.number_texts import numbers_as_written
 from calib_core.readers.survey import evidence, survey
@@ -17,9 +17,9 @@ from calib_core.readers.table import Table
 _WORDS = frozenset({"p", "prob", "probs", "proba", "probability", "risk", "score", "pred", "predicted", "prediction",
                     "phat", "yhat"})  # fmt: skip
 """What names of probabilities begin or end with."""
-_NO_MODELS = frozenset({"lower", "upper", "low", "high", "lo", "hi", "lcl", "ucl", "lci", "uci", "ci", "se", "sd",
-                        "std", "var", "min", "max", "err", "error", "value", "threshold", "cutoff", "rank", "quantile",
-                        "percentile", "propensity"})  # fmt: skip
+NO_MODELS = frozenset({"lower", "upper", "low", "high", "lo", "hi", "lcl", "ucl", "lci", "uci", "ci", "se", "sd",
+                       "std", "var", "min", "max", "err", "error", "value", "threshold", "cutoff", "rank", "quantile",
+                       "percentile", "propensity"})  # fmt: skip
 """What stands beside such a word where the column is an end of an interval, a limit or another number of one model."""
 _APART = r"[\s_\-.:/]+"
 _MOST = 0.9
@@ -94,7 +94,7 @@ def _parsed(name: str) -> Iterator[tuple[str, bool, str]]:
     elif len(parts) > 1:
         for ends in (False, True):
             word = parts[-1 if ends else 0].casefold()
-            if word in _WORDS and not _NO_MODELS & {part.casefold() for part in parts}:
+            if word in _WORDS and not NO_MODELS & {part.casefold() for part in parts}:
                 yield word, ends, "_".join(parts[:-1] if ends else parts[1:])
 
 

@@ -2,7 +2,7 @@
 
 from calib_core.reductions.base import REDUCTIONS, Reduction, Scope, as_reduction, claims_of, notions_of, scope
 from calib_core.reductions.canonical import Canonical
-from calib_core.reductions.class_wise import ClassSpecific, ClassWise
+from calib_core.reductions.class_wise import ClassSpecific, ClassWise, Event
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "ClassSpecific",
     "ClassWise",
     "Confidence",
+    "Event",
     "Reduction",
     "Scope",
     "TopKConfidence",

@@ -25,12 +25,12 @@ class Reduction(Protocol):
 class Scope:
     """What a notion declares that it speaks of.
 
-    ``of``: the largest probability of a row ("top"), its ``k`` largest, listed rank after rank ("ranks"), one class
-    ("class", its field ``cls``), every class ("classes"), the whole "vector", or "other" claims. ``by_class``: every
-    predicted class is a stratum of its own.
+    ``of``: the "event" of two classes, the largest probability of a row ("top"), its ``k`` largest, listed rank after
+    rank ("ranks"), one class ("class", its field ``cls``), every class ("classes"), the whole "vector", or "other"
+    claims. ``by_class``: every predicted class is a stratum of its own.
     """
 
-    of: Literal["top", "ranks", "class", "classes", "vector", "other"] = "other"
+    of: Literal["event", "top", "ranks", "class", "classes", "vector", "other"] = "other"
     by_class: bool = False
 
     @property
@@ -93,7 +93,7 @@ def notions_of(predictions: Predictions) -> tuple[str, ...]:
     return tuple(sorted(known, key=lambda key: (_ORDER.index(scopes[key].of), scopes[key].by_class)))
 
 
-_ORDER = ("top", "classes", "vector", "ranks", "class", "other")
+_ORDER = ("event", "top", "classes", "vector", "ranks", "class", "other")
 
 
 def _claims_something(key: str, predictions: Predictions) -> bool:

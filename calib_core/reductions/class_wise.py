@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._arrays import Float64s
 from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Scope, counts, row_shares
 from calib_core.registry import Choice, ClassIndex, RegistryError
 
@@ -73,6 +73,39 @@ class ClassWise:
         if len(given) != k:
             raise InputError(f"{len(given)} weights are given for {k} classes; one a class is needed")
         return np.asarray(given / given.sum())
+
+
+@REDUCTIONS.register(
+    "event",
+    "Event",
+    reference="Van Calster et al. 2016; P1 Table 1",
+    flags=Scope("event"),
+    formula=r"P\bigl(Y = e \mid p_e(X)\bigr) = p_e(X) \quad \text{for the event } e \text{ of two classes}",
+)
+@dataclass(frozen=True)
+class Event:
+    """Of all rows given a risk p of the event, a fraction p should have it.
+
+    Claims (p_i[e], 1{y_i = e}) for the event e of two classes (``predictions.event``), whichever class is predicted.
+    What can mislead: which class is the event is found by its name; ``with_event`` changes it. NotAnswerable where
+    there are not two classes with a probability each.
+
+    References: Van Calster et al. 2016; P1 Table 1 with K = 2.
+
+    >>> p = Predictions([[0.7, 0.3], [0.4, 0.6]], [1, 0], class_names=["no", "yes"])
+    >>> Event().split(p).scores.tolist(), Event().split(p).strata
+    ([0.3, 0.6], ('yes',))
+    """
+
+    def split(self, predictions: Predictions) -> FlatClaims:
+        if predictions.event is None:
+            raise NotAnswerable(NO_EVENT)
+        if (counted := counts(predictions)) is not None:
+            return cast(FlatClaims, counted.claims(self))
+        return ClassSpecific(predictions.event).split(predictions)
+
+
+NO_EVENT = "an event is one of two classes with a probability each; these predictions hold no two such classes"
 
 
 @REDUCTIONS.register(

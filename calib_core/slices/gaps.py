@@ -12,13 +12,14 @@ from calib_core._arguments import as_share, as_whole
 from calib_core._arrays import Bools, Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
-from calib_core.inference.per_class import SMALLEST
+from calib_core.inference.claimed_rows import claimed_rows
+from calib_core.inference.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
 from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.right_shares import share_floor
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import NotAnswerable, Predictions, whole
 from calib_core.reductions.base import counts
-from calib_core.slices.counted_values import kept_sums, summed
+from calib_core.slices.counted_values import kept_counts, kept_sums, summed
 from calib_core.slices.cut import PARTS, coded, divided_by
 from calib_core.slices.rest import against_rest, counts_against_rest, unlike
 from calib_core.summaries import Summary
@@ -38,8 +39,12 @@ def table(
     level: float = LEVEL,
     picked_from: int = 1,
     progress: Callable[[int], object] | None = None,
+    notion: str | None = "confidence",
 ) -> pd.DataFrame:
     """One line a slice: what it says, how often it is right, and whether the gap is more than noise; the worst first.
+
+    With ``notion`` "event" claimed is the mean predicted risk of the event of two classes and right the share of rows
+    in which it happened; None: that for two classes, else confidence.
 
     ``by``, ``edges``, ``parts``: as for ``cut``. Where the column was picked from several for what came true,
     ``picked_from`` is their number, by which corrected p-values are multiplied. Slices of fewer than ``fewest`` rows
@@ -49,10 +54,11 @@ def table(
     right), gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at
     ``level``), floor (how far noise alone takes |gap| in 95 % of cases, ``share_floor``), p, p_bh, stands_out (p_bh at
     most 0.05), adds = share * (|gap| - floor), which decides the order among those that stand out and among those that
-    do not. p is exact, ``share_test``, as in ``findings``: it tests that the mean chance of being right is what is
-    claimed, whatever the single rows' chances are. Slices of one cut share no rows, so that their tests are independent
-    given the scores and Benjamini and Hochberg's correction keeps the average share of false alarms among those that
-    stand out at 5 %.
+    do not. p is that of as many rows being right if every row's chance is its confidence (Poisson-binomial,
+    ``count_test``), as in ``findings``; ``stands_out`` follows it, so that at the margin the interval, which holds
+    whatever the single rows' chances are, can still include ``claimed``. Slices of one cut share no rows, so that their
+    tests are independent given the scores and Benjamini and Hochberg's correction keeps the average share of false
+    alarms among those that stand out at 5 %.
 
     Where the model is off over all rows, every large slice stands out. So each is set against all other rows, too:
     beyond = gap - their gap, beyond_low to beyond_high its interval at ``level``, p_beyond, and ``differs`` where that,
@@ -67,7 +73,7 @@ def table(
     cancel; several columns looked at in turn are several families of tests (``scan`` looks at all).
 
     References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001;
-    Newcombe 1998.
+    Newcombe 1998; Hong 2013 (Poisson-binomial law).
 
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40 + ["c"]})
     >>> right = [True] * 30 + [False] * 10 + [True, False] * 20 + [True]
@@ -76,7 +82,7 @@ def table(
     [['site = b', 40, 0.5, 0.0011, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
     """
     as_whole(picked_from, "picked_from", 1)
-    rows = predictions.answered
+    rows = claimed_rows(predictions, notion).answered
     groups = coded(rows, by, edges, parts)
     if len(groups) > MOST_SLICES:
         raise NotAnswerable(
@@ -105,6 +111,7 @@ def by_column(
     columns: Sequence[str] | None = None,
     parts: int = PARTS,
     progress: Callable[[int], object] | None = None,
+    notion: str | None = "confidence",
 ) -> pd.DataFrame:
     """One line a slice of every column, corrected for all of them together; first the column that tells most apart.
 
@@ -117,7 +124,8 @@ def by_column(
     floors f_j: spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2], how far slices lie from one another beyond noise, in
     squared probability; below 0: not further than noise puts them; NaN, and last, where no slice is tested.
 
-    NotAnswerable where no column is left. What can mislead: a column can tell rows apart only
+    ``notion`` as for ``table``. NotAnswerable where no column is left.
+    What can mislead: a column can tell rows apart only
     because another does.
 
     >>> columns = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40, "day": [1, 1, 2, 2] * 20})
@@ -126,7 +134,7 @@ def by_column(
     >>> by_column(p)[["column", "slice", "stands_out"]].values.tolist()[:3]
     [['site', 'site = b', True], ['site', 'site = a', False], ['day', 'day = 2', False]]
     """
-    rows = predictions.answered
+    rows = claimed_rows(predictions, notion).answered
     tables = []
     names = divided_by(rows, columns, parts)[0]
     for done, name in enumerate(names, 1):
@@ -169,14 +177,21 @@ def judged(
     counted, weights = counts_rows(rows), np.ones(rows.n_rows) if rows.weights is None else rows.weights
     together = None if counted else np.arange(rows.n_rows) if rows.groups is None else rows.groups
     total = float((weights if among is None else weights[among]).sum())
-    lines = []
+    lines, counts, nodes = [], [], score_nodes(rows.confidence)
     for done, places in enumerate(groups, 1):
+        if counted:
+            none = np.zeros(len(places), dtype=np.intp)
+            counts.append(counts_in_cells(nodes, rows.confidence[places], none, 1, weights[places])[0])
         codes = None if together is None else np.unique(together[places], return_inverse=True)[1]
         lines.append(_line(rows.confidence[places].astype(np.float64), rows.correct[places], weights[places], codes))
         if progress is not None:
             progress(100 * done // len(groups))
     sums = np.array(lines, dtype=np.float64).reshape(-1, 4)
-    found = _tested(sums, _numbers(rows, groups), total, counted, fewest, level)
+    if counted:
+        p = _tests(sums, nodes, np.array(counts).reshape(-1, len(nodes)))
+    else:
+        p = share_test(sums[:, 3], sums[:, 2], sums[:, 1], False)
+    found = _tested(sums, p, _numbers(rows, groups), total, counted, fewest, level)
     return pd.concat([found, against_rest(rows, groups, among, fewest, level)], axis=1)
 
 
@@ -190,12 +205,19 @@ def judged_counts(
     sums = summed(values, groups)
     number, says, right = sums.T
     lines = np.column_stack([number, number, says / number, right / number])
-    found = _tested(lines, {"rows": number.astype(np.intp)}, float(number.sum()), True, fewest, level)
+    nodes, counts = kept_counts(summary, column)
+    p = _tests(lines, nodes, summed(counts, groups))
+    found = _tested(lines, p, {"rows": number.astype(np.intp)}, float(number.sum()), True, fewest, level)
     return pd.concat([found, counts_against_rest(sums, values.sum(axis=0), fewest, level)], axis=1)
 
 
+def _tests(sums: Float64s, nodes: Float64s, counts: Float64s) -> Float64s:
+    """p-values of groups of rows that count alike, or of copies: NaN where there are none."""
+    return count_test(nodes, counts, np.nan_to_num(np.rint(sums[:, 0] * sums[:, 3])))
+
+
 def _tested(
-    sums: Float64s, numbers: dict[str, Codes], total: float, counted: bool, fewest: int, level: float
+    sums: Float64s, p: Float64s, numbers: dict[str, Codes], total: float, counted: bool, fewest: int, level: float
 ) -> pd.DataFrame:
     """Columns rows to adds, from weight, what rows are worth, mean confidence and share right of each group, (m, 4)."""
     weight, worth, claimed, right = sums.T
@@ -213,7 +235,7 @@ def _tested(
             "low": low,
             "high": high,
             "floor": floor,
-            "p": np.maximum(share_test(right, claimed, tested, counted), SMALLEST),
+            "p": np.where(tested > 0, np.maximum(p, SMALLEST), np.nan),
             "adds": share * (np.abs(gap) - floor),
         }
     )

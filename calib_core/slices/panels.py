@@ -8,25 +8,29 @@ from typing import Any
 import numpy as np
 
 from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, as_binning, tabulate
+from calib_core.binning import BinningScheme, Edges, as_binning, as_intervals, risk_bins, tabulate
 from calib_core.claims import Claims, FlatClaims
 from calib_core.diagrams.small_diagrams import SlicePanels
 from calib_core.estimators import Binned
+from calib_core.inference.claimed_rows import claimed_rows, notion_looked_at
 from calib_core.predictions import InputError, Predictions
-from calib_core.reductions.base import counts
+from calib_core.reductions.base import claims_of, counts
 from calib_core.slices.conditions import Slice, as_slice, part, places
 from calib_core.summaries import CountedClaims
 from calib_core.summaries.cells import Cells
 
 
 def panels(
-    predictions: Predictions, slices: Sequence[str | Slice], bins: int | str | BinningScheme | None = None
+    predictions: Predictions,
+    slices: Sequence[str | Slice],
+    bins: int | str | BinningScheme | None = None,
+    notion: str | None = "confidence",
 ) -> SlicePanels:
     """A small reliability diagram of each slice: in every bin what is said and how often it is right.
 
-    ``slices`` are slices or their texts; ``bins`` as for ``diagrams.reliability``. In a heading the slice's error in
-    these bins, which noise pushes up where rows are few. NotAnswerable where one of them holds no row. What can
-    mislead: bins of few rows lie off the diagonal by chance alone.
+    ``slices`` are slices or their texts; ``bins`` as for ``diagrams.reliability``, ``notion`` as for ``table``. In a
+    heading the slice's error in these bins, which noise pushes up where rows are few. NotAnswerable where one of them
+    holds no row. What can mislead: bins of few rows lie off the diagonal by chance alone.
 
     >>> import pandas as pd
     >>> columns = pd.DataFrame({"site": ["a", "a", "b"]})
@@ -37,10 +41,24 @@ def panels(
     wanted = tuple(map(as_slice, slices))
     if not wanted:
         raise InputError("name at least one slice to draw")
-    claims, shares = (_claims if counts(predictions) is None else _counted)(predictions.answered, wanted)
-    table = tabulate(claims, [as_binning(bins)], pooled=False)[0]
+    claims, shares = (_claims if counts(predictions) is None else _counted)(
+        claimed_rows(predictions, notion).answered, wanted
+    )
+    table = tabulate(claims, [_scheme(predictions, bins, notion)], pooled=False)[0]
     error = Binned().of_table(table).per_stratum
     return SlicePanels(tuple(range(len(wanted))), claims.strata, error, shares, table, tuple(map(str, wanted)))
+
+
+def _scheme(predictions: Predictions, bins: int | str | BinningScheme | None, notion: str | None) -> BinningScheme:
+    """The bins given, or those of all rows that ``diagrams.reliability`` chooses; the same edges for every slice."""
+    if bins is not None or (notion or notion_looked_at(predictions)) != "event":
+        return as_binning(bins)
+    claims = claims_of(predictions.answered, "event")
+    scheme = risk_bins(claims)
+    if as_intervals(scheme).fixed_edges() is not None:
+        return scheme
+    edges = tabulate(claims, [scheme], pooled=False)[0].lower[0, 1:]
+    return Edges((0.0, *np.unique(edges).tolist(), 1.0))
 
 
 def _claims(rows: Predictions, wanted: Sequence[Slice]) -> tuple[Claims, Float64s]:

@@ -19,8 +19,9 @@ from calib_core._parallel import shared_out
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import benjamini_yekutieli, holm, share_test
+from calib_core.inference.claimed_rows import claimed_rows
+from calib_core.inference.count_tests import SMALLEST, count_test, node_counts, score_nodes
 from calib_core.inference.number_words import in_percent, of_rows, share_range
-from calib_core.inference.per_class import SMALLEST
 from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.right_shares import share_floor
 from calib_core.inference.verdict import SHOWN_AT
@@ -115,6 +116,7 @@ def scan(
     random_state: int = SEED,
     parts: int = PARTS,
     progress: Callable[[int], object] | None = None,
+    notion: str | None = "confidence",
 ) -> SliceScan:
     """Every slice of every column, and of every two that cross: those that are off, confirmed on rows kept apart.
 
@@ -125,9 +127,11 @@ def scan(
     min_rows : slices of fewer rows, among those that are looked at, are not.
     confirm : share of the rows kept apart, at random (``random_state``); what stands out on the others is tested there.
     parts : as for ``cut``.
+    notion : as for ``table``: "event" for the predicted risk of two classes, None for that where there are two.
 
-    On the first rows every slice has the p-value of ``table``; those worth fewer than 20 rows are not looked at. Then
-    Benjamini and Yekutieli's correction for all that were looked at, which holds however slices overlap. Those at most
+    On the first rows every slice has the p-value of ``table`` (Poisson-binomial, ``count_test``); those worth fewer
+    than 20 rows are not looked at. Then Benjamini and Yekutieli's correction for all that were looked at, which holds
+    however slices overlap. Those at most
     0.05 are ordered by share * (|gap| - noise floor), but for crossings that are no further off, beyond noise, than a
     column's slice they lie in. The first 30 are tested on the rows kept apart by the same test, corrected by Holm:
     ``stands_out`` where the corrected p is at most 0.05 and the gap goes the same way. The outcomes kept apart had no
@@ -139,7 +143,7 @@ def scan(
     off everywhere, so is every slice (``differs`` says where it is off in another way); slices found overlap, and
     several can be one finding.
 
-    References: Benjamini & Yekutieli 2001; Holm 1979.
+    References: Benjamini & Yekutieli 2001; Holm 1979; Hong 2013 (Poisson-binomial law).
 
     >>> site = np.repeat(["a", "b", "c", "d"], 500)
     >>> right = np.arange(2000) % 10 < np.where(site == "d", 6, 9)
@@ -149,7 +153,7 @@ def scan(
     """
     as_whole(min_rows, "min_rows", 1)
     as_share(confirm, "confirm")
-    rows = predictions.answered
+    rows = claimed_rows(predictions, notion).answered
     by_name, left_out = divided_by(rows, columns, parts)
     cuts = list(by_name.values())
     alike = np.zeros(rows.n_rows, dtype=np.intp)
@@ -182,6 +186,7 @@ def scan(
 class _Cells:
     """The rows looked at as sums by slice: what ``parts`` add to confidence and to what came true, (n,) each.
 
+    Each row's confidence lies ``between`` a node of these ``nodes`` and the next one, as ``count_test`` reads them.
     ``sides`` are rows and K - sum h of every column's own slices. ``together`` (n,) are the groups of the rows,
     ascending, each a group of its own where it carries a weight that is no count; None where rows count alike, or
     copies of them.
@@ -194,6 +199,8 @@ class _Cells:
     sides: tuple[tuple[Float64s, Float64s], ...]
     min_rows: int
     total: float
+    nodes: Float64s
+    between: Codes
     together: Codes | None = None
 
     @classmethod
@@ -215,7 +222,9 @@ class _Cells:
             for c, size in zip(codes, sizes, strict=True)
         )
         total = float(len(places) if w is None else w.sum())
-        return cls(sizes, codes, w, parts, sides, min_rows, total, groups)
+        nodes = score_nodes(h)
+        between = np.minimum(np.searchsorted(nodes, h, side="right") - 1, len(nodes) - 2).astype(np.intp)
+        return cls(sizes, codes, w, parts, sides, min_rows, total, nodes, between, groups)
 
     def looked_at(self, columns: tuple[int, ...]) -> Float64s:
         """The slices of a column, or of two that cross, that hold enough rows and are not a slice of one column.
@@ -237,10 +246,26 @@ class _Cells:
         n, worth = count[kept], worth[kept]
         says, right = (np.bincount(code, part, len(count))[kept] / n for part in self.parts)
         away, noise = n * (right - says), n * share_floor(says, worth, counted)
-        p = np.maximum(share_test(right, says, worth, counted), SMALLEST)
+        tested = self._tested(code, kept, count) if counted else share_test(right, says, worth, False)
+        p = np.maximum(tested, SMALLEST)
         beyond = [np.abs(away) - np.sign(away) * n * side[kept] / whole[kept] for whole, side in around]
         new = np.all([more > noise for more in beyond], axis=0)
         return np.stack([kept, n, away, noise, p, np.broadcast_to(new, n.shape)])
+
+    def _tested(self, code: Codes, kept: Codes, count: Float64s) -> Float64s:
+        """p-values that as many rows of these slices are right as their confidences state."""
+        place = np.full(len(count), -1)
+        place[kept] = np.arange(len(kept))
+        mine = place[code]
+        rows, between = mine >= 0, len(self.nodes) - 1
+        cell = mine[rows] * between + self.between[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        number, score = (
+            np.bincount(cell, part, len(kept) * between).reshape(len(kept), between).astype(np.float64)
+            for part in (weights, self.parts[0][rows])
+        )
+        hits = np.bincount(mine[rows], self.parts[1][rows], len(kept)).astype(np.float64)
+        return count_test(self.nodes, node_counts(self.nodes, number, score), hits)
 
     def _worth(self, together: Codes, code: Codes, count: Float64s) -> Float64s:
         """Independent rows that each slice is worth: (sum w)^2 over the sum over groups of (its weight)^2."""

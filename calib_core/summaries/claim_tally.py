@@ -59,6 +59,19 @@ class ClaimTally(CountedRows, OneLine):
         """The claims, in the tally's own notion."""
         return self.counted if notion == self.notion else None
 
+    @property
+    def over_classes(self) -> ClaimTally:
+        """The claims of all predicted classes together: the tally of confidence, of one made class by class.
+
+        >>> made = tally(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]), "top-label")
+        >>> made.over_classes
+        ClaimTally(confidence claims of 2 rows in 1 strata)
+        """
+        if scope(self.notion).of != "top":
+            raise NotAnswerable(f"{self._title} claims are not those of confidence: make a tally of confidence")
+        pooled = CountedClaims(self.counted.cells.over_strata(), ("all rows",), np.ones(1), self.counted.dtype)
+        return ClaimTally(self.kind, self.class_names, as_reduction("confidence"), pooled, self.losses)
+
     def table(self, bins: int | str | BinningScheme = 15) -> BinTable:
         """Number, mean score and mean outcome of the claims in each bin of each stratum; ``tally`` in it has the sums.
 

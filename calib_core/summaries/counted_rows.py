@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from calib_core.predictions import Grain, NotAnswerable, Predictions
+from calib_core.predictions import Grain, NotAnswerable, Predictions, event_among
 from calib_core.summaries.counted_claims import NEEDS_ROWS
 
 
 class CountedRows:
     """Rows of which counts are left: they weigh alike, stand alone, and none is declined."""
 
+    kind: Any
     class_names: tuple[str, ...] | None
     n_rows: Any
     grain: ClassVar[Grain] = "counts"
@@ -35,6 +36,11 @@ class CountedRows:
     def n_classes(self) -> int | None:
         """Number of classes K, None where only (confidence, correct) is known."""
         return None if self.class_names is None else len(self.class_names)
+
+    @property
+    def event(self) -> int | None:
+        """The class of two whose predicted risk is judged, by its name; None where there are not two."""
+        return event_among(self.kind, self.class_names, None)
 
     @property
     def answered(self) -> Self:

@@ -191,9 +191,10 @@ class Summary(CountedRows, OneLine):
         if of.of == "classes":
             cells, shares = self._every_class(), notion.shares(self)
             return CountedClaims(cells, names, shares, self.dtype, same_rows=True, pairs=self.class_pairs)
-        if of.of == "class":
-            cells = self._every_class().stratum(notion.cls)
-            return CountedClaims(cells, names[notion.cls : notion.cls + 1], np.ones(1), self.dtype)
+        if of.of in ("class", "event"):
+            cls = int(notion.cls if of.of == "class" else self.event or 0)
+            cells = self._every_class().stratum(cls)
+            return CountedClaims(cells, names[cls : cls + 1], np.ones(1), self.dtype)
         if of.of != "top":
             raise NotAnswerable(NEEDS_ROWS.format("this notion"))
         if not of.by_class:

@@ -22,7 +22,7 @@ def live_path(
 ) -> dict[str, Any]:
     """What `chart(..., live=...)` takes: a slider that moves the stars of one trace to where a temperature puts them.
 
-    Beside the slider stands the error as measured at its temperature, on the bins of the path. Letting go sends
+    Beside the slider stand the mean confidence and the accuracy at its temperature. Letting go sends
     ``{"temperature": T}``, so that the page can draw the figure for it.
 
     Parameters

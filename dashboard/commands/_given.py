@@ -35,20 +35,25 @@ class Given:
     labels : the file that the labels are in; None where the predictions have them.
     keys : columns that tell rows of both apart; none where one is to be found.
     by_place : row i is joined with row i.
+    label : the column of the labels; None where the file suggests it.
+    event : the class of two that is the event; None where its name suggests it.
     """
 
     read: tuple[str, ...] = ()
     labels: Path | None = None
     keys: tuple[str, ...] = ()
     by_place: bool = False
+    label: str | None = None
+    event: str | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.read or self.labels)
+        return bool(self.read or self.labels or self.label or self.event)
 
     @property
     def fields(self) -> dict[str, Any]:
         """Fields of Reading by their names."""
-        return reading_fields(self.read)
+        own = {"label": None if self.label is None else (self.label,), "event": self.event}
+        return reading_fields(self.read) | {name: value for name, value in own.items() if value is not None}
 
     @property
     def key(self) -> tuple[str, ...] | None:
@@ -74,6 +79,8 @@ def read_option(function: Command) -> Command:
 
 
 _LABELS = (
+    click.option("--label", metavar="COLUMN", help="The column of the labels, or of the outcome of an event."),
+    click.option("--event", metavar="CLASS", help="The class of two that is the event, such as died."),
     click.option("--labels", type=FILE, metavar="FILE", help="The file that the labels are in, where the predictions "
                  "have none: joined by a column that both files have."),
     click.option("--key", "label_keys", multiple=True, metavar="COLUMN", help="The column of both files that tells "
@@ -84,7 +91,7 @@ _LABELS = (
 
 
 def reading_options(function: Command) -> Command:
-    """--read, and where the labels are: the command is given all as ``read``."""
+    """--read, --label, --event, and the file that the labels are in: the command is given all as ``read``."""
 
     @functools.wraps(function)
     def command(
@@ -93,13 +100,15 @@ def reading_options(function: Command) -> Command:
         labels: Path | None,
         label_keys: tuple[str, ...],
         by_place: bool,
+        label: str | None,
+        event: str | None,
         **options: Any,
     ) -> Any:
         if labels is None and (label_keys or by_place):
             raise click.UsageError("--key and --by-place go with --labels: the file that the labels are in.")
         if label_keys and by_place:
             raise click.UsageError("--key and --by-place exclude each other.")
-        return function(*args, read=Given(read, labels, label_keys, by_place), **options)
+        return function(*args, read=Given(read, labels, label_keys, by_place, label, event), **options)
 
     for option in reversed(_LABELS):
         command = option(command)

@@ -25,18 +25,24 @@ _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "r
 _OPTIONS = (
     click.option("--calibrator", "calibrators", multiple=True, help="Calibrator to be shown too: a key, or a recipe as "
                  "JSON; as often as needed."),
-    click.option("--bins", type=int, help="Number of bins, 5 to 25; equal-width where nothing else is said."),
+    click.option("--bins", type=int, help="Number of bins, 5 to 25 (default: equal width)."),
     click.option("--points", type=int, help="Rows per bin, for --binning points-per-bin."),
     click.option("--binning", help="Where the bins lie; by default auto: one bin a value where a calibrator's outputs "
                  "are discrete, else 15 of equal width."),
     click.option("--counting", type=click.Choice(["answered", "all"]),
                  help="Where a model abstains: tables over the rows all answer, by default, or over all."),
-    click.option("--share", type=float, help="Share of the rows calibrators are fitted on; by default 0.5."),
+    click.option("--judge", type=click.Choice(["auto", "held-out", "all"]), default="auto",
+                 show_default="all rows up to 1,000, half of them beyond",
+                 help="Judge held-out rows, or all rows, cross-fitted."),
+    click.option("--share", type=float, help="Share of the rows to fit calibrators on (default: 0.5)."),
     click.option("--folds", type=int, help="Judge every row instead, in so many folds, each after maps fitted on the "
                  "others."),
-    click.option("--seed", type=int, help="Seed of that division; by default 0."),
+    click.option("--seed", type=int, help="Seed of the split (default: 0)."),
     click.option("--tolerance", type=float,
-                 help="The error that would not matter, for the verdicts; by default as in the other commands."),
+                 help="Error tolerance of the verdicts (default: 0.02)."),
+    click.option("--ratio", type=float,
+                 help="Largest ratio of observed to expected events that would not matter, for two classes: 1.25 means "
+                 "0.8 to 1.25."),
     click.option("--where", "within", help="Judge a slice of the test rows alone: subject=law, age=40..60, two joined "
                  "by &."),
     click.option("--test", type=_shared.FILE, help="File of the test rows; FILE then holds the calibration rows."),
@@ -69,6 +75,7 @@ def selection(
     choices: str = "",
     read: Given = _NOTHING,
     models_in: str | None = None,
+    judge: str = "auto",
     **numbers: Any,
 ) -> Selection:
     """The choices the options make; the first that is not possible ends the command."""
@@ -79,10 +86,14 @@ def selection(
 
     if numbers.get("folds") is not None and (test is not None or numbers.get("share") is not None):
         raise click.UsageError("--folds does not go with --test or --share: every row is judged.")
+    if (judge == "all" and numbers.get("share") is not None) or (judge == "held-out" and numbers.get("folds")):
+        raise click.UsageError("--judge all goes without --share, --judge held-out without --folds.")
+    if judge != "auto" and test is not None:
+        raise click.UsageError("--judge does not go with --test: the rows of that file are judged.")
     key = read_file(file, read)
     given = {"eps": tolerance, **numbers}
     query = dict(parse_qsl(choices)) | {name: str(value) for name, value in given.items() if value is not None}
-    query |= {} if numbers.get("folds") is None else {"by": "folds"}
+    folded, shared = numbers.get("folds") is not None or judge == "all", numbers.get("share") is not None
     # Keys and recipes as the JSON list a link holds.
     recipes = (text if text.startswith("{") else json.dumps(text) for text in calibrators)
     query |= {"calibrators": f"[{','.join(recipes)}]", "data": key}
@@ -91,6 +102,10 @@ def selection(
     fields = read.fields | ({} if models_in is None else {"models": models_in})
     more = []
     found = session.file(key)
+    if folded or shared or judge == "held-out":
+        marked = found.proposal is not None and session.proposed(key, fields).split is not None
+        by = "folds" if folded else "column" if marked else "share"
+        query["by"] = query.get("by", by) if judge == "auto" and not folded else by
     if fields or (found.proposal is not None and found.proposal.several):
         how = session.proposed(key, fields)
         names = model_names(found.table, how) if how.several and "model" not in fields else ()

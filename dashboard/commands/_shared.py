@@ -18,6 +18,7 @@ from dashboard.commands._given import Given
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
     from calib_core.division import Division, Marked
+    from calib_core.doubts import Doubt
     from calib_core.readers import Checked, Finding, Reading, Table
     from calib_core.registry import Registry
 
@@ -112,10 +113,20 @@ class Loaded:
 
         return checks(self.table, self.reading)
 
+    @functools.cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Reasons to doubt its labels or scores."""
+        from calib_core.doubts import doubts
+
+        return doubts(self.predictions)
+
     @property
     def remarks(self) -> list[str]:
-        """What stands out, what was assumed and what was left out, one line each with the option that settles it."""
-        return [
+        """What stands out, what was assumed and what was left out, one line each with the option that settles it.
+
+        Reasons to doubt labels or scores come first; findings of the same kind may add how to mend them.
+        """
+        return [f"{self.table.name}: doubt: {doubt.sentence}" for doubt in self.doubts] + [
             f"{self.table.name}: {finding.severity}: {finding.message} {_options(finding)}".rstrip()
             for finding in self.findings
             if finding.worth_saying(self.chosen)
@@ -143,6 +154,17 @@ class Loaded:
         how: dict[str, Any] = {"folds": folds} if folds else {"share": share, "marked": self.marked}
         rows = divide(self.predictions, random_state=seed, **how)
         return within(rows, self.where) if self.where else rows
+
+    def judged(self, judge: str, share: float, seed: int, folds: int | None, like: Division | None = None) -> Division:
+        """The rows judged: those marked, held-out ones, or all, cross-fitted; "auto" by the rule that the page has."""
+        from calib_core.defaults import JUDGED_FOLDS
+        from calib_core.division import usual_folds
+
+        if folds is None and judge == "all":
+            folds = JUDGED_FOLDS
+        elif folds is None and judge == "auto" and self.marked is None and like is None:
+            folds = usual_folds(self.predictions)
+        return self.division(share, seed, folds, like)
 
     def rows(self, which: str) -> Predictions:
         """The rows to judge: "all", those marked "test" or "calibration", or "auto": marked test rows, else all."""
@@ -259,6 +281,17 @@ def split_options(function: Command) -> Command:
     return share(folds(seed(function)))
 
 
+def judge_option(function: Command) -> Command:
+    """Which rows are judged where no column marks them."""
+    return click.option(
+        "--judge",
+        type=click.Choice(["auto", "held-out", "all"]),
+        default="auto",
+        show_default="all rows up to 1,000, half of them beyond",
+        help="Judge held-out rows, or all rows, cross-fitted.",
+    )(function)
+
+
 def bins_options(function: Command) -> Command:
     """Which bins estimators read."""
     bins = click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins; equal-width where nothing else "
@@ -321,13 +354,22 @@ def warn(loaded: Loaded) -> None:
         click.echo(_outputs.plain(line), err=True)
 
 
+_OWN_OPTION = ("label", "event")
+"""Fields of the reading that have an option of their own name."""
+
+
 def _options(finding: Finding) -> str:
     """What a finding offers, as options of the command line."""
     texts = []
     for name, value in (finding.change or {}).items():
         each = [str(item) for item in value] if isinstance(value, tuple) else [str(value)]
+        if name in _OWN_OPTION and len(each) == 1:
+            texts.append(f"--{name} {shlex.quote(each[0])}")
+            continue
         whole = [",".join(each)] if not any("," in item for item in each) or len(each) == 1 else each
         texts += [f"--read {shlex.quote(f'{name}={item}')}" for item in whole]
+    if finding.code == "outcome" and not texts:
+        return "Another column: --label COLUMN"
     return f"{finding.change_label}: {' '.join(texts)}" if texts else ""
 
 
@@ -352,6 +394,7 @@ def file_record(loaded: Loaded) -> dict[str, Any]:
             }
             for f in loaded.findings
         ],
+        "doubts": [vars(doubt) for doubt in loaded.doubts],
         "checks": [{"title": each.title, "outcome": each.outcome, "why": each.why} for each in loaded.checks],
         "notes": list(loaded.predictions.notes),
         **({"where": loaded.where} if loaded.where else {}),

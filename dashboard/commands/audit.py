@@ -25,16 +25,30 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 
 @click.command("audit")
 @click.argument("file", type=_shared.FILE)
-@click.option("--notion", "notions", multiple=True, help=f"Notion of calibration; by default {', '.join(NOTIONS)}.")
-@click.option("--estimator", "keys", multiple=True, help="Estimator; by default those that counts in bins suffice for.")
-@click.option("--slow", is_flag=True, help="Every estimator, also those that take minutes for thousands of rows.")
-@click.option("--unbinned", is_flag=True, help="Also bounds on the error without bins, under stated assumptions.")
+@click.option("--notion", "notions", multiple=True,
+              help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event first.")  # fmt: skip
+@click.option(
+    "--estimator",
+    "keys",
+    multiple=True,
+    help="Estimator (repeatable). By default, all estimators that only need bin counts.",
+)
+@click.option("--slow", is_flag=True, help="Use every estimator. Slow ones take minutes for thousands of rows.")
+@click.option("--unbinned", is_flag=True, help="Also print bounds on the error without bins, under stated assumptions.")
 @_shared.tolerance_option
+@click.option("--ratio", type=click.FloatRange(1, min_open=True), default=1.25, show_default=True,
+              help="Two classes: tolerance of observed : expected events; 1.25 means 0.8 to 1.25.")  # fmt: skip
 @_shared.level_option
 @_shared.bins_options
 @click.option("--counting", type=click.Choice(["answered", "all"]), default="answered", show_default=True,
               help="Where a calibrator abstains: every model on the rows that all answer, or on all rows.")  # fmt: skip
-@click.option("--calibrator", "calibrators", multiple=True, help="Also the predictions recalibrated by this one.")
+@click.option(
+    "--calibrator",
+    "calibrators",
+    multiple=True,
+    help="Also audit the predictions recalibrated by this calibrator (repeatable).",
+)
+@_shared.judge_option
 @_shared.split_options
 @_shared.rows_option
 @_shared.where_option
@@ -50,12 +64,14 @@ def command(
     slow: bool,
     unbinned: bool,
     tolerance: float,
+    ratio: float,
     level: float,
     bins: int | None,
     points: int | None,
     binning: str,
     counting: str,
     calibrators: tuple[str, ...],
+    judge: str,
     share: float,
     folds: int | None,
     seed: int,
@@ -94,47 +110,56 @@ def command(
     share_given = click.get_current_context().get_parameter_source("share") is not ParameterSource.DEFAULT
     if folds is not None and (rows != "auto" or share_given):
         raise click.UsageError("--folds does not go with --share or --rows: every row is judged.")
-    judged, note = _models(by_model, calibrators, rows, share=share, seed=seed, folds=folds)
+    if (judge == "all" and share_given) or (judge == "held-out" and folds is not None):
+        raise click.UsageError("--judge all goes without --share, --judge held-out without --folds.")
+    if judge == "auto" and share_given:
+        judge = "held-out"
+    judged, which, note = _models(by_model, calibrators, rows, judge=judge, share=share, seed=seed, folds=folds)
     models, over = _same_rows(judged, counting)
     built = None if scheme is None else scheme.build()
-    lines = estimate_lines(_answers(models, _questions(notions, keys, slow), built, level, bool(keys) or slow),
-                           tolerance, level)  # fmt: skip
+    questions = _questions(notions or _asked_of(models), keys, slow, bool(notions))
+    lines = estimate_lines(_answers(models, questions, built, level, bool(keys) or slow), tolerance, level, ratio)
     if as_csv:
         _outputs.write_csv(lines.drop(columns="mark"))
         return
-    first = primaries(models, tolerance, level, built)
+    first = primaries(models, tolerance, level, built, ratio)
     bounds = unbinned_bounds(first, level) if unbinned else None
     if as_json:
         options = {
             "tolerance": tolerance,
+            "ratio": ratio,
             "binning": _shared.binning_record(scheme),
             "share": share,
             "seed": seed,
             "rows": rows,
-            **({} if folds is None else {"folds": folds, "note": note}),
+            "judged": which,
+            **({} if folds is None else {"folds": folds}),
+            **({"note": note} if note else {}),
         }
         _write_json(loaded, options, models, over, first, bounds, lines, level)
         return
-    _show(loaded, models, over, verdicts(first, tolerance, level), bounds, lines, note)
+    _show(loaded, models, over, which, verdicts(first, tolerance, level, ratio), bounds, lines, note)
 
 
 def _models(
     by_model: Mapping[str, _shared.Loaded], calibrators: tuple[str, ...], rows: str, **divided: Any
-) -> tuple[dict[str, Predictions], str]:
-    """The predictions to judge by name, as they are and after each calibrator; and what is to be known of these."""
+) -> tuple[dict[str, Predictions], str, str]:
+    """The predictions to judge by name, as they are and after each calibrator; which rows they are; and a note."""
     from calib_core import CALIBRATORS, fitted, recalibrated
-    from calib_core._text import begun
+    from calib_core._text import begun, count
     from calib_core.cross_fitting import COLUMN_UNUSED
 
-    if not calibrators and divided["folds"] is None:
-        return {name or "as given": loaded.rows(rows) for name, loaded in by_model.items()}, ""
     if rows != "auto":
-        raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
+        if calibrators:
+            raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
+        judged = {name or "as given": loaded.rows(rows) for name, loaded in by_model.items()}
+        which = f"{count(next(iter(judged.values())).n_rows)} rows"
+        return judged, f"all {which}" if rows == "all" else which, ""
 
     recipes = [_shared.recipe_of(CALIBRATORS, key) for key in calibrators]
     models, first = {}, None
     for name, loaded in by_model.items():
-        parts = loaded.division(**divided, like=first)
+        parts = loaded.judged(**divided, like=first)
         first = first or parts
         models[name or "as given"] = parts.test
         for recipe in recipes:
@@ -143,10 +168,25 @@ def _models(
             models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
     assert first is not None
     if first.folds is None:
-        return models, ""
-    note = f"{begun(first.rule)}, seed {divided['seed']}. {first.note}" if calibrators else _NOTHING_FITTED
+        return models, first.judged, ""
+    note = f"{begun(first.rule)}, seed {divided['seed']}. {first.note}" if calibrators else ""
+    if not calibrators and divided["folds"] is not None:
+        note = _NOTHING_FITTED
     column = next(iter(by_model.values())).reading.split
-    return models, f"{note} {COLUMN_UNUSED.format(column)}" if column else note
+    unused = COLUMN_UNUSED.format(column) if column else ""
+    return (
+        models,
+        first.judged if calibrators else first.judged.removesuffix(", cross-fitted"),
+        f"{note} {unused}".strip(),
+    )
+
+
+def _of_all(loaded: _shared.Loaded, judged: Predictions) -> str:
+    """How many rows the file has where not all are judged, and how all would be."""
+    every = loaded.predictions.n_rows
+    if judged.n_rows >= every or loaded.where or loaded.marked is not None:
+        return ""
+    return f" of {every:,} (--judge all judges all of them, cross-fitted)"
 
 
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
@@ -157,14 +197,24 @@ def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str,
     return rows, {name: model.coverage for name, model in models.items()}
 
 
-def _questions(notions: tuple[str, ...], keys: tuple[str, ...], slow: bool) -> list[tuple[str | None, str]]:
+def _asked_of(models: Mapping[str, Predictions]) -> tuple[str, ...]:
+    """The notions that are asked by default: the event first, where there are two classes."""
+    from calib_core.inference import notion_looked_at
+
+    events = any(notion_looked_at(model) == "event" for model in models.values())
+    return ("event", *NOTIONS) if events else NOTIONS
+
+
+def _questions(
+    notions: tuple[str, ...], keys: tuple[str, ...], slow: bool, chosen: bool
+) -> list[tuple[str | None, str]]:
     """Pairs of notion and estimator; without choices also the scores of whole predictions."""
     from calib_core.estimators import takes_bins
     from calib_core.study import SCORES, error_keys
 
     every = keys or tuple(key for key in error_keys() if slow or takes_bins(key))
-    whole: list[tuple[str | None, str]] = [] if keys or notions else [(None, key) for key in SCORES]
-    return whole + [(notion, key) for notion in notions or NOTIONS for key in every]
+    whole: list[tuple[str | None, str]] = [] if keys or chosen else [(None, key) for key in SCORES]
+    return whole + [(notion, key) for notion in notions for key in every]
 
 
 def _answers(
@@ -221,6 +271,7 @@ def _show(
     loaded: _shared.Loaded,
     models: Mapping[str, Predictions],
     over: Mapping[str, float],
+    which: str,
     first: pd.DataFrame,
     bounds: pd.DataFrame | None,
     lines: pd.DataFrame,
@@ -230,7 +281,7 @@ def _show(
     from dashboard.exhibits import line_words
 
     judged = next(iter(models.values()))
-    head = f"{loaded.table.name}: {judged.n_rows:,} rows judged{loaded.among}{judged.worth_note}"
+    head = f"{loaded.table.name}: judged on {which}{loaded.among}{judged.worth_note}{_of_all(loaded, judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(first["model"], first["sentence"], strict=True):
         sentences = (sentence, *_bounds(bounds, name))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -11,7 +12,9 @@ from dashboard.commands import _each_model, _exhibited, _given, _outputs, _share
 from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
-    from calib_core.choice import Choice
+    from calib_core import Predictions
+    from calib_core.choice import Choice, Remaining
+    from calib_core.updates import UpdateGains
 
 
 @click.command("choose")
@@ -27,9 +30,10 @@ if TYPE_CHECKING:
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
     default="auto",
-    show_default="calibration rows where a column marks them, else all",
-    help="Which rows it is chosen on.",
+    show_default="the calibration rows, as on the dashboard",
+    help="Rows to choose on.",
 )
+@_shared.judge_option
 @_given.reading_options
 @_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
@@ -43,15 +47,17 @@ def command(
     seed: int,
     level: float,
     rows: str,
+    judge: str,
     read: Given,
     models_in: str | None,
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Recalibrate the predictions in FILE at all, and with what? The model as it is stays unless a gain is shown.
+    """Should FILE be recalibrated, and how? Keeps the model unchanged unless recalibrating is shown to help.
 
-    Every calibrator is fitted and judged on different rows, in folds; what comes first on some folds is judged on
-    another that had no say. First what to do, with the gain, its interval and what it costs; then a line a calibrator.
+    Every calibrator is fitted and judged on different rows, by cross-validation. Where a column marks calibration and
+    test rows, the calibrator is chosen on the former and its gain judged on the latter. The first lines say what to do,
+    with the gain, its interval and the side effects. A table with one line per calibrator follows.
 
     \b
     Examples:
@@ -61,6 +67,8 @@ def command(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
+    if rows != "auto" and judge != "auto":
+        raise click.UsageError("--judge does not go with --rows.")
 
     import pandas as pd
 
@@ -69,7 +77,9 @@ def command(
     if not as_json:
         _shared.warn(first)
     how = {"candidates": list(keys) or None, "score": score, "folds": folds, "random_state": seed, "level": level}
-    found = {name: _chosen(name, loaded, rows, **how) for name, loaded in by_model.items()}
+    given = {name: _rows(loaded, "all" if judge == "all" else rows, judge) for name, loaded in by_model.items()}
+    found = {name: _chosen(name, on, judging, **how) for name, (on, judging, _) in given.items()}
+    advice = {} if as_csv else {name: _advice(found[name], *given[name][:2]) for name in found}
     if as_csv:
         frames = [choice.frame() for choice in found.values()]
         if models_in is not None:
@@ -77,34 +87,80 @@ def command(
         _outputs.write_csv(pd.concat(frames, ignore_index=True))
         return
     if as_json:
-        options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows}
+        sentence = next(iter(given.values()))[-1]
+        options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows, "chosen_on": sentence}
         records = {
-            name: choice.record() | {"lines": choice.frame().to_dict("records")} for name, choice in found.items()
+            name: choice.record() | advice[name].record() | {"lines": choice.frame().to_dict("records")}
+            for name, choice in found.items()
         }
         what = records[""] if models_in is None else {"models": records}
         _outputs.write_json("choose", {"file": _shared.file_record(first), "options": options} | what)
         return
     for i, (name, choice) in enumerate(found.items()):
-        _show(choice, score, ([""] if i else []) + ([f"{name}:"] if name else []))
+        head = ([""] if i else []) + ([f"{name}:"] if name else [])
+        _show(choice, score, [*head, f"{first.table.name}: {given[name][-1]}"], advice[name])
 
 
-def _chosen(name: str, loaded: _shared.Loaded, rows: str, **how: Any) -> Choice:
-    """What is chosen for a model, on the rows asked for."""
+def _rows(loaded: _shared.Loaded, rows: str, judge: str) -> tuple[Predictions, Predictions | None, str]:
+    """The rows it is chosen on, as on the dashboard; the held-out rows that judge the choice; and both in words."""
+    from calib_core._text import count
+
+    if rows != "auto":
+        given = loaded.rows(rows)
+        return given, None, f"chosen on {'all' if rows == 'all' else 'the'} {count(given.n_rows)} rows"
+    parts = loaded.judged(judge, share=0.5, seed=0, folds=None)
+    given = parts.fit
+    if parts.folds is not None or parts.undivided:
+        return given, None, f"chosen on all {count(given.n_rows)} rows"
+    all_rows = "" if loaded.marked is not None else " (--judge all uses all rows)"
+    return given, parts.test, f"chosen on {count(given.n_rows)} calibration rows, judged on {parts.judged}{all_rows}"
+
+
+def _chosen(name: str, given: Predictions, held_out: Predictions | None, **how: Any) -> Choice:
+    """What is chosen for a model, on the rows given."""
     import calib_core as cc
     from dashboard.session.call import work_on
     from dashboard.workers.durations import COSTS, about_seconds
 
-    given = loaded.rows("calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows)
     about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choice.choose")))
     with _outputs.progress(", ".join(filter(None, ("Candidates", name, about))), 100) as bar:
-        return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos))
+        return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos), held_out=held_out)
 
 
-def _show(found: Choice, score: str, head: list[str]) -> None:
+class _Advice(NamedTuple):
+    """What remains after the calibrator recommended, and one value's own update beside it; None where there is none."""
+
+    left: Remaining | None
+    update: UpdateGains | None
+
+    def record(self) -> dict[str, Any]:
+        """Both in plain values."""
+        left, update = self.left, self.update
+        return {
+            "remaining": None if left is None else {"sentence": left.sentence, "line": left.line.line.record()},
+            "own_update": None
+            if update is None
+            else {"sentence": update.sentence, "column": update.column, "lines": update.frame().to_dict("records")},
+        }
+
+
+def _advice(choice: Choice, given: Predictions, held_out: Predictions | None) -> _Advice:
+    """The rest of the advice, as on the dashboard."""
+    from calib_core import NotAnswerable, advice
+
+    left = None
+    if choice.recalibrate:
+        with suppress(NotAnswerable):
+            left = choice.remaining(given, held_out)
+    return _Advice(left, advice.own_update(given))
+
+
+def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:
     """What to do, with its price, and a line a calibrator."""
+    from calib_core.advice import sentences
     from dashboard.exhibits.recommendation import Recommendation
 
     frame = found.frame()
     lines = _exhibited.aligned(Recommendation(score).columns(frame), frame)
-    for text in (*head, found.sentence, *found.price, "", *lines, *found.notes):
+    for text in (*head, *sentences(found, *also), *found.price, "", *lines, *found.notes):
         click.echo(_outputs.plain(text))

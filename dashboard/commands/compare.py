@@ -27,7 +27,8 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 
 @click.command("compare")
 @click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_shared.FILE)
-@click.option("--notion", "notions", multiple=True, help=f"Notion of calibration; by default {', '.join(NOTIONS)}.")
+@click.option("--notion", "notions", multiple=True,
+              help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event.")  # fmt: skip
 @click.option(
     "--estimator", "keys", multiple=True, help="Estimator; by default the debiased square, and proper scores."
 )
@@ -100,13 +101,14 @@ def command(
             _shared.warn(each)
     scheme = _shared.scheme_of(binning, bins, points)
     models = {name: each.rows(rows) for name, each in by_name.items()}
+    notions, chosen = notions or _asked_of(models), bool(notions)
     counted = any(each.grain == "counts" for each in models.values())
     kept, why_not = _kept(models) if counted else ({}, "")
-    frame = _compared(models, notions, keys, scheme, level, margin)
+    frame = _compared(models, notions, chosen, keys, scheme, level, margin)
     if counted:
         frame["of"] = "all, unpaired"
     if kept:
-        paired = _compared(kept, notions, keys, scheme, level, margin)
+        paired = _compared(kept, notions, chosen, keys, scheme, level, margin)
         frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} kept, paired")], ignore_index=True)
     if as_json:
         options = {"binning": _shared.binning_record(scheme), "rows": rows}
@@ -149,6 +151,7 @@ def _names(files: tuple[Path, ...]) -> list[str]:
 def _compared(
     models: dict[str, Predictions],
     notions: tuple[str, ...],
+    chosen: bool,
     keys: tuple[str, ...],
     scheme: Recipe | None,
     level: float,
@@ -160,7 +163,7 @@ def _compared(
     from calib_core.inference import compare
 
     parts = []
-    questions = _questions(notions, keys)
+    questions = _questions(notions, keys, chosen)
     with _outputs.progress("Paired differences", len(questions)) as bar:
         for notion, key in questions:
             of = {"notion": notion, "estimator": key}
@@ -174,12 +177,19 @@ def _compared(
     return pd.concat(every, ignore_index=True)
 
 
-def _questions(notions: tuple[str, ...], keys: tuple[str, ...]) -> list[tuple[str | None, str]]:
+def _asked_of(models: dict[str, Predictions]) -> tuple[str, ...]:
+    """The notions that are asked by default: the event of two classes alone, where all models speak of it."""
+    from calib_core.inference import notion_looked_at
+
+    return ("event",) if all(notion_looked_at(model) == "event" for model in models.values()) else NOTIONS
+
+
+def _questions(notions: tuple[str, ...], keys: tuple[str, ...], chosen: bool) -> list[tuple[str | None, str]]:
     from calib_core.inference.model_differences import DEFAULT
     from calib_core.study import SCORES
 
-    whole: list[tuple[str | None, str]] = [] if keys or notions else [(None, key) for key in SCORES]
-    return whole + [(notion, key) for notion in notions or NOTIONS for key in keys or (DEFAULT,)]
+    whole: list[tuple[str | None, str]] = [] if keys or chosen else [(None, key) for key in SCORES]
+    return whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)]
 
 
 def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:

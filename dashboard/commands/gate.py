@@ -19,13 +19,15 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 
 @click.command("gate")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_shared.FILE)
-@click.option("--max-ece", "limit", type=_shared.Share(), help="The error that passes lies below this.")
+@click.option("--max-ece", "limit", type=_shared.Share(), help="Maximum allowed error.")
+@click.option("--max-ratio", "ratio", type=click.FloatRange(1, min_open=True), default=1.25, show_default=True,
+              help="Two classes: tolerance of observed : expected events; 1.25 means 0.8 to 1.25.")  # fmt: skip
 @click.option("--baseline", "baseline_file", type=_shared.FILE, metavar="JSON", help="Also, or only: pass what is not "
               "worse than this by more than is allowed; it was written by calib gate --format json.")  # fmt: skip
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
-              help="The increase over the baseline that is allowed.")  # fmt: skip
-@click.option("--notion", help="Notion of calibration; by default the baseline's, or else top-label where its cells "
-              "hold enough rows to tell, else confidence: the output says which and why.")  # fmt: skip
+              help="Maximum allowed increase over the baseline.")  # fmt: skip
+@click.option("--notion", help="Notion of calibration; by default the baseline's, or else event for two classes, "
+              "top-label where its cells hold enough rows, else confidence: the output says which.")  # fmt: skip
 @click.option("--estimator", show_default="ece, or the baseline's", help="Estimator of the error.")
 @_shared.level_option
 @_shared.bins_options
@@ -40,6 +42,7 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 def command(
     files: tuple[Path, ...],
     limit: float | None,
+    ratio: float,
     baseline_file: Path | None,
     allowed: float,
     notion: str | None,
@@ -59,7 +62,7 @@ def command(
     The verdict on one line decides, chosen before outcomes are looked at: exit code 0 where the whole interval lies
     below the limit (within); 1 where it lies above (miscalibrated), holds the limit (too close to call), or would for
     most calibrated models (too few rows to tell); 2 when the check could not run. The point value never decides. Of
-    several files all have to pass.
+    several files all have to pass. Two classes have a second limit, for the ratio of observed to expected events.
 
     With a baseline the interval of the increase decides in the same way, whatever rows the two files have in common:
     each file's own interval at a level so high that both hold at once. It is wide; calib compare tells models apart on
@@ -68,6 +71,7 @@ def command(
     \b
     Examples:
       calib gate predictions.csv --max-ece 0.05
+      calib gate risks.csv --max-ece 0.02 --max-ratio 1.25
       calib gate predictions.npz --max-ece 0.02 --notion confidence --bins 10 && ./deploy
       calib gate released.csv --max-ece 0.05 --format json > released.json
       calib gate new.csv --baseline released.json --max-increase 0.01
@@ -82,14 +86,15 @@ def command(
     how = {"notion": notion, "estimator": estimator, "level": level, "bins": None if scheme is None else scheme.build()}
     names = _names(tuple(dict.fromkeys(files)))
     passages = [
-        _passage(path, name, kept, (read, where, rows), form, limit=limit, allowed=allowed, **how)
+        _passage(path, name, kept, (read, where, rows), form, limit=limit, ratio=ratio, allowed=allowed, **how)
         for path, name in names.items()
     ]
     if junit_file is not None:
         _outputs.write(junit_file, _passages.junit(passages))
     if form == "json":
-        options = {"max_ece": limit, "max_increase": allowed if kept else None, "notion": notion, "level": level,
-                   "estimator": estimator, "binning": _shared.binning_record(scheme), "rows": rows}  # fmt: skip
+        options = {"max_ece": limit, "max_ratio": ratio, "max_increase": allowed if kept else None,
+                   "notion": notion, "level": level, "estimator": estimator,
+                   "binning": _shared.binning_record(scheme), "rows": rows}  # fmt: skip
         _passages.write_record(passages, options)
     else:
         (_passages.write_annotations if form == "github" else _passages.write_text)(passages)

@@ -23,22 +23,28 @@ _STEPS = 1000
 @click.option("-o", "--output", type=_shared.OUTPUT, default=Path("report.html"),
               show_default=True, help="Where the report is written.")  # fmt: skip
 @_selected.options
-@click.option("--slow", is_flag=True, help="Intervals and noise floors of slow estimators too: minutes.")
+@click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
 @click.option("--title", default="", help="Title of the report.")
-@click.option("--author", default="", help="Line below the title.")
-@click.option("--date", default="", help="The date line, instead of today's.")
-@click.option("--leave-out", "left_out", multiple=True, metavar="SECTION", help="A section to be left out, by its key.")
-@click.option("--with", "added", multiple=True, metavar="SECTION", help="A section made on request: planner.")
-@click.option("--only", "kept", multiple=True, metavar="SECTION", help="Only this section, by its key; repeatable.")
+@click.option("--author", default="", help="Subtitle.")
+@click.option("--date", default="", help="Date to print (default: today).")
+@click.option("--leave-out", "left_out", multiple=True, metavar="SECTION", help="Leave this section out (repeatable).")
+@click.option(
+    "--with",
+    "added",
+    multiple=True,
+    metavar="SECTION",
+    help="Include a section left out by default: planner, and for two classes also classes.",
+)
+@click.option("--only", "kept", multiple=True, metavar="SECTION", help="Include only this section (repeatable).")
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
-              help="An earlier report: its choices are taken; FILE, --test, --other have to be its files.")  # fmt: skip
-@click.option("--pdf", type=_shared.OUTPUT, help="Write the report as PDF too (Chromium).")
+              help="Use the choices of this earlier report. FILE, --test and --other must be its files.")  # fmt: skip
+@click.option("--pdf", type=_shared.OUTPUT, help="Also write the report as PDF (needs Chromium).")
 @click.option("--tables", type=_shared.OUTPUT,
-              help="Write every table as CSV and LaTeX too, into this ZIP file.")  # fmt: skip
+              help="Also write every table as CSV and LaTeX, into this ZIP file.")  # fmt: skip
 @click.option("--figures", type=_shared.OUTPUT,
-              help="Write every figure as SVG, PDF and PNG too, into this ZIP file (Chromium).")  # fmt: skip
+              help="Also write every figure as SVG, PDF and PNG, into this ZIP file (needs Chromium).")  # fmt: skip
 @click.option("--model-card", "card", type=_shared.OUTPUT,
-              help="Write verdicts and scores as a section of a model card too (Markdown, metadata).")  # fmt: skip
+              help="Also write verdicts and scores as a section of a model card (Markdown, metadata).")  # fmt: skip
 @click.option("--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
               help="Column width of those figures: 3.4 or 7 inches.")  # fmt: skip
 @_shared.careful
@@ -62,8 +68,9 @@ def command(
 ) -> None:
     """Write a calibration report on the predictions in FILE: one HTML file that needs no network.
 
-    It holds the data card, a verdict, every diagram and table of the dashboard, the methods with their references,
-    and what is needed to get the same numbers again. FILE may be demo:KEY for demo data.
+    The report contains a verdict, a data card, the diagrams and tables of the dashboard, the methods with their
+    references, and how to reproduce the numbers. For two classes it is about the predicted risk of the event
+    (--event). FILE may be demo:KEY for demo data.
 
     \b
     Examples:
@@ -76,7 +83,7 @@ def command(
     # Its caches are used outside a running app, which it would remark on.
     logging.getLogger("streamlit").setLevel(logging.ERROR)
     from dashboard import session
-    from dashboard.exhibits import EXHIBITS
+    from dashboard.exhibits import EXHIBITS, doubt_words
     from dashboard.report import Options, chromium
     from dashboard.report.picture import WIDTHS
 
@@ -86,7 +93,8 @@ def command(
     options = Options(title, author, left_out, date, added)
     if like is not None:
         key = _selected.read_file(file, given["read"])
-        _no_choices({**given, "read": given["read"].read, "slow": slow or None})
+        judge = None if given["judge"] == "auto" else given["judge"]
+        _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None, "judge": judge})
         for name in (*([str(given["test"])] if given["test"] else []), *given["others"]):
             _selected.read_file(name)
         selection, options = _like(like, key, options)
@@ -94,6 +102,8 @@ def command(
         selection = _selected.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
+    for sentence in doubt_words.sentences(session.scene_of(selection)):
+        click.echo(_outputs.plain(f"doubt: {sentence}"), err=True)
     report = _made(selection, options)
     _outputs.write(output, report.html)
     if pdf:
@@ -116,7 +126,7 @@ def _sections(
     """The sections to leave out, and those to make that are made on request."""
     from dashboard.report import CHAPTERS
 
-    known = {chapter.key: chapter.on_request for chapter in CHAPTERS}
+    known = {chapter.key: chapter.on_request or chapter.of_predicted for chapter in CHAPTERS}
     for key in (*left_out, *added, *kept):
         if key not in known:
             _shared.fail(f"there is no section {key!r}; sections: {', '.join(known)}.")

@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core._text import percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.stars import stars
+from dashboard.exhibits.stars import event_of, stars
 from dashboard.session import Call, Scene, call
 
 
@@ -41,7 +41,13 @@ class BandedBins(Exhibit):
 
     def figure(self, scene: Scene) -> Call[Any]:
         bands: Call[Any] = call("figures.reliability_bands", self._bands(scene))
-        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[bands], looks=scene.looks)
+        return call(
+            "figures.reliability",
+            {scene.model.title: stars(scene)},
+            over=[bands],
+            looks=scene.looks,
+            event=event_of(scene),
+        )
 
     def words(self, scene: Scene) -> Words:
         title, bands = scene.model.title, scene.get(self._bands(scene))
@@ -56,4 +62,4 @@ class BandedBins(Exhibit):
         )
 
     def _bands(self, scene: Scene) -> Call[Any]:
-        return call(cc.diagrams.reliability_bands, scene.model.predictions, bins=scene.bins)
+        return call(cc.diagrams.reliability_bands, scene.model.predictions, bins=scene.bins, reduction=scene.claims)

@@ -14,10 +14,13 @@ from calib_core.defaults import LEVEL
 from calib_core.inference.number_words import at_level, in_percent, share_range
 from calib_core.registry import Choice
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import called, ends, ends_said, is_picked, place
 from dashboard.session import Call, Scene, call
 
+MOST_SENTENCES = 2
+"""Models that have a sentence of their own where a risk is looked at; the others stand in the table."""
 MARKS = ("points", "intervals")
 """How the classes of a bin are drawn: accuracy against confidence, or a line each with its interval."""
 
@@ -32,13 +35,13 @@ class BinModels(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         low, high = ends(scene)
-        return call(cc.diagrams.models_in_range, scene.predictions(), low=low, high=high)
+        return call(cc.diagrams.models_in_range, scene.predictions(), low=low, high=high, notion=scene.claims)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            of.share("says"),
-            of.share("right"),
+            of.share("predicted", "says"),
+            of.share("observed", "right"),
             of.between(f"{at_level(LEVEL)} interval", "right_low", "right_high"),
             of.whole("rows"),
         )
@@ -47,6 +50,8 @@ class BinModels(Exhibit):
         return call("figures.models_in_range", self.table(scene), looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
+        if scene.claims == "event":
+            return self._of_event(scene)
         lines = {str(line["model"]): line for line in scene.get(self.table(scene)).to_dict("records")}
         first, *others = scene.models.shown
         parts = [_says(called(first), lines[first.title], first=True)]
@@ -64,6 +69,25 @@ class BinModels(Exhibit):
             (
                 f"Exact {at_level(LEVEL)} intervals, each for itself.",
                 f"Mark: share that is right, with its exact {at_level(LEVEL)} interval; tick: what the model says; "
+                "hollow: fewer than 10 rows. Each model has its own rows here.",
+            ),
+        )
+
+    def _of_event(self, scene: Scene) -> Words:
+        lines = {str(line["model"]): line for line in scene.get(self.table(scene)).to_dict("records")}
+        rows, happened = event_words.in_words(scene)
+        place, counted = ends_said(scene), scene.get(scene.model.predictions).weights is None
+        seen = [scene.model, *(model for model in scene.models.shown if model.title != scene.model.title)]
+        sentences = [
+            _given(called(model), lines[model.title], (rows, happened), place, model is scene.model, counted)
+            for model in seen[:MOST_SENTENCES]
+        ]
+        return Words(
+            " ".join(sentences),
+            f"{place}: how many {happened}, with an interval, beside the mean predicted risk, model by model.",
+            (
+                f"Exact {at_level(LEVEL)} intervals, each for itself.",
+                f"Mark: observed frequency, with its exact {at_level(LEVEL)} interval; tick: mean predicted risk; "
                 "hollow: fewer than 10 rows. Each model has its own rows here.",
             ),
         )
@@ -139,12 +163,16 @@ class BinRows(Exhibit):
         predicted = scene.focus.code if is_picked(scene) and scene.class_names else None
         if predicted is not None and predicted >= len(scene.class_names):
             predicted = None
-        return call(cc.diagrams.bin_rows, scene.model.predictions, *place(scene), numbers, predicted)
+        if scene.claims == "event":
+            predicted = None
+        shown = *place(scene), numbers, predicted
+        return call(cc.diagrams.bin_rows, scene.model.predictions, *shown, notion=scene.claims)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        score = "risk" if "event" in frame and "correct" not in frame else "confidence"
+        heading = {"risk": "risk", "confidence": "says"}[score]
         return tuple(
-            of.share("says", "confidence") if name == "confidence" else of.given(str(name), frame[name])
-            for name in frame.columns
+            of.share(heading, score) if name == score else of.given(str(name), frame[name]) for name in frame.columns
         )
 
     def words(self, scene: Scene) -> Words:
@@ -156,8 +184,26 @@ class BinRows(Exhibit):
             which = f"{which}, predicted {scene.class_names[chosen]}"
         if not len(frame):
             return Words(f"{which}: no rows.")
+        if scene.claims == "event":
+            rows, happened = event_words.in_words(scene)
+            seen = in_percent(float(frame["event"].mean()))
+            return Words(f"{which}: {count(len(frame))} {rows}, {seen} {happened}; row: where it is in its file.")
         right = in_percent(float(frame["correct"].mean()))
         return Words(f"{which}: {count(len(frame))} rows, {right} right; row: where it stands in its file.")
+
+
+def _given(name: str, line: dict[Hashable, Any], words: tuple[str, str], place: str, first: bool, counted: bool) -> str:
+    """How many rows a model gives such a risk, and in how many the event happened, in a sentence."""
+    rows, happened = words
+    if not line["rows"]:
+        return f"{begun(name)} gives no {rows} a risk of {place}."
+    known = f"{in_percent(line['right'])}; {_span(line['right_low'], line['right_high'])}"
+    number = count(line["rows"])
+    given = f"given {place} (mean {in_percent(line['says'])})"
+    seen = f"{count(round(line['right'] * line['rows']))} {happened} ({known})"
+    if not counted:  # weighted rows: their number is not that of events
+        seen = f"{in_percent(line['right'])} {happened} ({known.partition('; ')[2]})"
+    return f"Of {number} {rows} {given}, {seen}." if first else f"{begun(name)}: of {number} {rows} {given}, {seen}."
 
 
 def _says(name: str, line: dict[Hashable, Any], first: bool = False) -> str:

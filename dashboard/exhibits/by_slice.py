@@ -18,16 +18,19 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
 _EXACT = (
-    "Says: mean confidence of the slice's rows. Right: the share of them that is right, with its exact interval "
-    "(Clopper and Pearson 1934). Noise: 95 of 100 perfectly calibrated models with these confidences have a gap "
-    "within it. Tests are exact (Poisson-binomial law of the rows)."
+    "Predicted: mean confidence of the slice's rows. Observed: the share of them that is right, with its exact "
+    "interval (Clopper and Pearson 1934). Noise: 95 of 100 perfectly calibrated models with these confidences have a "
+    "gap within it. Tests are exact (Poisson-binomial law of the rows)."
 )
 _BOUNDED = (
-    "Says: mean confidence of the slice's rows. Right: the share of them that is right. The rows hang together in "
+    "Predicted: mean confidence of the slice's rows. Observed: the share of them that is right. The rows belong to "
     "groups, or carry weights: they count as the fewer rows of equal weight they are worth, and intervals, noise (at "
     "least 95 of 100 perfectly calibrated models have a gap within it) and tests are Hoeffding's (1963), which hold "
-    "however they hang together."
+    "for any dependence inside a group."
 )
+
+_SAYS, _RISK = "mean confidence of", "mean risk of"
+_RIGHT, _OBSERVED = "Observed: the share of them that is right", "Observed: how often the event happened"
 
 _COMPARED = (
     "Against the rest: the slice's gap less the gap of all other rows. Unlike the rest: that is more than chance "
@@ -58,7 +61,7 @@ class BySlice(Exhibit):
         by = columns[0] if len(columns) == 1 else columns
         edges = self._numbers()
         more: dict[str, Any] = {} if edges is None else {"edges": edges}
-        more |= {"picked_from": self.picked_from(scene)}
+        more |= {"picked_from": self.picked_from(scene), "notion": notion_of(scene)}
         return call(cc.slices.table, scene.model.predictions, by, parts=self.parts, stem="slices", **more)
 
     def picked_from(self, scene: Scene) -> int:
@@ -81,6 +84,11 @@ MOST_CELLS = 5_000_000
 """Rows times columns up to which every column is cut and tested to find the one that tells most apart."""
 
 
+def notion_of(scene: Scene) -> str:
+    """What slices are judged by: a summary keeps those of the class predicted alone."""
+    return "confidence" if scene.undivided else scene.claims
+
+
 def columns_of(scene: Scene) -> tuple[str, ...]:
     """The columns that rows can be split by, that which tells most apart first; NotAnswerable where there are none.
 
@@ -99,7 +107,7 @@ def too_many(scene: Scene) -> bool:
 
 def by_column(scene: Scene) -> Call[pd.DataFrame]:
     """The slices of every column of the model looked at."""
-    return call(cc.slices.by_column, scene.model.predictions, stem="slices")
+    return call(cc.slices.by_column, scene.model.predictions, notion=notion_of(scene), stem="slices")
 
 
 @EXHIBITS.register("slices", "Slices")
@@ -112,7 +120,7 @@ class Slices(BySlice):
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
         """What is drawn."""
-        return call(cc.diagrams.slice_dots, self.lines(scene))
+        return call(cc.diagrams.slice_dots, self.lines(scene), notion=notion_of(scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.lines(scene)
@@ -134,8 +142,7 @@ class Slices(BySlice):
         columns = " and ".join(f"\u201c{name}\u201d" for name in self.split(scene))
         more = f" {count(found.more)} more slices are in the table." if found.more else ""
         return Words(
-            f"{scene.model.title}, by {columns}, the worst first: open, what it says, with what noise alone shows; "
-            f"filled, how often it is right, with its interval.{more}",
+            f"{scene.model.title}, by {columns}, the worst first: {marks(scene)}{more}",
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
@@ -154,9 +161,19 @@ class Slices(BySlice):
         return f"The column was picked from {count(number)} for what it shows: corrected p-values are times as many. "
 
 
+def marks(scene: Scene) -> str:
+    """What the marks of a slice are."""
+    if scene.claims == "event":
+        return "open, mean predicted risk, with what noise alone shows; filled, observed frequency, with its interval."
+    return "open, what it says, with what noise alone shows; filled, how often it is right, with its interval."
+
+
 def how_tested(scene: Scene) -> str:
     """How the numbers of a slice are read."""
-    return f"{_EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED} {_COMPARED}"
+    text = _EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED
+    if scene.claims == "event":
+        text = text.replace(_SAYS, _RISK).replace(_RIGHT, _OBSERVED).replace("these confidences", "these risks")
+    return f"{text} {_COMPARED}"
 
 
 def row_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -171,8 +188,8 @@ def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
     return (
         of.text("slice"),
         *row_columns(frame),
-        of.share("says", "claimed"),
-        of.share("right"),
+        of.share("predicted", "claimed"),
+        of.share("observed", "right"),
         of.between("90 % interval", "low", "high"),
         of.points("gap"),
         of.error("noise", "floor"),

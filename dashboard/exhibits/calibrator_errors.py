@@ -25,9 +25,9 @@ class CalibratorErrors(Exhibit):
     reads = "counts"
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        questions = tuple((notion, "ece") for notion in ((scene.notion,) if scene.large else NOTIONS))
+        questions = tuple((notion, "ece") for notion in ((scene.notion,) if scene.large else _asked_of(scene)))
         found = call(cc.inference.estimates, scene.over_same_rows(), questions, bins=scene.bins, by_model=False)
-        return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
+        return call(cc.inference.estimate_lines, found, eps=scene.tolerance, ratio=scene.ratio)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         titled = of.Column("notion", ("notion",), lambda key: cc.REDUCTIONS[key].title, numeric=False)
@@ -38,3 +38,9 @@ class CalibratorErrors(Exhibit):
             f"Expected calibration error of every model on {scene.judged_rows}; a model that makes no claims in a "
             f"notion has no numbers there. {line_words.READING}"
         ).also(scene.rows_counted, *line_words.notes(scene.get(self.table(scene))))
+
+
+def _asked_of(scene: Scene) -> tuple[str, ...]:
+    """The notions of these files: an event is one of two classes."""
+    two = scene.get(scene.models.shown[0].predictions).event is not None
+    return tuple(notion for notion in NOTIONS if two or cc.REDUCTIONS[notion].flags.of != "event")

@@ -86,6 +86,11 @@ def text(heading: str, name: str | None = None) -> Column:
     return Column(heading, (name or heading,), _words, numeric=False)
 
 
+def yes_or_no(heading: str, name: str | None = None) -> Column:
+    """A column of what is so or not."""
+    return Column(heading, (name or heading,), lambda value: "yes" if value else "no", numeric=False)
+
+
 def sentences(heading: str, lines: int = 4) -> Column:
     """A column of sentences."""
     return Column(heading, (heading,), _words, numeric=False, lines=lines)

@@ -1,90 +1,140 @@
-"""Of two classes: how often the file's event is said to happen, and how often it does, in the words of the findings."""
+"""The event of two classes in the file's own names: who is given a risk, what happens to them, what it is called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from calib_core import NotAnswerable
-from calib_core._text import begun, called
-from calib_core.discoveries import CLASS
-from calib_core.inference.number_words import at_level, chance, of_rows, share_range, told_apart
+import numpy as np
+
+import calib_core as cc
+from calib_core import InputError, NotAnswerable
+from calib_core._text import called
+from calib_core.diagrams import EventWords
+from calib_core.event_names import POSITIVE
+from calib_core.inference.number_words import told_apart
+from calib_core.risk import InTheLarge
 from dashboard import session
-from dashboard.exhibits.findings import Findings
-from dashboard.session import Scene
+from dashboard.session import Call, Scene, call
+from dashboard.session.shelf import RESULTS
+
+_DID_WORDS = """
+died survived relapsed recovered responded progressed deteriorated churned defaulted converted clicked bought purchased
+subscribed unsubscribed failed left quit resigned renewed reoffended recidivated
+"""
+_WAS_WORDS = """
+readmitted admitted hospitalized hospitalised infected arrested rearrested hired fired accepted rejected approved denied
+diagnosed injured delayed canceled cancelled returned treated intubated ventilated
+"""
+_NO_NAME_WORDS = "label labels class target truth outcome y actual event y_true true_label ground_truth"
+_DID = frozenset(_DID_WORDS.split())
+"""Names of columns and classes that are what somebody did."""
+_WAS = frozenset(_WAS_WORDS.split())
+"""... and what was done to somebody."""
+_NO_NAME = frozenset(_NO_NAME_WORDS.split())
+"""Names of columns that say nothing about their content."""
+_NOUNS = {
+    "patient": "patients", "customer": "customers", "client": "clients", "applicant": "applicants", "loan": "loans",
+    "student": "students", "employee": "employees", "user": "users", "borrower": "borrowers",
+}  # fmt: skip
+"""What a row is, by the name of a column that tells every single row apart."""
 
 
-@dataclass(frozen=True)
-class Event:
-    """The class that a probability of two is about, the second: what is said of it beside what happens.
-
-    ``says`` and ``happens`` are shares in words, ``basis`` what they rest on, ``shown`` whether they differ beyond
-    chance.
-    """
-
-    code: int
-    name: str
-    says: str
-    happens: str
-    headline: str
-    basis: str
-    shown: bool
+def in_words(scene: Scene) -> tuple[str, str]:
+    """What the first file calls its rows and its event: "Of (rows) given a risk of about 30 %, 14 % (died)."."""
+    rows = scene.get(scene.models.shown[0].predictions)
+    assert rows.event is not None
+    name = (rows.class_names or ())[rows.event]
+    return noun(scene), _phrase(name, _outcome(scene))
 
 
-def event(scene: Scene) -> Event | None:
-    """The event of the first model's rows; None where there are more classes than two, or too few rows to test.
-
-    Its numbers are those of the line about that class among the findings, so that nothing on a page differs from it.
-    """
-    try:
-        seen = scene.focused(model=scene.titles[0])
-        if len(scene.class_names) != 2 or scene.get(seen.model.predictions).kind != "full":
-            return None
-        frame = scene.get(Findings().table(seen))
-    except NotAnswerable:
-        return None
-    lines = frame[(frame["kind"] == CLASS) & frame["p"].notna()].to_dict("records")
-    return _in_words(lines[0], _columns(scene)) if lines else None
-
-
-def _in_words(line: Mapping[Any, Any], columns: tuple[str, str] | None) -> Event:
-    name, (says, happens) = str(line["class"]), told_apart(line["says"], line["right"])
-    first, then = f"{called(name)} is given {says} on average", f"{happens} of the rows are of it"
-    if columns is not None:
-        first = f"\u201c{columns[0]}\u201d says {says} on average"
-        then = f"\u201c{columns[1]}\u201d is {name} in {happens} of the rows"
-    much = "higher" if line["says"] > line["right"] else "lower"
-    counted = f"{round(line['right'] * line['rows']):,} of " if line["worth"] == line["rows"] else ""
-    rows = of_rows(line["rows"], line["worth"], line.get("groups"))
-    ends = f"{at_level(line['level'])} interval {share_range(line['low'], line['high'])}"
-    tested = f"{chance(line['p'])} alone, {chance(line['p_corrected'])} corrected for all places looked at"
-    judged = f"What it says is {much} than chance explains." if line["stands_out"] else "This can be chance."
-    return Event(
-        int(line["code"]),
-        name,
-        says,
-        happens,
-        f"{begun(first)}, and {then}.",
-        f"{counted}{rows}; {ends}; exact test: {tested}. {judged}",
-        bool(line["stands_out"]),
-    )
-
-
-def _columns(scene: Scene) -> tuple[str, str] | None:
-    """The columns of the probability and of the event, where the file has one of each."""
+def noun(scene: Scene) -> str:
+    """What a row of the first file is: patients where each has a patient of its own, else rows."""
     source = scene.models.shown[0].source
-    how = session.reading(source.data, source.reading)
-    single = how.layout == "wide" and len(how.scores) == len(how.label) == 1
-    return (how.scores[0], how.label[0]) if single else None
+    try:
+        table = session.file(source.data).table
+    except InputError:
+        return "rows"
+    found = RESULTS.put(f"noun {source.data}", lambda: _noun(table), of=(source.data,))
+    return str(found)
+
+
+def title(name: str, column: str) -> str:
+    """What the event is called in a line of choices: the outcome's column, where classes have no names of their own.
+
+    >>> title("1", "died"), title("0", "died"), title("died", "outcome"), title("1", "label")
+    ('died', 'died = 0', 'died', '1')
+    """
+    if not _is_code(name) or column.casefold() in ("", *_NO_NAME):
+        return name
+    return column if name.casefold() in POSITIVE else f"{column} = {name}"
+
+
+def of_scene(scene: Scene) -> str:
+    """What the event of the first model's rows is called."""
+    rows = scene.get(scene.models.shown[0].predictions)
+    assert rows.event is not None
+    return title((rows.class_names or ())[rows.event], _outcome(scene))
+
+
+def in_the_large(scene: Scene) -> Call[InTheLarge]:
+    """Predicted and observed events of the first model."""
+    return call(cc.risk.in_the_large, scene.models.shown[0].predictions, stem="in_the_large")
 
 
 def beside_advice(scene: Scene) -> str:
     """What has to be said where the advice is to leave a model as it is whose event is shown to be off; else empty."""
-    found = event(scene)
-    if found is None or not found.shown:
+    if scene.claims != "event":
         return ""
+    try:
+        found = scene.get(in_the_large(scene))
+    except NotAnswerable:
+        return ""
+    if not found.differs:
+        return ""
+    says, happens = told_apart(found.mean_predicted, found.observed)
     return (
-        f"That is no proof that it is right: of {called(found.name)} it says {found.says} on average where "
-        f"{found.happens} happen, and this gap is shown."
+        f"That does not show that the model is calibrated: the mean predicted risk of {called(of_scene(scene))} is "
+        f"{says}, and the observed frequency is {happens}. This gap is shown."
     )
+
+
+def _phrase(name: str, column: str) -> str:
+    """What happened to the rows of the event, as the end of a sentence.
+
+    >>> _phrase("1", "died"), _phrase("readmitted", "outcome"), _phrase("positive", "test"), _phrase("1", "sepsis")
+    ('died', 'were readmitted', 'were “positive”', 'had “sepsis” = 1')
+    """
+    word = title(name, column)
+    if word.casefold() in _DID:
+        return word.casefold()
+    if word.casefold() in _WAS:
+        return f"were {word.casefold()}"
+    if _is_code(name) and column.casefold() not in ("", *_NO_NAME):
+        return f"had {called(column)} = {name}"
+    return EventWords.of(name).phrase
+
+
+def _is_code(name: str) -> bool:
+    return name.casefold() in ("0", "1", "true", "false", "yes", "no", "+1", "-1")
+
+
+def _outcome(scene: Scene) -> str:
+    """The column of the outcome in the first file; empty where the file has no such column."""
+    source = scene.models.shown[0].source
+    try:
+        label = session.reading(source.data, source.reading).label
+    except InputError:
+        return ""
+    return label[0] if len(label) == 1 else ""
+
+
+def _noun(table: Any) -> str:
+    for column in table.columns:
+        stem = column.casefold().strip().replace(" ", "_")
+        for end in ("_id", "_no", "_number", "id"):
+            stem = stem.removesuffix(end).rstrip("_")
+        if stem in _NOUNS:
+            values = np.asarray(table.column(column))
+            if len(values) and len(set(values.tolist())) == len(values):
+                return _NOUNS[stem]
+    return "rows"

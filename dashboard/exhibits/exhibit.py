@@ -66,6 +66,14 @@ class Exhibit:
         """Names of the options that change something as the others stand; None: all of them."""
         return None
 
+    def used_in(self, scene: Scene) -> tuple[str, ...] | None:
+        """The same for what this scene is about."""
+        return self.used
+
+    def terms_in(self, scene: Scene) -> tuple[str, ...]:
+        """The terms that what this scene is about needs."""
+        return self.terms
+
     def check(self, scene: Scene) -> None:
         """NotAnswerable where it reads rows and the data in use are a summary, with what to do about it."""
         if not scene.models.shown or not scene.undivided:

@@ -13,6 +13,7 @@ from calib_core.discoveries import OVERALL, SHOWN, SLICE, headline
 from calib_core.inference.number_words import percent
 from calib_core.inference.picked_out import FALSE, counts_rows
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import row_columns, too_many
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
@@ -32,13 +33,16 @@ class Findings(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         by = () if too_many(scene) else None  # there they are cut where they are asked for
-        return call(cc.findings, scene.model.predictions, scene.bins, by=by, stem="found")
+        words = event_words.in_words(scene) if scene.claims == "event" else None
+        return call(
+            cc.findings, scene.model.predictions, scene.bins, by=by, notion=scene.claims, words=words, stem="found"
+        )
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.sentences("finding"),
-            of.share("says"),
-            of.share("right"),
+            of.share("predicted", "says"),
+            of.share("observed", "right"),
             of.between("interval", "low", "high"),
             of.level("its level", "level"),
             *row_columns(frame),
@@ -91,10 +95,8 @@ class Findings(Exhibit):
             f"What is said and how often it comes true in {tested} places, worst first.",
             headline=headline(frame),
         ).also(
-            "Looked at: every predicted class in every bin of the confidence and over all of them, the confidence of "
-            "all rows, and every class's probability over all rows, as far as they are "
-            f"known{slices}. Bins: {scene.in_bins}. In order of the rows that are off at least: rows times the "
-            "smallest gap that the interval leaves.",
+            f"Looked at: {_places(scene)}{slices}. Bins: {scene.in_bins}. In order of the rows that are off at least: "
+            "rows times the smallest gap that the interval leaves.",
             f"{how_judged(scene)} Corrected: for the number of places looked at, so that on average at most "
             f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places share "
             "rows, Benjamini and Yekutieli 2001).",
@@ -102,6 +104,16 @@ class Findings(Exhibit):
             f"widened, each to its level, so that on average at most {percent(1 - LEVEL)} of them miss (Benjamini and "
             "Yekutieli 2005). The others stand alone.",
         )
+
+
+def _places(scene: Scene) -> str:
+    """Which places are looked at, for the middle of a sentence."""
+    if scene.claims == "event":
+        return "every bin of the predicted risk, and all rows"
+    return (
+        "every predicted class in every bin of the confidence and over all of them, the confidence of all rows, and "
+        "every class's probability over all rows, as far as they are known"
+    )
 
 
 def how_judged(scene: Scene) -> str:

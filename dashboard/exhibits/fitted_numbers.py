@@ -29,7 +29,7 @@ class Fitted(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         shown = [name for name in ("of", "place") if frame[name].astype(bool).any()]
         headings = {"of": "of", "place": "where"}
-        value = of.Column("value", ("value",), lambda v: f"{v:,.4g}".replace("-", "−"), digits="%.6g")
+        value = of.Column("value", ("value",), lambda v: f"{v:,.3g}".replace("-", "−"), digits="%.6g")
         return of.text("calibrator"), of.text("parameter"), *(of.text(headings[name], name) for name in shown), value
 
     def figure(self, scene: Scene) -> Call[Any] | None:

@@ -12,7 +12,7 @@ from calib_core.diagrams import BANDS
 from calib_core.registry import Choice
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.stars import stars
+from dashboard.exhibits.stars import claimed, event_of, stars
 from dashboard.session import Call, Model, Scene, call
 
 BAND = Choice(tuple(BANDS), titles=("At each point", "Around the whole curve", "No band"))
@@ -30,7 +30,7 @@ class IsotonicCurve(Exhibit):
     formula = cc.diagrams.CorpCurve.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.diagrams.brier_parts, scene.each(isotonic))
+        return call(cc.diagrams.brier_parts, scene.each(lambda model: isotonic(model, scene.claims)))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         parts = ("miscalibration", "discrimination", "uncertainty")
@@ -38,7 +38,13 @@ class IsotonicCurve(Exhibit):
 
     def figure(self, scene: Scene) -> Call[Any]:
         drawn = over(scene, self.band)
-        return call("figures.reliability", {scene.model.title: stars(scene)}, over=drawn, looks=scene.looks)
+        return call(
+            "figures.reliability",
+            {scene.model.title: stars(scene)},
+            over=drawn,
+            looks=scene.looks,
+            event=event_of(scene),
+        )
 
     def words(self, scene: Scene) -> Words:
         title, (about, band) = scene.model.title, band_words(scene, self.band)
@@ -52,16 +58,16 @@ class IsotonicCurve(Exhibit):
         )
 
 
-def isotonic(model: Model) -> Call[Any]:
-    """The curve of a model."""
-    return call(cc.diagrams.corp, model.predictions)
+def isotonic(model: Model, notion: str = "confidence") -> Call[Any]:
+    """The curve of a model, of its confidence or of the predicted risk of an event."""
+    return call(cc.diagrams.corp, claimed(model, notion))
 
 
 def over(scene: Scene, band: str) -> list[Call[Any]]:
     """The figures of the curve of the model looked at over its band, where it has one."""
     around = _band(scene, band)
     banded = band != "none" and not scene.refusal(around)
-    curve: Call[Any] = call("figures.corp", isotonic(scene.model))
+    curve: Call[Any] = call("figures.corp", isotonic(scene.model, scene.claims))
     return [*([call("figures.corp_band", around)] if banded else []), curve]
 
 
@@ -76,4 +82,4 @@ def band_words(scene: Scene, band: str) -> tuple[str, str]:
 
 
 def _band(scene: Scene, band: str) -> Call[Any]:
-    return call(cc.diagrams.corp_band, scene.model.predictions, band=band)
+    return call(cc.diagrams.corp_band, claimed(scene.model, scene.claims), band=band)

@@ -16,7 +16,7 @@ from calib_core.registry import Part, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.isotonic_curve import BAND
-from dashboard.exhibits.stars import stars
+from dashboard.exhibits.stars import event_of, stars
 from dashboard.session import Call, Scene, call
 
 
@@ -51,7 +51,13 @@ class KernelReliability(Smoothed):
 
     def figure(self, scene: Scene) -> Call[Any]:
         curve: Call[Any] = call("figures.kernel_band", self._curve(scene))
-        return call("figures.reliability", {scene.model.title: stars(scene)}, over=[curve], looks=scene.looks)
+        return call(
+            "figures.reliability",
+            {scene.model.title: stars(scene)},
+            over=[curve],
+            looks=scene.looks,
+            event=event_of(scene),
+        )
 
     def words(self, scene: Scene) -> Words:
         title, curve = scene.model.title, scene.get(self._curve(scene))
@@ -62,7 +68,13 @@ class KernelReliability(Smoothed):
         return words.also(*curve_notes(title, curve, self.score))
 
     def _curve(self, scene: Scene) -> Call[Any]:
-        return call(cc.diagrams.kernel_curve, scene.model.predictions, method=self.kernel, band=self.band)
+        return call(
+            cc.diagrams.kernel_curve,
+            scene.model.predictions,
+            reduction=scene.claims,
+            method=self.kernel,
+            band=self.band,
+        )
 
 
 CURVE_COLUMNS = (

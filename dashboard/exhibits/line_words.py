@@ -27,13 +27,13 @@ VALUE = (
 )
 FLOOR = (
     "Noise floor: the 95 % point of what perfectly calibrated models with these predictions show; p: the share of them "
-    "that show as much as was measured, or more."
+    "that show as much as was measured, of this error or of one that it contains."
 )
 NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
-    "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above. "
-    "Too close to call: the interval holds the tolerance. Too few rows to tell: it does, and would for most perfectly "
+    "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above, "
+    "and p is at most 5 %. Too close to call: neither. Too few rows to tell: it does, and would for most perfectly "
     "calibrated models with these predictions; that is known before any outcome is seen."
 )
 
@@ -53,7 +53,9 @@ def answering(scene: Scene) -> tuple[dict[str, Call[Predictions]], tuple[str, ..
 
 def primaries(scene: Scene) -> Call[dict[str, PrimaryLine]]:
     """The lines that decide, of every model that has one; they know of no tolerance yet."""
-    return call(cc.inference.primaries, answering(scene)[0], bins=scene.bins, stem="primaries")
+    return call(
+        cc.inference.primaries, answering(scene)[0], bins=scene.bins, notion=scene.asked_notion, stem="primaries"
+    )
 
 
 def primary_notion(scene: Scene) -> str:

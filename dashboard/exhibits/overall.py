@@ -16,13 +16,14 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("overall", "Overall")
 @dataclass(frozen=True)
 class Overall(Exhibit):
-    """What each model says on average beside how often it is right, with an exact interval."""
+    """What each model says on average beside how often it is right, with an interval that no verdict contradicts."""
 
     reads = "counts"
 
     def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
         """Every model's gap over all rows, by title."""
-        return scene.answered(scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions)))[0]
+        gaps = scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins))
+        return scene.answered(gaps)[0]
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, self.gaps(scene))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
 import pandas as pd
 
 import calib_core as cc
-from calib_core import ESTIMATORS
+from calib_core import ESTIMATORS, InputError, NotAnswerable
 from calib_core._text import count, inside
 from calib_core.choice import SCORES
 from calib_core.defaults import LEVEL
@@ -16,7 +17,8 @@ from calib_core.inference.number_words import at_level
 from calib_core.registry import Choice
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Scene, call
+from dashboard.selection import Source
+from dashboard.session import Call, Model, Scene, call, division
 
 QUICK = 60_000
 """Rows times classes up to which calibrators are compared without being asked to."""
@@ -44,7 +46,33 @@ class Recommendation(Exhibit):
 
     def found(self, scene: Scene) -> Call[cc.choice.Choice]:
         """What is chosen for the first model."""
-        return call(cc.choose, scene.models.shown[0].division.part("fit"), score=self.score, stem="choice")
+        # Of all test rows: a slice of them changes no advice.
+        source = scene.models.shown[0].source.everywhere
+        rows = division(source)
+        fit = rows.part("fit")
+        if scene.cross_fitted or scene.undivided:
+            # In the folds in which all pages judge, so that a map has one score; the rule needs three of them.
+            own = 3 <= source.folds != Source().folds
+            folds = {"folds": source.folds} if own else {}
+            return call(cc.choose, fit, score=self.score, random_state=source.seed, **folds, stem="choice")
+        return call(cc.choose, fit, score=self.score, held_out=rows.part("test"), stem="choice")
+
+    def advice(self, scene: Scene, found: cc.choice.Choice) -> tuple[str, ...]:
+        """What to use, whether that is enough, and whose own update stands beside it; with the tolerance chosen."""
+        first, left = scene.models.shown[0], None
+        if found.recalibrate:
+            after = Model(first.source.everywhere, found.recipe)
+            with suppress(InputError, NotAnswerable):
+                wanted = call(
+                    cc.advice.remaining,
+                    after.base.predictions,
+                    after.predictions,
+                    eps=scene.tolerance,
+                    ratio=scene.ratio,
+                )
+                left = scene.get(wanted)
+        update = scene.get(call(cc.advice.own_update, first.division.part("fit"), stem="update"))
+        return cc.advice.sentences(found, left, update)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -61,28 +89,29 @@ class Recommendation(Exhibit):
             of.share("AUROC", "auroc"),
             of.share("mean confidence", "mean_confidence"),
             of.whole("rows needed, about", "rows_needed"),
+            of.yes_or_no("equal to best", "equal_to_best"),
             of.text("note"),
         )
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         caption = (
-            f"{chosen_on(found.among, scene)} Gain: by how "
-            "much less is lost than without a calibrator, on rows that no fit has seen. Of many gains the largest is "
-            "large by luck, too: what choosing gains stands in the first sentence. AUROC: the chance that a right row "
-            "has more confidence than a wrong one."
+            f"{chosen_on(found.among, scene)} Gain: how much the score falls on held-out rows. The largest of many "
+            "gains is partly luck; the interval above corrects for that, those in the table do not. Equal to best: the "
+            "rows show no difference from the best that matters. AUROC: the chance that a correct prediction has "
+            "higher confidence than a wrong one."
         )
-        return Words(caption, notes=found.notes, headline=(found.sentence, *found.price))
+        return Words(caption, notes=found.notes, headline=(*self.advice(scene, found), *found.price))
 
 
 def chosen_on(rows: int, scene: Scene) -> str:
     """On which rows it was chosen, and whether these are judged elsewhere, in a sentence."""
     if scene.cross_fitted:
         return (
-            f"Chosen on all {count(rows)} rows, in folds of its own. They are judged here, too: on them the calibrator "
-            "chosen looks a little better than it is; its gain above does not."
+            f"Chosen by cross-validation on all {count(rows)} rows. The pages judge the same rows, so their scores are "
+            "slightly optimistic; the gain here is not."
         )
     return (
-        f"Chosen and measured on {count(rows)} rows that calibrators are fitted on, in folds; the test rows have "
-        "no say, and numbers of their own."
+        f"Chosen by cross-validation on the {count(rows)} calibration rows. The held-out rows, which all pages judge, "
+        "played no part in the choice."
     )

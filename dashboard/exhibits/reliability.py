@@ -14,7 +14,7 @@ from calib_core.estimators import KernelECE, draws_curve
 from calib_core.inference.number_words import points, score
 from calib_core.registry import Choice, Flag, Part
 from dashboard.exhibits import columns as of
-from dashboard.exhibits import line_words
+from dashboard.exhibits import line_words, risk_picture
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.isotonic_curve import BAND, band_words, isotonic, over
 from dashboard.exhibits.kernel_curve import curve_notes
@@ -37,7 +37,7 @@ CLAIM = (
 @EXHIBITS.register("reliability", "Reliability diagram", reference="P1 Fig. 1a")
 @dataclass(frozen=True)
 class Reliability(Exhibit):
-    """Accuracy against confidence, bin by bin, with what the classes' errors add up to."""
+    """Accuracy against confidence, bin by bin; of two classes the event's frequency against its predicted risk."""
 
     reads = "counts"
     of_rows: ClassVar[dict[str, tuple[str, ...]]] = {"overlay": ("corp", "kernel")}
@@ -80,9 +80,11 @@ class Reliability(Exhibit):
     terms = ("star-and-stem", "bins", "over-confident", "tolerance")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self._diagrams(scene))
+        return call(cc.stacked, risk_picture.drawn(scene) if self._of_event(scene) else self._diagrams(scene))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        if "risk" in frame:
+            return risk_picture.columns()
         return (
             of.text("model"),
             of.between("bin", "lower", "upper"),
@@ -93,6 +95,8 @@ class Reliability(Exhibit):
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
+        if self._of_event(scene):
+            return risk_picture.figure(scene)
         over, options = self._over(scene), dict[str, Any]()
         if self.axis != "linear":
             options["axis"] = self.axis
@@ -111,6 +115,8 @@ class Reliability(Exhibit):
         )
 
     def words(self, scene: Scene) -> Words:
+        if self._of_event(scene):
+            return risk_picture.words(scene).also(*silences(scene))
         frame = scene.get(self.table(scene))
         gaps = (frame["accuracy"] - frame["confidence"]).abs().groupby(frame["model"], sort=False).max()
         furthest = [
@@ -136,6 +142,16 @@ class Reliability(Exhibit):
             *{"corp": ("band",), "kernel": ("band", "kernel")}.get(self.overlay, ()),
         )
 
+    def used_in(self, scene: Scene) -> tuple[str, ...] | None:
+        return () if self._of_event(scene) else self.used
+
+    def terms_in(self, scene: Scene) -> tuple[str, ...]:
+        return risk_picture.TERMS if self._of_event(scene) else self.terms
+
+    def _of_event(self, scene: Scene) -> bool:
+        """Is it about the predicted risk of an event?"""
+        return scene.claims == "event"
+
     @property
     def _grouped(self) -> bool:
         """Are all models judged in the bins of one?"""
@@ -158,7 +174,9 @@ class Reliability(Exhibit):
         n = len(scene.models.shown)
         if n < 2 or self.together == "overlay" or (self.together == "auto" and n <= MOST_LAID_OVER):
             return None
-        wanted: Call[Any] = call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance)
+        wanted: Call[Any] = call(
+            cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio
+        )
         return None if scene.refusal(wanted) else wanted
 
     def _over(self, scene: Scene) -> list[Call[Any]]:

@@ -24,7 +24,7 @@ class SliceColumns(Exhibit):
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
         """What is found, in words."""
-        return call(cc.diagrams.slice_dots, self.table(scene))
+        return call(cc.diagrams.slice_dots, self.table(scene), notion=scene.claims)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return by_column(scene)

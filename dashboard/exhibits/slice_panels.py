@@ -30,7 +30,9 @@ class SlicePanels(BySlice):
     def _diagrams(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
         """The small diagrams of every model with rows in all of the slices, and a sentence for each without."""
         where = tuple(scene.get(self.lines(scene))["where"].head(MOST))
-        return scene.answered(scene.each(lambda m: call(cc.slices.panels, m.predictions, where, bins=scene.bins)))
+        return scene.answered(
+            scene.each(lambda m: call(cc.slices.panels, m.predictions, where, bins=scene.bins, notion=scene.claims))
+        )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, self._diagrams(scene)[0])

@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core.registry import Flag, Range
 from calib_core.slices import SliceScan
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import how_tested, stands_out, tested_columns
+from dashboard.exhibits.by_slice import how_tested, marks, stands_out, tested_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -30,7 +30,7 @@ class Scan(Exhibit):
 
     def found(self, scene: Scene) -> Call[SliceScan]:
         """The scan of the model looked at."""
-        options = {"crossings": self.crossings, "min_rows": self.min_rows}
+        options = {"crossings": self.crossings, "min_rows": self.min_rows, "notion": scene.claims}
         return call(cc.slices.scan, scene.model.predictions, stem="scanned", **options)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -47,14 +47,13 @@ class Scan(Exhibit):
     def figure(self, scene: Scene) -> Call[Any] | None:
         if not len(scene.get(self.table(scene))):
             return None
-        dots = call(cc.diagrams.slice_dots, self.table(scene))
+        dots = call(cc.diagrams.slice_dots, self.table(scene), notion=scene.claims)
         return call("figures.slice_dots", dots, model=scene.model.title, looks=scene.looks)
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{scene.model.title}, on the rows kept apart: open, what it says, with what noise alone shows; filled, "
-            "how often it is right, with its interval.",
+            f"{scene.model.title}, on the rows kept apart: {marks(scene)}",
             f"Slices found by a scan. {found.headline}",
             (
                 how_tested(scene),

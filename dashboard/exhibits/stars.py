@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import calib_core as cc
-from calib_core import BINNINGS, NotAnswerable
+from calib_core import BINNINGS, NotAnswerable, Predictions
 from calib_core._text import count, inside
 from calib_core.diagrams import ReliabilityDiagram
 from calib_core.registry import Choice
+from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call
 
 STAR = (
@@ -24,7 +25,7 @@ BINS_OF_WORDS = "own bins, or for all the rows that share one of the recalibrate
 
 def stars(scene: Scene, model: Model | None = None) -> Call[ReliabilityDiagram]:
     """The reliability diagram of a model, by default the one looked at."""
-    return call(cc.diagrams.reliability, (model or scene.model).predictions, bins=scene.bins)
+    return call(cc.diagrams.reliability, (model or scene.model).predictions, bins=scene.bins, notion=scene.claims)
 
 
 def grouping(scene: Scene) -> Model:
@@ -41,6 +42,16 @@ def grouped(title: str) -> str:
         f"A bin holds the rows that {title} puts into one bin, one a value where its outputs are discrete: models are "
         "compared on the same rows."
     )
+
+
+def claimed(model: Model, notion: str) -> Call[Predictions]:
+    """A model's rows as claims: confidence and whether it is right, or of "event" its risk and whether it happened."""
+    return model.predictions if notion == "confidence" else call(cc.inference.claimed_rows, model.predictions, notion)
+
+
+def event_of(scene: Scene) -> str | None:
+    """What the event is called whose predicted risk is looked at; None where that is the confidence."""
+    return event_words.of_scene(scene) if scene.claims == "event" else None
 
 
 def bin_of(scene: Scene) -> int | None:
@@ -60,7 +71,8 @@ def place(scene: Scene) -> tuple[Call[ReliabilityDiagram], int | None]:
     if between is None:
         return stars(scene), bin_of(scene)
     edges = tuple(sorted({0.0, *between, 1.0}))
-    cut = call(cc.diagrams.reliability, scene.model.predictions, bins=BINNINGS.described("edges", values=edges))
+    recipe = BINNINGS.described("edges", values=edges)
+    cut = call(cc.diagrams.reliability, scene.model.predictions, bins=recipe, notion=scene.claims)
     return cut, edges.index(between[0])
 
 

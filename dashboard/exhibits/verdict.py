@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.diagrams import VerdictStrip
-from calib_core.inference.number_words import percent
+from calib_core.inference.number_words import percent, points
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -25,11 +26,11 @@ class Verdict(Exhibit):
     terms = ("noise-floor", "tolerance", "interval")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance)
+        return call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
 
     def strip(self, scene: Scene) -> Call[VerdictStrip]:
         """Every model's floor, interval and word on the axis of the tolerance."""
-        return call(cc.diagrams.verdict_strip, line_words.primaries(scene), eps=scene.tolerance)
+        return call(cc.diagrams.verdict_strip, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
 
     def figure(self, scene: Scene) -> Call[Any]:
         return call("figures.verdict_strip", self.strip(scene), looks=scene.looks)
@@ -45,8 +46,12 @@ class Verdict(Exhibit):
             for line in frame.to_dict("records")
         )
         caption = (
-            f"Verdicts for a tolerance of {percent(scene.tolerance)}, each on the line that decides, chosen before "
-            f"outcomes are looked at. {line_words.READING}"
+            self._of_event(scene)
+            if scene.claims == "event"
+            else (
+                f"Verdicts for a tolerance of {percent(scene.tolerance)}, each on the line that decides, chosen before "
+                f"outcomes are looked at. {line_words.READING}"
+            )
         )
         refused = (f"{text} {line_words.NO_VERDICT.capitalize()}." for text in line_words.answering(scene)[1])
         strip = scene.get(self.strip(scene))
@@ -56,6 +61,15 @@ class Verdict(Exhibit):
         )
         return Words(caption, f"{strip.title} on one axis. {alt}.").also(
             *sentences, *refused, *line_words.notes(frame), line_words.WORDS
+        )
+
+    def _of_event(self, scene: Scene) -> str:
+        """What the picture shows of the risk of an event."""
+        ratio = f"{1 / scene.ratio:.3g} to {scene.ratio:.3g}"
+        both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
+        return (
+            f"Verdicts at a tolerance of {points(scene.tolerance)[1:]} for the average error of the risk{both}. The "
+            f"measures were fixed before looking at the outcomes. Hatched: the noise level. {line_words.READING}"
         )
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:

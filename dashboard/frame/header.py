@@ -10,6 +10,7 @@ from calib_core import InputError
 from calib_core._text import count
 from calib_core.slices import Slice
 from dashboard import session, widgets
+from dashboard.frame import event
 from dashboard.frame.who_sees import promise, sharing
 from dashboard.navigation import DATA, LEARN, ROOMS, VIEWS, views_of
 from dashboard.selection import Selection
@@ -34,6 +35,7 @@ def header(selection: Selection) -> None:
         with st.container(key="frame-file", width="content", horizontal=True, gap="small"):
             label, note = _data_in_use(selection)
             st.button(label, help=note, on_click=lambda: widgets.change(view=DATA), key="frame.data")
+            _event(selection)
             _kept_rows(selection)
             _slice(selection)
         _rooms(view.room)
@@ -68,9 +70,13 @@ def tabs(selection: Selection) -> None:
     )
     absent = [each for each in every if each.key not in keys and not each.rare]
     if absent:  # in one line: more would push what stands beside them to the next
-        titles = " or ".join(f"“{each.title}”" for each in absent)
         reasons = "\n\n".join(f"{each.title}: {markdown_plain(why[each.key])}." for each in absent)
-        st.caption(f"No view {titles} of these data", help=reasons)
+        words = (
+            f"No view \u201c{absent[0].title}\u201d of these data"
+            if len(absent) == 1
+            else f"{len(absent)} views not available"
+        )
+        st.caption(words, help=reasons, width="content")
 
 
 def _rooms(room: str) -> None:
@@ -98,9 +104,31 @@ def _data_in_use(selection: Selection) -> tuple[str, str | None]:
         return ":material/database: **No data** · choose a file", None
     title = " and ".join(names[:1] if len(names) == 1 else session.short_names(selection))
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
+    if event.named(selection) is not None:  # the event stands beside it, and leaves no room for more words
+        rows = f"{count(parts.test.n_rows)} rows{', cross-fitted' if parts.note else ''}"
+        return f":material/database: **{markdown_plain(title)}** · {rows}{_warnings(selection)}", parts.note or None
     rows = f"judged on {count(parts.test.n_rows)} rows{', cross-fitted' if parts.note else ''}"
     label = f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"
     return label, parts.note or None
+
+
+def _event(selection: Selection) -> None:
+    """The event of two classes, on a button that opens the choice between them."""
+    found = event.named(selection)
+    if found is None:
+        return
+    with widgets.popover(st, f"event: **{markdown_plain(found.title)}**", key="frame.event"):
+        st.radio(
+            "The event, whose predicted risk is judged",
+            found.classes,
+            format_func=lambda name: markdown_plain(found.titled(name)),
+            **widgets.tied_to(
+                found.classes,
+                "choice.event",
+                found.name,
+                lambda name: widgets.change(**event.of_another(selection, name)),
+            ),
+        )
 
 
 def _slice(selection: Selection) -> None:

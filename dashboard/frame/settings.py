@@ -1,4 +1,4 @@
-"""Bins and tolerance, each behind a button that says what is chosen."""
+"""What is judged, bins and tolerance, each behind a button that says what is chosen."""
 
 from __future__ import annotations
 
@@ -7,22 +7,56 @@ import streamlit as st
 from calib_core import BINNINGS
 from calib_core.inference.number_words import percent
 from dashboard import session, widgets
+from dashboard.frame import event
 from dashboard.schemes import AUTO, interval_schemes, scheme_of
-from dashboard.selection import FEWEST, MOST, MOST_POINTS, Selection
+from dashboard.selection import FEWEST, MOST, MOST_POINTS, RATIOS, Selection
 from dashboard.theme import markdown_plain
 
 
 def settings(selection: Selection) -> None:
-    """Draw both."""
+    """Draw all of them."""
     scheme = selection.scheme
     words = "as declared" if scheme is None else BINNINGS[scheme.key].title.lower()
     number = next(iter(dict(scheme.params).values()), "") if scheme is not None else ""
     bins = " ".join(map(str, filter(None, (number, words))))
-    with st.container(key="frame-settings", horizontal=True, horizontal_alignment="right", gap="small"):
+    with st.container(
+        key="frame-settings", width="content", horizontal=True, horizontal_alignment="right", gap="small"
+    ):
+        _judged(selection)
         with widgets.popover(st, f"Bins: **{markdown_plain(bins)}**", key="frame.bins"):
             _bins()
-        with widgets.popover(st, f"Tolerance: **{markdown_plain(percent(selection.eps))}**", key="frame.tolerance"):
-            _tolerance()
+        of_event = event.claims(selection) == "event"
+        with widgets.popover(st, f"Tolerance: **{_tolerated(selection, of_event)}**", key="frame.tolerance"):
+            _tolerance(of_event)
+
+
+def _judged(selection: Selection) -> None:
+    """Of two classes: whether the risk of their event is judged, or the confidence of the class predicted."""
+    named = event.named(selection)
+    if named is None:
+        return
+    words = {"event": f"risk of \u201c{named.title}\u201d", "confidence": "confidence"}
+    judged = event.claims(selection)
+    with widgets.popover(st, f"Judged: **{markdown_plain(words[judged])}**", key="frame.judged"):
+        st.radio(
+            "Judged",
+            tuple(words),
+            format_func=lambda key: markdown_plain(words[key]),
+            captions=[
+                "How often the event happens where its risk is predicted.",
+                "How often the predicted class is right, whichever class that is.",
+            ],
+            **widgets.tied("choice.judged", judged, lambda key: widgets.change(**event.judging(key))),
+        )
+
+
+def _tolerated(selection: Selection, of_event: bool) -> str:
+    """Both tolerances in a few words; of confidence there is one."""
+    if not of_event:
+        return markdown_plain(percent(selection.eps))
+    points = percent(selection.eps).removesuffix(" %")
+    unit = "point" if points == "1" else "points"
+    return markdown_plain(f"{points} {unit}, {1 / selection.ratio:.2f} to {selection.ratio:.2f}")
 
 
 def _bins() -> None:
@@ -47,7 +81,7 @@ def _bins() -> None:
         st.caption(markdown_plain(BINNINGS[chosen].caption))
 
 
-def _tolerance() -> None:
+def _tolerance(of_event: bool) -> None:
     st.number_input(
         "Tolerance",
         min_value=0.0001,
@@ -58,3 +92,14 @@ def _tolerance() -> None:
         "too few rows to tell.",
         **widgets.bound("eps"),
     )
+    if of_event:
+        st.number_input(
+            "Ratio of observed to expected events",
+            min_value=RATIOS[0],
+            max_value=RATIOS[1],
+            step=0.05,
+            format="%g",
+            help="1.25 means 0.80 to 1.25. For a rare event the error above is small whatever the model says: both "
+            "tolerances have to hold.",
+            **widgets.bound("ratio"),
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
 from calib_core.figures.look import REFERENCE
 from calib_core.figures.verdict_icon import ICONS
@@ -48,6 +49,68 @@ def interval() -> str:
     middles = (62, 54, 68, 58, 50, 65, 92, 60, 71, 56)
     bars = (_bar(x - 17, x + 17, 8 + 8 * i, _ORANGE if x > 80 else _BLUE) for i, x in enumerate(middles))
     return _picture([_upright(60, REFERENCE), *bars])
+
+
+def event() -> str:
+    """Rows in a line from low to high risk: filled where the event happened."""
+    risks = (0.1, 0.2, 0.25, 0.35, 0.5, 0.6, 0.7, 0.9)
+    happened = (False, False, True, False, True, False, True, True)
+    rails = (line(12 + 13 * i, 78, 12 + 13 * i, 78 - 62 * risk, REFERENCE, 2) for i, risk in enumerate(risks))
+    marks = (
+        dot(12 + 13 * i, 78 - 62 * risk, 4.5, _ORANGE) if yes else _ring(12 + 13 * i, 78 - 62 * risk)
+        for i, (risk, yes) in enumerate(zip(risks, happened, strict=True))
+    )
+    return _picture([line(6, 78, 112, 78, REFERENCE, 1.6), *rails, *marks])
+
+
+def in_the_large() -> str:
+    """The mean predicted risk as an upright, and an observed frequency with its interval to the left of it."""
+    return _picture([_upright(86, REFERENCE), _bar(24, 60, 44, _BLUE), dot(42, 44, 6, _BLUE)])
+
+
+def observed_expected() -> str:
+    """Two columns: events expected, and half as many observed."""
+    columns = ((30, 12, REFERENCE), (72, 46, _BLUE))
+    bars = (f'<rect x="{x}" y="{top}" width="24" height="{78 - top}" fill="{color}"/>' for x, top, color in columns)
+    return _picture([line(12, 78, 112, 78, REFERENCE, 1.6), *bars])
+
+
+def intercept() -> str:
+    """Two parallel lines: the diagonal, and one below it."""
+    box, place = _square(16, 0, HIGH)
+    return _picture([*box, line(*place(0.3, 0.05), *place(0.95, 0.7), _BLUE, 2.4)])
+
+
+def slope() -> str:
+    """A line flatter than the diagonal that crosses it."""
+    box, place = _square(16, 0, HIGH)
+    return _picture([*box, line(*place(0.05, 0.3), *place(0.95, 0.7), _BLUE, 2.4)])
+
+
+def smooth_gap() -> str:
+    """A curve below the diagonal, and the distances between them."""
+    box, place = _square(16, 0, HIGH)
+    risks = [0.1 * i for i in range(1, 10)]
+    curve = [place(x, x**1.7) for x in risks]
+    gaps = (line(*place(x, x), *place(x, x**1.7), _ORANGE, 1.2) for x in risks)
+    pieces = (line(*a, *b, _BLUE, 2.4) for a, b in pairwise(curve))
+    return _picture([*box, *gaps, *pieces])
+
+
+def effective_rows() -> str:
+    """Many dots above, fewer and larger ones below, between them an arrow."""
+    many = (dot(14 + 9.2 * i, 20 + 12 * (i % 2), 3, REFERENCE) for i in range(11))
+    few = (dot(36 + 24 * i, 74, 6, _BLUE) for i in range(3))
+    arrow = (
+        line(60, 42, 60, 58, REFERENCE, 1.6),
+        line(55, 53, 60, 58, REFERENCE, 1.6),
+        line(65, 53, 60, 58, REFERENCE, 1.6),
+    )
+    return _picture([*many, *arrow, *few])
+
+
+def _ring(x: float, y: float) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" stroke="{_BLUE}" stroke-width="2" fill="none"/>'
 
 
 def confidence() -> str:

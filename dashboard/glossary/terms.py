@@ -58,8 +58,8 @@ TERMS = {
         Term(
             "noise-floor",
             "Noise floor",
-            "What a perfectly calibrated model with these predictions shows by chance: 95 % of such models stay within "
-            "it.",
+            "The noise level of a calibrated model: the error it shows by chance with these predictions. 95 % of such "
+            "models stay within it.",
             sketches.noise_floor(),
             "A hatched bar from zero; nineteen of twenty dots lie within its length, one beyond.",
             r"\inf\bigl\{t : P(T^* \le t) \ge 0.95\bigr\}, \quad z^*_i \sim \mathrm{Bernoulli}(s_i)",
@@ -85,6 +85,83 @@ TERMS = {
             "Ten intervals one below the other; nine hold the dashed line, one misses it.",
             rf"P(\ell \le \theta \le u) \approx {LEVEL}",
             live=_on("digits-mlp", "estimators"),
+        ),
+        Term(
+            "event",
+            "Event",
+            "Of two classes, the one whose predicted probability is judged as a risk: “died”, “yes”, “1”. The other "
+            "class can be chosen instead.",
+            sketches.event(),
+            "Eight rows from low to high risk; four filled dots where the event happened, four rings where it did not.",
+            REDUCTIONS["event"].formula,
+            REDUCTIONS["event"].reference,
+            _on("breast-cancer-svm", "overview"),
+        ),
+        Term(
+            "in-the-large",
+            "Calibration in the large",
+            "Whether risks are right on average: the mean predicted risk beside the observed frequency of the event. "
+            "Errors of opposite sign cancel here.",
+            sketches.in_the_large(),
+            "An upright for the mean predicted risk; the observed frequency with its interval lies to the left of it.",
+            r"\bar s = \tfrac{1}{n} \textstyle\sum_i s_i \quad \text{and} \quad \bar z = \tfrac{1}{n} \sum_i z_i",
+            "Van Calster et al. 2019",
+            _on("breast-cancer-svm", "overview"),
+        ),
+        Term(
+            "observed-expected",
+            "Observed : expected",
+            "Events that happened, divided by the sum of the predicted risks: 1 when right on average, below 1 when "
+            "risks are too high.",
+            sketches.observed_expected(),
+            "Two columns: the events observed are half of the events expected.",
+            r"\mathrm{O{:}E} = \textstyle\sum_i z_i \big/ \sum_i s_i",
+            "Van Calster et al. 2019",
+            _on("breast-cancer-svm", "overview"),
+        ),
+        Term(
+            "calibration-intercept",
+            "Calibration intercept",
+            "The shift of all log-odds that makes the mean risk right: 0 when calibrated, below 0 when risks are too "
+            "high.",
+            sketches.intercept(),
+            "A line below the diagonal and parallel to it.",
+            r"\textstyle\sum_i \sigma\bigl(\operatorname{logit} s_i + a\bigr) = \sum_i z_i",
+            "Cox 1958; Van Calster et al. 2019",
+            _on("breast-cancer-svm", "overview"),
+        ),
+        Term(
+            "calibration-slope",
+            "Calibration slope",
+            "How far the log-odds of risks should be spread: 1 when calibrated. Below 1, high risks are too high and "
+            "low risks too low.",
+            sketches.slope(),
+            "A line flatter than the diagonal, which it crosses in the middle.",
+            r"\operatorname{logit} P(z_i = 1) = a + b \operatorname{logit} s_i",
+            "Cox 1958; Van Calster et al. 2019",
+            _on("breast-cancer-svm", "overview"),
+        ),
+        Term(
+            "smooth-gap",
+            "ICI, E50 and E90",
+            "Distances between the predicted risk and a smooth curve of the observed frequency: their mean (ICI), "
+            "median (E50) and 90 % point (E90) over the rows.",
+            sketches.smooth_gap(),
+            "A curve below the diagonal; thin lines show its distance at nine risks.",
+            r"\mathrm{ICI} = \tfrac{1}{n} \textstyle\sum_i \bigl| \hat c(s_i) - s_i \bigr|",
+            "Austin and Steyerberg 2019",
+            _on("breast-cancer-svm", "reliability"),
+        ),
+        Term(
+            "effective-rows",
+            "Effective sample size",
+            "How many independent rows of equal weight carry as much information as these, where weights differ or "
+            "rows belong together.",
+            sketches.effective_rows(),
+            "Eleven small dots; an arrow leads to three larger ones.",
+            r"n_\text{eff} = p (1 - p) \big/ \widehat{\mathrm{Var}}(\hat p)",
+            "Kish 1965",
+            _on("patients", "overview"),
         ),
         Term(
             "confidence",

@@ -15,14 +15,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
 class Hero {
   constructor(parent) {
     this.node = element("section", "calib-hero");
-    this.node.setAttribute("aria-label", "How often it is right where it says so");
     this.words = element("div", "words");
     const picture = element("div", "picture");
     this.svg = document.createElementNS(SVG, "svg");
     this.svg.setAttribute("aria-hidden", "true"); // the sentence and the slider's value say it all
     this.slider = element("input");
     Object.assign(this.slider, { type: "range", step: 1, max: 100 });
-    this.slider.setAttribute("aria-label", "Confidence asked about, in percent");
     this.slider.addEventListener("input", () => this.draw());
     this.slider.addEventListener("change", () => this.leave());
     picture.append(this.svg, this.slider);
@@ -35,9 +33,12 @@ class Hero {
 
   show(data, send) {
     this.send = send;
-    const same = this.data && this.data.asked === data.asked;
+    const same = this.data && this.data.asked === data.asked && String(this.data.places) === String(data.places);
     this.data = data;
     this.slider.min = data.low;
+    this.slider.max = data.last;
+    this.node.setAttribute("aria-label", data.words.section);
+    this.slider.setAttribute("aria-label", data.words.slider);
     // A run for something else must not move what somebody is dragging.
     if (!same || !this.node.dataset.asked) this.slider.value = data.asked;
     this.draw();
@@ -64,7 +65,7 @@ class Hero {
   say(asked) {
     const [first, ...others] = this.data.models;
     const title = element("h1");
-    title.append(...marked(first, asked));
+    title.append(...marked(first, asked, this.data.percents[asked]));
     const parts = [title, text("p", `${first.basis[asked]}.`, "basis")];
     for (const model of others) {
       const line = element("p", "after");
@@ -79,56 +80,65 @@ class Hero {
   }
 
   paint(asked) {
-    const { models, low } = this.data;
+    const { models, places, percents, words } = this.data;
+    const low = 100 * places[this.data.low], top = 100 * places[this.data.last];
     const width = this.picture.clientWidth;
     if (!width) return;
     const height = TOP + FIRST + ROW * (models.length - 1) + 60;
     const left = width > 520 ? 150 : 118;
     const span = width - left - RIGHT;
-    const x = (percent) => left + (span * Math.max(percent - low, 0)) / (100 - low);
+    const x = (percent) => left + (span * Math.min(Math.max(percent - low, 0), top - low)) / (top - low);
+    const at = x(100 * places[asked]);
     const bottom = height - 34;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.svg.style.height = `${height}px`;
     const thumb = 24;
     Object.assign(this.slider.style, { left: `${left - thumb / 2}px`, width: `${span + thumb}px` });
     const marks = [
-      write(left - 16, TOP + 5, "It says", { "text-anchor": "end", "font-weight": 600 }),
-      line(left, TOP, x(100), TOP, { "stroke-width": 6, "stroke-linecap": "round", opacity: 0.22 }),
-      line(left, TOP, x(asked), TOP, { "stroke-width": 6, "stroke-linecap": "round" }),
-      line(x(asked), TOP + 14, x(asked), bottom, { "stroke-width": 2, "stroke-dasharray": "2 4" }),
-      write(x(asked), TOP - 22, `${asked} %`, { "text-anchor": "middle", "font-size": 18, "font-weight": 700 }),
-      line(left, bottom, x(100), bottom, { opacity: 0.5 }),
+      write(left - 16, TOP + 5, words.track, { "text-anchor": "end", "font-weight": 600 }),
+      line(left, TOP, x(top), TOP, { "stroke-width": 6, "stroke-linecap": "round", opacity: 0.22 }),
+      line(left, TOP, at, TOP, { "stroke-width": 6, "stroke-linecap": "round" }),
+      line(at, TOP + 14, at, bottom, { "stroke-width": 2, "stroke-dasharray": "2 4" }),
+      write(at, TOP - 22, percents[asked], { "text-anchor": "middle", "font-size": 18, "font-weight": 700 }),
+      line(left, bottom, x(top), bottom, { opacity: 0.5 }),
     ];
-    if (x(asked) - left > 275) marks.push(write(left, TOP - 22, "drag to ask about another confidence", { opacity: 0.85 }));
+    if (at - left > 7.3 * words.drag.length + 20) marks.push(write(left, TOP - 22, words.drag, { opacity: 0.85 }));
     const step = (10 * span) / (100 - low) < 44 ? 20 : 10; // a label is about 40 pixels wide
-    for (let percent = 100; percent >= low; percent -= step) {
+    const ticks = this.data.ticks ?? Array.from({ length: 11 }, (_, i) => 100 - step * i).filter((percent) => percent >= low);
+    for (const percent of ticks) {
       marks.push(line(x(percent), bottom, x(percent), bottom + 5, { opacity: 0.5 }));
       marks.push(write(x(percent), bottom + 20, `${percent} %`, { "text-anchor": "middle", "font-size": 13.5 }));
     }
-    models.forEach((model, i) => marks.push(...this.row(model, asked, x, left, TOP + FIRST + ROW * i)));
+    models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + ROW * i)));
     this.svg.replaceChildren(...marks);
   }
 
   // One model: what its rows say on average, how often they are right, and the gap between the two.
-  row(model, asked, x, left, y) {
+  row(model, asked, x, end, left, y) {
     const lines = folded(model.title, left - 16, `14px ${getComputedStyle(this.node).fontFamily}`);
     const labels = lines.map((words, i) => write(left - 16, y + 5 + 16 * (i - (lines.length - 1) / 2), words, { "text-anchor": "end" }));
-    const rail = line(left, y, x(100), y, { opacity: 0.15 });
+    const rail = line(left, y, end, y, { opacity: 0.15 });
     const beside = { "font-size": 15, "font-weight": 600 };
     // What it is short of, where that is not what was asked, stands below: beside there is no room.
-    const [gap, of] = model.near[asked] ? model.difference[asked].split(/ (?=of |than )/) : [`never says ${asked} %`];
-    const difference = [write(x(100) + 14, y + (of ? -2 : 5), gap, beside)];
-    if (of) difference.push(write(x(100) + 14, y + 15, of, { "font-size": 14 }));
+    const [gap, of] = model.near[asked] ? model.difference[asked].split(/ (?=of |than )/) : [`${this.data.words.none} ${this.data.percents[asked]}`];
+    const difference = [write(end + 14, y + (of ? -2 : 5), gap, beside)];
+    if (of) difference.push(write(end + 14, y + 15, of, { "font-size": 14 }));
     if (!model.enough[asked]) return [...labels, rail, ...difference];
+    const paint = { stroke: model.colour };
+    // An end that lies beyond the axis has no cap: the interval goes on.
+    const cap = (name) => {
+      const [share, place] = [100 * model[name][asked], x(100 * model[name][asked])];
+      const last = 100 * this.data.places[this.data.last];
+      return share > last + 1e-6 ? [] : [line(place, y - 6, place, y + 6, { ...paint, "stroke-width": 3 })];
+    };
     const [right, low, high, says] = ["right", "low", "high", "claimed"].map((name) => x(100 * model[name][asked]));
     const halo = { "paint-order": "stroke", stroke: "var(--st-background-color)", "stroke-width": 4 };
-    const paint = { stroke: model.colour };
     return [
       ...labels, rail, ...difference,
-      line(right, y, says, y, { ...paint, "stroke-width": 12, opacity: 0.2 }),
+      // The gap is marked where it is larger than chance makes anywhere on the slider.
+      ...(model.shown[asked] ? [line(right, y, says, y, { ...paint, "stroke-width": 12, opacity: 0.2 })] : []),
       line(low, y, high, y, { ...paint, "stroke-width": 3 }),
-      line(low, y - 6, low, y + 6, { ...paint, "stroke-width": 3 }),
-      line(high, y - 6, high, y + 6, { ...paint, "stroke-width": 3 }),
+      ...cap("low"), ...cap("high"),
       drawn("path", { d: shape(model.outline, right, y, 12), fill: model.colour, stroke: "var(--st-background-color)", "stroke-width": 1.5 }),
       write(right, y - 15, model.share[asked], { "text-anchor": "middle", "font-size": 17, "font-weight": 700, style: `fill:${ink(model)}`, ...halo }),
     ];
@@ -140,14 +150,14 @@ class Hero {
 }
 
 // The headline with the confidence asked about and the answer set apart.
-function marked(model, asked) {
+function marked(model, asked, percent) {
   const sentence = model.headline[asked];
   const parts = [];
   const answer = model.enough[asked] ? sentence.lastIndexOf(model.share[asked]) : -1;
   const head = answer < 0 ? sentence : sentence.slice(0, answer);
-  const question = head.indexOf(`${asked} %`);
+  const question = head.indexOf(percent);
   if (question < 0) parts.push(kept(head));
-  else parts.push(kept(head.slice(0, question)), text("u", `${asked} %`), kept(head.slice(question + `${asked} %`.length)));
+  else parts.push(kept(head.slice(0, question)), text("u", percent), kept(head.slice(question + percent.length)));
   if (answer < 0) return parts;
   const number = text("em", model.share[asked]);
   number.style.color = ink(model);

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from calib_core.diagrams import LocalAccuracy
@@ -21,6 +22,23 @@ _LOGGER = logging.getLogger(__name__)
 _NUMBERS = ("claimed", "right", "low", "high")
 _SEEN = 50
 """Rows of an answer that the axis makes room for; intervals of fewer are cut at its left end."""
+_OF_CONFIDENCE = {
+    "track": "It says",
+    "drag": "drag to ask about another confidence",
+    "none": "never says",
+    "section": "How often it is right where it says so",
+    "slider": "Confidence asked about, in percent",
+}
+_OF_EVENT = {
+    "track": "Predicted risk",
+    "drag": "drag to see another risk",
+    "none": "no risk near",
+    "section": "How often the event happens at a predicted risk",
+    "slider": "Predicted risk asked about",
+}
+MOST_TICKS = 6
+_STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+"""Percents between two ticks of a risk's axis."""
 WORDS = "hero-words"
 """Key of the plain sentence, which the component takes the place of."""
 
@@ -33,10 +51,10 @@ def hero(
     chosen: Callable[[float], object],
     looks: Mapping[str, int] | None = None,
 ) -> None:
-    """Show how often the first model is right where it says ``confidence``, and the others below it; and for any other.
+    """Show what comes true where the first model predicts ``confidence``, or such a risk; the others below it.
 
-    ``chosen`` is told the confidence that the slider was left at. ``looks`` are the numbers of their looks, by
-    title.
+    ``chosen`` is told the risk or the confidence that the slider was left at. ``looks`` are the numbers of their
+    looks, by title.
     """
     data = payload(answers, confidence, looks)
     # Read by whoever has no component, and by tests; the component hides it, so that it is not read twice.
@@ -46,7 +64,8 @@ def hero(
             st.markdown(f"# {markdown_plain(answer.headline)}" if not i else f"**{markdown_plain(title)}**")
             st.markdown(markdown_plain(("" if not i else f"{answer.headline} ") + f"{answer.basis}."))
     try:
-        _renderer()(key=key, data=data, on_asked_change=partial(_arrived, key, chosen))
+        places = tuple(data["places"])
+        _renderer()(key=key, data=data, on_asked_change=partial(_arrived, key, places, chosen))
     except Exception:
         # Whatever a different Streamlit raises, the sentence without its slider is better than none.
         _LOGGER.warning("The slider of the overview is not available.", exc_info=True)
@@ -55,20 +74,39 @@ def hero(
 def payload(
     answers: Mapping[str, LocalAccuracy], confidence: float, looks: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """What is sent: for every model and whole percent the numbers of the picture and the words beside it."""
-    places = numbers(answers, looks)
-    models = [_model(title, local, places[title], i) for i, (title, local) in enumerate(answers.items())]
-    return {"asked": round(100 * confidence), "low": _lowest(answers.values(), confidence), "models": models}
+    """What is sent: for every model and place of the slider the numbers of the picture and the words beside it.
+
+    ``asked`` and ``low`` are numbers of places; those of a confidence are whole percents.
+    """
+    looked = numbers(answers, looks)
+    models = [_model(title, local, looked[title], i) for i, (title, local) in enumerate(answers.items())]
+    first = next(iter(answers.values()))
+    chosen = int(np.abs(first.confidence - confidence).argmin())
+    places = [round(float(place), 4) for place in first.confidence]
+    of_event = first.event is not None
+    low = 0 if of_event else _lowest(answers.values(), confidence)
+    last = _last(answers.values(), chosen) if of_event else len(places) - 1
+    top = 100 * places[last]
+    step = next(step for step in _STEPS if top / step <= MOST_TICKS or step == _STEPS[-1])
+    ticks = [round(i * step, 4) for i in range(math.floor(top / step + 1e-9) + 1)]
+    return {
+        "asked": chosen, "low": low, "last": last, "places": places, "models": models,
+        "percents": [in_percent(place) for place in places],
+        "ticks": ticks if of_event else None,
+        "words": _OF_EVENT if of_event else _OF_CONFIDENCE,
+    }  # fmt: skip
 
 
 def _model(title: str, local: LocalAccuracy, look: int, place: int) -> dict[str, Any]:
     own, answers = style(look), local.answers
-    numbers = {name: [round(float(value), 4) for value in getattr(local, name)] for name in _NUMBERS}
+    digits = 4 if local.event is None else 6  # of a rare event a point is much
+    numbers = {name: [round(float(value), digits) for value in getattr(local, name)] for name in _NUMBERS}
     words = {
         "brief": [answer.brief for answer in answers],
         "headline": [answer.headline for answer in answers],
         "basis": [answer.basis for answer in answers],
         "difference": [answer.difference for answer in answers],
+        "shown": [int(answer.gap is not None) for answer in answers],
         "share": [in_percent(answer.right) for answer in answers],
         "near": [int(answer.near) for answer in answers],
         "enough": [int(answer.enough) for answer in answers],
@@ -85,12 +123,23 @@ def _lowest(answers: Any, confidence: float) -> int:
     return max(0, min(50, 10 * math.floor(10 * min(ends) + 1e-9)))
 
 
-def _arrived(key: str, chosen: Callable[[float], object]) -> None:
+def _last(answers: Iterable[LocalAccuracy], chosen: int) -> int:
+    """The last place of a risk's slider: behind all intervals that rest on rows enough."""
+    every = list(answers)
+    ends = [every[0].confidence[chosen]]
+    for local in every:
+        shown = (answer for answer in local.answers if answer.near and answer.enough)
+        ends += [max(answer.confidence, answer.claimed) for answer in shown]
+    places = every[0].confidence
+    return min(len(places) - 1, int(np.searchsorted(places, max(ends) - 1e-9)) + 1)
+
+
+def _arrived(key: str, places: Sequence[float], chosen: Callable[[float], object]) -> None:
     """Before the run that a change causes; a browser can send anything."""
     state: Any = st.session_state[key]
     value = state.get("asked")
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 100:
-        chosen(round(value) / 100)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= len(places) - 1:
+        chosen(places[round(value)])
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from calib_core.diagrams import ReliabilityDiagram, StandingOut
 from calib_core.figures.look import REFERENCE
@@ -25,17 +25,17 @@ def points_of(diagram: ReliabilityDiagram) -> tuple[Point, ...]:
     return tuple(point for point in zip(*columns, strict=True) if point[2] >= SMALLEST)
 
 
-def diagram_spark(points: Iterable[Point], size: int = 132) -> str:
-    """Points as SVG: across what it says, up how often it is right, larger dots for more rows."""
+def diagram_spark(points: Iterable[Point], size: int = 132, most: float = 1.0) -> str:
+    """Points as SVG: across what it says, up how often it is right, larger dots for more rows; both up to ``most``."""
     margin, colour = 10, style(0).colour
     span = size - 2 * margin
 
     def place(says: float, right: float) -> tuple[float, float]:
-        return margin + span * says, margin + span * (1 - right)
+        return margin + span * says / most, margin + span * (1 - right / most)
 
     parts = [
         f'<rect x="{margin}" y="{margin}" width="{span}" height="{span}" stroke="{REFERENCE}" stroke-opacity=".5"/>',
-        line(*place(0, 0), *place(1, 1), REFERENCE, 1.3, DASHED),
+        line(*place(0, 0), *place(most, most), REFERENCE, 1.3, DASHED),
     ]
     for says, right, share in points:
         x, y = place(says, right)
@@ -62,6 +62,30 @@ def class_spark(classes: StandingOut, most: int = 10, width: int = 168, height: 
         parts.append(line(x, says, x, right, colour, 2))
         parts.append(line(x - 5, says, x + 5, says, colour, 2.4))
         parts.append(dot(x, right, 4 if i else 5, colour))
+    return svg(width, height, parts)
+
+
+def group_spark(
+    expected: Sequence[float], observed: Sequence[float], off: Sequence[bool], width: int = 150, height: int = 104
+) -> str:
+    """Groups as SVG, from low to high risk: a wide grey bar of events expected, a narrow one of those observed.
+
+    Observed events of a group that is not off beyond chance are pale.
+    """
+    most = max([*expected, *observed, 1e-9])
+    step = (width - 12) / max(len(expected), 1)
+    parts = [line(6, height - 8, width - 6, height - 8, REFERENCE, 1)]
+    for i, (wanted, seen, out) in enumerate(zip(expected, observed, off, strict=True)):
+        for number, wide, colour, opacity in (
+            (wanted, 0.8, REFERENCE, 0.4),
+            (seen, 0.46, style(0).colour, 1.0 if out else 0.55),
+        ):
+            tall = (height - 20) * number / most
+            x, y, w = 6 + step * (i + (1 - wide) / 2), height - 8 - tall, step * wide
+            parts.append(
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{w:.1f}" height="{tall:.1f}" fill="{colour}" '
+                f'fill-opacity="{opacity}"/>'
+            )
     return svg(width, height, parts)
 
 

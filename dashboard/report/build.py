@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from calib_core import InputError
 from calib_core._text import begun
 from dashboard import session
+from dashboard.exhibits import event_words
 from dashboard.export import zipped
 from dashboard.report import recipe
 from dashboard.report.document import Block, Document, Section, within
@@ -80,7 +81,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     yield Progress(0.0, "Models")
     if not request.models.shown:
         raise InputError(request.models.refused[0][1])
-    asked_for = wanted(request.options)
+    asked_for = wanted(request.options, of_event=request.of_event)
     chapters = [c for c in asked_for if not c.why_not(request)]
     if not chapters:
         reasons = "; ".join(f"{c.title}: {c.why_not(request)}" for c in asked_for) or "every section is left out"
@@ -88,15 +89,16 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     sections = []
     for i, chapter in enumerate(chapters):
         blocks: list[Block] = []
-        yield Progress(i / len(chapters), chapter.title)
+        title = chapter.title_of(request)
+        yield Progress(i / len(chapters), title)
         for block in chapter.blocks(request):
             if block is not None:
                 blocks.append(block)
                 for table in within([block]):
                     if isinstance(table, Table) and table.call is not None:
                         request.calls[table.name] = table.call
-            yield Progress(i / len(chapters), chapter.title)
-        sections.append(Section(chapter.key, chapter.title, tuple(blocks)))
+            yield Progress(i / len(chapters), title)
+        sections.append(Section(chapter.key, title, tuple(blocks)))
     yield Progress(1.0, "The page")
     document = _document(request, tuple(sections))
     return Report(document, html_page(document, recipe.versions()["calib"]))
@@ -137,11 +139,12 @@ def _document(request: Request, sections: tuple[Section, ...]) -> Document:
     file = session.file(request.selection.source.data)
     options, where = request.options, session.parts(request.selection.source).where
     among = f", where {where}" if where else ""
+    event = f", event: {event_words.of_scene(request.scene)}" if request.of_event else ""
     return Document(
         title=options.title or f"Calibration of {file.title}{among}",
         author=options.author,
         date=options.date or f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC)",
-        about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…{among}",
+        about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…{among}{event}",
         sections=sections,
         recipe=recipe.written(request.selection, options),
     )

@@ -39,9 +39,10 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Facts:
-    """Short facts, each below the name of what it is about."""
+    """Short facts, each below the name of what it is about; ``in_lines``: beside it, a line each."""
 
     items: tuple[tuple[str, str], ...]
+    in_lines: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Heading:
 class Figure:
     """A captioned figure of a diagram; ``label`` says it to people who do not see it, ``name`` is its files' slug.
 
-    ``width`` is the part of the page it takes: "full", "tall", "strip", "panels", "low", "wide" or "half".
+    ``width`` is the part of the page it takes: "full", "tall", "strip", "panels", "low", "wide", "half", or
+    on page one of a risk "axes" or "risk".
     """
 
     name: str

@@ -46,10 +46,12 @@ WIDTHS = {width.name: width for width in (SINGLE, DOUBLE)}
 PARTS = {
     "full": DOUBLE,
     "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.78),
+    "risk": Width("risk", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.66),
     "half": Width("half", 3.375, font=9.0, marks=0.6, lines=0.8, least=0.96),
     "tall": Width("tall", 7.0, font=10.0, marks=0.75, lines=0.9, least=0.34, flat=1.2),
     "panels": Width("panels", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.34, flat=0.78),
     "strip": Width("strip", 7.0, font=11.0, marks=0.85, lines=0.9, least=0.0, flat=1.34, below=20),
+    "axes": Width("axes", 7.0, font=11.0, marks=0.85, lines=0.9, least=0.0, flat=1.28),
     "low": Width("low", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.34, flat=0.7),
 }
 """Parts of a report's page that figures take."""

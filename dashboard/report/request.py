@@ -49,6 +49,11 @@ class Request:
         return self.scene.models
 
     @property
+    def of_event(self) -> bool:
+        """Whether it is about the predicted risk of an event rather than the confidence of the class predicted."""
+        return self.scene.claims == "event"
+
+    @property
     def chosen(self) -> Model:
         """The model that is looked at most closely: the one chosen on screen, else the first."""
         return self.models.titled(self.selection.model)

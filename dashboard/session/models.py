@@ -15,7 +15,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions, Recipe
 from calib_core._text import begun
 from calib_core.calibrators import Calibrator
-from calib_core.division import NO_MAP, Division
+from calib_core.division import NO_MAP, Division, usual_folds
 from calib_core.readers import Finding
 from calib_core.readers.reading import OF_SUMMARIES, Layout
 from calib_core.three_classes import OTHERS, largest_three, most_confused_three
@@ -43,8 +43,18 @@ def split_by(source: Source) -> str:
     how = reading(source.data, source.reading)
     if how.layout == "summary":
         return ""
-    has_column = how.split is not None
-    return "column" if source.by == "column" or (source.by == "auto" and has_column) else "share"
+    if source.by == "column" or (source.by == "auto" and how.split is not None):
+        return "column"
+    # A share that was chosen, as by a link of before, is of rows divided in two.
+    return "folds" if source.by == "auto" and source.share == Source().share and _few(source) else "share"
+
+
+def _few(source: Source) -> bool:
+    """Whether rows are so few that all are judged where nothing is chosen; not where they cannot be read."""
+    try:
+        return usual_folds(RESULTS.get(whole_call(source.data, source.reading))) is not None
+    except InputError:
+        return False
 
 
 def division(source: Source) -> Call[Division]:
@@ -68,7 +78,9 @@ def division(source: Source) -> Call[Division]:
         marked = call(cc.marked_rows, file(source.data), changes(source.data, source.reading))
         return call(cc.divide, rows, marked=marked, stem="rows")
     if by == "folds":
-        return call(cc.divide, rows, folds=source.folds, random_state=source.seed, stem="rows")
+        by_rule = usual_folds(RESULTS.get(rows)) if source.by == "auto" else None
+        folds = min(source.folds, by_rule or source.folds)
+        return call(cc.divide, rows, folds=folds, random_state=source.seed, stem="rows")
     if not by:
         return call(cc.divide, rows, stem="rows")
     return call(cc.divide, rows, share=source.share, random_state=source.seed, stem="rows")
@@ -197,7 +209,9 @@ class Model:
     def unfit(self) -> str:
         """Why its calibrator, by what it declares, is none for rows like its file's; empty where it is one."""
         divided = RESULTS.get(self.division)
-        why: str = NO_MAP if divided.undivided else CALIBRATORS[self.recipe.key].flags.unfit(divided.fit.kind)
+        if divided.undivided:
+            return NO_MAP
+        why: str = CALIBRATORS[self.recipe.key].flags.unfit(divided.fit.kind, divided.fit.n_classes)
         return why
 
     @property
@@ -306,10 +320,10 @@ def unfitted(selection: Selection) -> str:
 def usable(selection: Selection, keys: Iterable[str]) -> tuple[str, ...]:
     """Those of these calibrators that, by what they declare, are for rows like those in use."""
     try:
-        kind = parts(selection.source).fit.kind
+        fit = parts(selection.source).fit
     except InputError:
         return tuple(keys)
-    return tuple(key for key in keys if not CALIBRATORS[key].flags.unfit(kind))
+    return tuple(key for key in keys if not CALIBRATORS[key].flags.unfit(fit.kind, fit.n_classes))
 
 
 def over(models: Models, source: Source) -> Models:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
 from calib_core._text import count
 from calib_core.binning import bins_said
 from calib_core.cross_fitting import OF_ALL_ROWS
-from calib_core.defaults import BINS, TOLERANCE
+from calib_core.defaults import BINS, RATIO, TOLERANCE
+from calib_core.inference import notion_looked_at
 from dashboard.selection import Selection, Source
 from dashboard.session import model_looks
 from dashboard.session.call import Call, call
@@ -46,7 +47,8 @@ class Focus:
 class Scene:
     """The models on show, the bins they are judged in (None: as their outputs are declared), the tolerance, the focus.
 
-    ``confidence`` is the one that the overview's sentence is about; ``counting`` says which rows a table of several
+    ``confidence`` or ``risk`` is what the overview's sentence is about (None: where it opens by itself); ``ratio`` is
+    the tolerance of the ratio of observed to expected events; ``counting`` says which rows a table of several
     models is over where some abstain; ``partitions`` cut the triangle of ``three`` classes into cells
     (``written_corners``).
     """
@@ -55,13 +57,15 @@ class Scene:
     bins: Recipe | None = None
     focus: Focus = Focus()
     tolerance: float = TOLERANCE
-    confidence: float = 0.9
+    confidence: float | None = None
     counting: str = "answered"
     partitions: tuple[Recipe, ...] = ()
     three: str = ""
     progress: Progress | None = None
     shelf: Shelf = field(default=RESULTS, repr=False)
     scope: str = EVERYBODY
+    risk: float | None = None
+    ratio: float = RATIO
 
     def get(self, wanted: Call[T]) -> T:
         """The result of a call, made once."""
@@ -87,14 +91,47 @@ class Scene:
     @property
     def notion(self) -> str:
         """The notion looked at: the chosen one, else that in which the first model that answers is judged."""
-        if self.focus.notion:
-            return self.focus.notion
+        if self.focus.notion or self.asked_notion:
+            return self.focus.notion or str(self.asked_notion)
         for model in self.models.shown:
             try:
                 return self.get(call(cc.inference.primary, model.predictions, bins=self.bins)).notion
             except NotAnswerable:
                 continue
         return "confidence"
+
+    @property
+    def claims(self) -> Literal["event", "confidence"]:
+        """What every page opens about: the risk of two classes' event, unless the class predicted is asked about."""
+        return "event" if self._two and not self._of_predicted else "confidence"
+
+    @property
+    def asked_notion(self) -> Literal["confidence"] | None:
+        """The notion of verdicts where it is not left to the library: two classes whose confidence is asked about."""
+        return "confidence" if self._two and self._of_predicted else None
+
+    @property
+    def _two(self) -> bool:
+        """Whether the first model's rows have an event."""
+        if not self.models.shown:
+            return False
+        return notion_looked_at(self.get(self.models.shown[0].predictions)) == "event"
+
+    @property
+    def _of_predicted(self) -> bool:
+        """Whether somebody asked about the class predicted, by its notion or by one confidence."""
+        chosen = self.focus.notion
+        return chosen in ("confidence", "top-label") or (
+            not chosen and self.confidence is not None and self.risk is None
+        )
+
+    @property
+    def asked_about(self) -> float:
+        """The risk or the confidence that the overview's sentence is about."""
+        given = self.risk if self.claims == "event" else self.confidence
+        if given is not None:
+            return given
+        return self.get(call(cc.diagrams.opening, self.models.shown[0].predictions, notion=self.asked_notion))
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -261,4 +298,6 @@ def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
         selection.partitions,
         selection.three,
         progress,
+        risk=selection.risk,
+        ratio=selection.ratio,
     )

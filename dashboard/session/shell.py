@@ -65,7 +65,7 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
         words += ["--folds", folds]
     for flag in ("binning", "bins", "points", "share", "seed"):
         words += [f"--{flag}", rest.pop(flag)] if flag in rest else []
-    for flag, name in (("tolerance", "eps"), ("where", "within")):
+    for flag, name in (("tolerance", "eps"), ("ratio", "ratio"), ("where", "within")):
         words += [f"--{flag}", rest.pop(name)] if name in rest else []
     rest |= {name: query[name] for name in ("reading", "test_reading") if name in query}
     if any(changed for _, changed in selection.others):

@@ -99,7 +99,8 @@ def _moved(scene: Scene) -> str:
     errors = [scene.get(call(cc.estimate, each)).value for each in rows]
     return (
         f"This model says {in_percent(before.claimed)} on average and is right {in_percent(before.right)} of the time. "
-        "Temperature scaling makes all of it bolder or meeker by one number, chosen on other rows: it then says "
+        "Temperature scaling makes every prediction more or less confident by one factor, fitted on other rows: it "
+        "then says "
         f"{in_percent(after.claimed)}, and no prediction changes. The measured confidence error goes from "
         f"{percent(errors[0])} to {percent(errors[1])}."
     )
@@ -123,7 +124,7 @@ TOUR = (
         "What a reliability diagram says",
         "When it says 90 %, how often is it right?",
         _diagram,
-        "Click other columns: the pane says what each group claims and keeps. Does any star reach the line?",
+        "Click other columns: the pane shows what each group claims and delivers. Does any star reach the line?",
         ("star-and-stem", "bins", "over-confident"),
         {"data": "demo:language-model", "view": "reliability", "calibrators": (), "zoom": 13},
     ),
@@ -131,7 +132,7 @@ TOUR = (
         "Why confidence calibration can be blind",
         "Can two wrongs look right?",
         _blind,
-        "Compare the predicted classes in the pane. In the picture the stem says it: the plus is as far off as they.",
+        "Compare the predicted classes in the pane. The stem shows it: the plus is as far from the line as they are.",
         ("confidence", "top-label", "star-and-stem"),
         {"data": "demo:example-1", "view": "reliability", "calibrators": (), "zoom": 9},
     ),

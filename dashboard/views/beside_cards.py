@@ -10,7 +10,7 @@ from calib_core import NotAnswerable
 from calib_core._text import begun
 from calib_core.figures.movement import ARROWS, MARKS
 from dashboard.chart import chart, live_path
-from dashboard.exhibits import EXHIBITS, line_words
+from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.besides import effects
 from dashboard.exhibits.movement import path
 from dashboard.session import Model, Scene
@@ -20,10 +20,7 @@ from dashboard.views.exhibited import progress
 
 _HEIGHT = 340
 """Pixels of the picture: what it does besides and what is promised fit below it on a first screen."""
-_BESIDE_SLIDER = (
-    "Beside the slider the error of these marks as measured, without correction for noise, which pushes it up; the "
-    "card's error is corrected"
-)
+_BESIDE_SLIDER = "Beside the slider: the mean confidence at its temperature, and the share of rows that are right."
 
 
 def draw(scene: Scene, model: Model | None) -> None:
@@ -59,8 +56,7 @@ def _picture(scene: Scene) -> None:
         figure = scene.get(drawn)
         slider = _slider(scene)
         chart(figure, key="movement", label=words.alt, height=_HEIGHT, live=slider)
-        apart = "" if line_words.primary_notion(scene) == "confidence" else " and counts each predicted class by itself"
-        beside = f"{_BESIDE_SLIDER}{apart}." if slider else ""
+        beside = _BESIDE_SLIDER if slider else ""
     st.caption(markdown_plain(f"{words.caption} {beside}".rstrip()))
 
 

@@ -76,7 +76,9 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
 def _advice(found: Choice, scene: Scene) -> str:
     """What to do, what that is no proof of, and what it rests on."""
     despite = "" if found.recalibrate else beside_advice(scene)
-    return " ".join(filter(None, (found.sentence, despite, chosen_on(found.among, scene))))
+    return " ".join(
+        filter(None, (*Recommendation.suited(scene).advice(scene, found), despite, chosen_on(found.among, scene)))
+    )
 
 
 _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}
@@ -168,7 +170,7 @@ class _Drawer:
         found: Choice | None,
     ) -> None:
         self.scene, self.selection, self.lines, self.rows = scene, selection, lines, rows
-        self.kind, self.classes = base.kind, base.n_classes or 2
+        self.kind, self.classes, self.known_classes = base.kind, base.n_classes or 2, base.n_classes
         self.usable = tuple(recipe for recipe in selection.calibrators if not self._why_unfit(recipe.key))
         self.ticked = {recipe.key for recipe in self.usable}
         self.first = recommended(base.kind)
@@ -281,7 +283,7 @@ class _Drawer:
 
     def _why_unfit(self, key: str) -> str:
         flags: Contract = CALIBRATORS[key].flags
-        return flags.unfit(self.kind)
+        return flags.unfit(self.kind, self.known_classes)
 
 
 def _family(key: str) -> str:

@@ -7,10 +7,14 @@ import streamlit as st
 from calib_core import InputError
 from calib_core._text import count
 from calib_core.readers import Finding
+from calib_core.readers.risk_columns import outcome_columns
+from calib_core.readers.wording import shown
 from dashboard import session, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings
 from dashboard.views.data_trial import Role, Trial, amend, attempt, drop, found, in_use, trial
+
+_MOST_OUTCOMES = 4
 
 
 def findings(role: Role) -> None:
@@ -22,6 +26,7 @@ def findings(role: Role) -> None:
     _status(role, candidate)
     if candidate.reading is not None:
         _shown(role, candidate.key, candidate.changed)
+    _outcomes_offered(role, candidate)
     _ways_out(role, candidate)
 
 
@@ -60,6 +65,17 @@ def _problem_found(role: Role, candidate: Trial) -> bool:
     if candidate.reading is None:
         return False
     return any(finding.severity == "problem" for finding in found(role, candidate.key, candidate.changed))
+
+
+def _outcomes_offered(role: Role, candidate: Trial) -> None:
+    """Where no column is named as the labels, one click on each column of two values that may be the outcome."""
+    if candidate.reading is not None or "label" in candidate.chosen:
+        return
+    names = outcome_columns(session.file(candidate.key).table)[:_MOST_OUTCOMES]
+    with st.container(horizontal=True, gap="small"):
+        for i, name in enumerate(names):
+            label = f"Use “{markdown_plain(shown(name))}” as the outcome"
+            st.button(label, key=f"data.outcome.{role}.{i}", on_click=amend, args=(role,), kwargs={"label": (name,)})
 
 
 def _ways_out(role: Role, candidate: Trial) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core._text import count
-from calib_core.division import Division
+from calib_core.division import FEW, Division
 from calib_core.readers import Finding
 from dashboard import session, widgets
 from dashboard.selection import MOST_FOLDS, Source
@@ -17,8 +17,6 @@ from dashboard.views.data_trial import SAME_FILE, drop, trial
 from dashboard.views.exhibited import exhibited
 
 _WORDS = {"share": "Split at random", "folds": "Every row, by folds", "column": "Split column", "files": "Two files"}
-FEW = 1_000
-"""Rows up to which it is offered to judge all of them by folds: half of so few tell little."""
 _TWO = "calib.data.two-files"
 
 

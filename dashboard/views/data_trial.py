@@ -253,7 +253,9 @@ def _take(source: Source, more: tuple[tuple[str, str], ...]) -> None:
     if source.like is not None:
         widgets.change(others=(*selection.others, (source.data, source.reading), *more))
         return
-    nothing = {**CLEARED, "three": ""}
+    nothing: dict[str, Any] = {**CLEARED, "three": ""}
+    if source.data != selection.source.data:  # what was asked of other data
+        nothing |= {"confidence": None, "risk": None}
     key, now = selection.source.data, _models_by(selection.source.data, selection.source.reading)
     kept = [each for each in selection.others if not now or not _same_models(each, key, now)]
     # Of other data, or of models that were one before, the answer comes first.

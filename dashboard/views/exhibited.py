@@ -112,10 +112,12 @@ def exhibited(
     where: Any = nullcontext()
     if tucked:
         above, beside = st.columns([0.8, 0.2], vertical_alignment="top")
-        where = widgets.popover(beside, "Picture", key=f"{name}.options", width="stretch", icon=":material/tune:")
+        if not scene.models.shown or exhibit.used_in(scene) != ():
+            where = widgets.popover(beside, "Picture", key=f"{name}.options", width="stretch", icon=":material/tune:")
     if controls and EXHIBITS[key].params:
         names, changed = scene.class_names, widgets.change_exhibit
-        used = [param.name for param in EXHIBITS[key].params] if exhibit.used is None else exhibit.used
+        wanted = exhibit.used_in(scene) if scene.models.shown else exhibit.used
+        used = [param.name for param in EXHIBITS[key].params] if wanted is None else wanted
         free = [option for option in used if option not in fixed]
         with where:
             lacking = exhibit.of_rows if scene.models.shown and scene.undivided else {}
@@ -146,7 +148,7 @@ def exhibited(
         _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
         _marks_told(exhibit, frame)
     below(replace(words, notes=()))
-    _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms)
+    _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms_in(scene))
     return click
 
 

@@ -1,4 +1,4 @@
-"""What to do next: the calibrator chosen on the rows that are not judged, or none; and the way to see it."""
+"""What to do next: use the calibrator chosen on the calibration rows, or none; and a button that shows its effect."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from calib_core import InputError
 from calib_core._text import begun, count
 from calib_core.choice import Choice
 from dashboard import session, widgets
+from dashboard.exhibits.doubt_words import rules_out_advice
 from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
 from dashboard.exhibits.which_is_better import first_named
@@ -21,10 +22,10 @@ from dashboard.views.exhibited import progress
 from dashboard.views.on_request import wanted
 from dashboard.workers.durations import about_seconds
 
-_LONG = "Recalibrate at all, and with what? With so many rows and classes, finding out takes {}."
+_LONG = "Should the model be recalibrated, and how? With so many rows and classes, finding out takes {}."
 
 
-_FINDING_OUT = "**Recalibrate at all, and with what?** Trying it on {} rows that are not judged{}."
+_FINDING_OUT = "**Should the model be recalibrated, and how?** Trying calibrators on the {} calibration rows{}."
 
 
 def begun_step(scene: Scene) -> Callable[[], None]:
@@ -32,6 +33,8 @@ def begun_step(scene: Scene) -> Callable[[], None]:
 
     So all else of the page is there before: finding out takes longer than the rest of it together.
     """
+    if rules_out_advice(scene):
+        return lambda: None  # a doubt at the top of the page says so
     exhibit = Recommendation.suited(scene)
     found = exhibit.found(scene)
     place = st.container()
@@ -83,10 +86,11 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
 
 
 def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
-    """What to do; the gain with its interval; and what it costs, or would take to show."""
-    headline, _, effect = found.sentence.partition(": ")
+    """What to do; the score before and after; the gain with its interval, or the rows that would show one."""
+    sentence, *more = Recommendation.suited(scene).advice(scene, found)
+    headline, _, effect = sentence.partition(": ")
     despite = "" if found.recalibrate else beside_advice(scene)
-    rests = " ".join(filter(None, (despite, *found.price[:1], chosen_on(found.among, scene))))
+    rests = " ".join(filter(None, (*more, despite, *found.price[:1], chosen_on(found.among, scene))))
     return f"{'No calibrator is shown to help' if despite else headline}.", begun(effect), rests
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
+from typing import Any
 
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core.diagrams import reconciled
 from dashboard import session, widgets
 from dashboard.chart import chart
-from dashboard.exhibits import EXHIBITS, line_words
-from dashboard.exhibits.event_words import event
+from dashboard.exhibits import doubt_words, line_words
 from dashboard.exhibits.hero import Hero
-from dashboard.exhibits.overall import Overall
-from dashboard.exhibits.standing_out import ClassesStandingOut
 from dashboard.exhibits.verdict import Verdict
 from dashboard.exhibits.which_is_better import better, first_named
 from dashboard.glossary import term, the_words
@@ -23,20 +19,27 @@ from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import next_step, overview_cards, worst_places
-from dashboard.views.exhibited import CLEARED, below, numbers, progress
+from dashboard.views.exhibited import below, numbers, progress
 
 
 @view("overview", "Overview", 10, room="overview")
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())
+    _doubts(scene)
     _hero(scene)
-    _event(scene)
-    _verdicts(scene)
+    (_event if scene.claims == "event" else _verdicts)(scene)
     overview_cards.draw(scene)
     find_out = next_step.begun_step(scene)
     worst_places.draw(scene)
     find_out()
+
+
+def _doubts(scene: Scene) -> None:
+    """Why labels or scores are doubted, before anything rests on them."""
+    for i, sentence in enumerate(doubt_words.sentences(scene)):
+        with st.container(key=f"doubt-{i}"):
+            st.warning(markdown_plain(sentence), icon=":material/warning:")
 
 
 def _hero(scene: Scene) -> None:
@@ -45,40 +48,58 @@ def _hero(scene: Scene) -> None:
     try:
         answers = {title: scene.get(wanted) for title, wanted in exhibit.answers(scene).items()}
     except NotAnswerable as why:
-        st.info(markdown_plain(f"How often it is right cannot be said: {why}."))
+        st.info(markdown_plain(f"There is no answer to how often it is right: {why}."))
         return
     hero(
         answers,
-        scene.confidence,
+        scene.asked_about,
         key="hero",
-        chosen=lambda confidence: widgets.change(confidence=confidence),
+        chosen=lambda place: widgets.change(**{"risk" if scene.claims == "event" else "confidence": place}),
         looks=scene.looks,
     )
 
 
 def _event(scene: Scene) -> None:
-    """Of two classes: what is said of the event and how often it happens, which a confidence does not tell."""
-    found = event(scene)
-    if found is None:
-        return
-    with st.container(border=True, key="event-line", horizontal=True, wrap=False, vertical_alignment="center"):
-        name = first_named(scene)
-        of = f"{markdown_plain(name)}: " if name else ""
-        st.markdown(f"**{of}{markdown_plain(found.headline)}**  \n{markdown_plain(found.basis)}", width="stretch")
-        worst_places.button("event", "Look closer", lambda: _to_the_event(found.code, scene.titles[0]))
+    """Of two classes: calibration in the large beside the verdict on both tolerances."""
+    with st.container(key="overview-event"):
+        large, verdict = st.columns([1.12, 1], gap="small")
+        with large:
+            _large(scene)
+        with verdict:
+            _verdicts(scene)
 
 
-def _to_the_event(code: int, model: str) -> None:
-    """To the event's own diagram: its probability in every row, whichever class is predicted."""
-    panels = widgets.selection().exhibit("class-panels")
-    widgets.change_exhibit(EXHIBITS.described(panels.key, **{**dict(panels.params), "notion": "class-wise"}))
-    widgets.change(**CLEARED | {"code": code}, view="classes", model=model)
+def _large(scene: Scene) -> None:
+    """Predicted and observed events of the first model, each measure beside what a calibrated model has."""
+    with st.container(border=True, key="panel-large", height="stretch"):
+        exhibit: Any = widgets.selection().exhibit("in-the-large").build()
+        with progress(scene) as watched:
+            try:
+                figure, words = watched.get(exhibit.figure(watched)), exhibit.words(watched)
+            except NotAnswerable as why:
+                st.markdown(f"**Calibration in the large:** {markdown_plain(f'{why}.')}")
+                return
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            name = first_named(scene)
+            st.markdown(f"**Calibration in the large{f': {markdown_plain(name)}' if name else ''}**")
+            with st.container(horizontal=True, width="content", gap="small"):
+                with st.popover("Why?", key="in-the-large.why"):
+                    below(words)
+                with widgets.popover(st, "The numbers", key="in-the-large.numbers"):
+                    widgets.recipe_controls(
+                        widgets.selection().exhibit("in-the-large"),
+                        key="exhibit.in-the-large",
+                        changed=widgets.change_exhibit,
+                    )
+                    numbers("in-the-large", scene)
+        chart(figure, key="in-the-large", label=words.alt, height=figure.layout.height)
+        st.caption(markdown_plain(exhibit.scores(scene)))
 
 
 def _verdicts(scene: Scene) -> None:
     """Every model's verdict on one axis, and why it may seem to say otherwise than the sentence."""
     exhibit = Verdict()
-    with st.container(border=True, key="verdict-strip"):
+    with st.container(border=True, key="verdict-strip", height="stretch"):
         with progress(scene) as watched:
             try:
                 strip, words = watched.get(exhibit.strip(watched)), exhibit.words(watched)
@@ -89,8 +110,11 @@ def _verdicts(scene: Scene) -> None:
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 notion = line_words.primary_notion(scene)
-                term("**Calibration error**", "calibration-error", notion, place="calibration-error")
-                st.markdown(_error_meant(notion))
+                if notion == "event":
+                    term("**Verdict**", "calibration-error", place="calibration-error")
+                else:
+                    term("**Calibration error**", "calibration-error", notion, place="calibration-error")
+                    st.markdown(_error_meant(notion))
             with st.container(horizontal=True, width="content", gap="small"):
                 the_words(*exhibit.terms, place="strip")
                 with st.popover("Why?", key="verdict.why"):
@@ -100,11 +124,8 @@ def _verdicts(scene: Scene) -> None:
         chart(figure, key="verdict", label=words.alt, height=figure.layout.height)
         for sentence in better(scene):
             st.markdown(f":material/balance: {markdown_plain(sentence)}")
-        both = _reconciled(scene)
-        if both:
-            name = first_named(scene)
-            of = f"**{markdown_plain(name)}:** " if name else ""
-            st.markdown(f":material/info: {of}{markdown_plain(both)}")
+        if strip.within_both:
+            st.caption(markdown_plain(f"{strip.within_both} Hatched: noise."))
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))
@@ -115,20 +136,3 @@ def _error_meant(notion: str) -> str:
     if notion == "confidence":
         return "average gap between what it says and how often it is right"
     return "average gap between what it says and how often it is right, for each predicted class by itself"
-
-
-def _reconciled(scene: Scene) -> str:
-    """One sentence where the first model's answer and verdict seem to disagree."""
-    local = Hero().answers(scene)
-    line = scene.get(line_words.primaries(scene))
-    title = next((name for name in local if name in line), "")
-    if not title or title != scene.titles[0]:
-        return ""
-    judged = dataclasses.replace(line[title], eps=scene.tolerance)
-    classes = ClassesStandingOut()
-    try:
-        found = scene.get(classes.found(scene))
-    except NotAnswerable:
-        found = None
-    overall = scene.get(Overall().gaps(scene)[title])
-    return reconciled(scene.get(local[title]), scene.confidence, judged.line, found, overall)

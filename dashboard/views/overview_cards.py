@@ -11,23 +11,24 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core._text import begun
 from dashboard.exhibits.by_slice import ADDED, columns_of, too_many
-from dashboard.exhibits.event_words import event
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.overall import Overall
 from dashboard.exhibits.slice_columns import SliceColumns
 from dashboard.exhibits.standing_out import ClassesStandingOut
-from dashboard.exhibits.which_is_better import first_named
 from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
 from dashboard.session import Scene, call
-from dashboard.theme import markdown_plain
-from dashboard.views import sample_offered, worst_places
+from dashboard.views import event_cards, sample_offered, worst_places
+from dashboard.views.card import card, named, refused
 from dashboard.views.exhibited import CLEARED, progress
 from dashboard.views.worst_places import leading
 
 
 def draw(scene: Scene) -> None:
     """Draw the cards, side by side."""
+    if scene.claims == "event":
+        event_cards.draw(scene)
+        return
     overall, by_class, by_slice = st.columns([1, 1.25, 0.95], gap="small")
     with overall, st.container(border=True, height="stretch", key="card-overall"):
         _overall(scene)
@@ -43,14 +44,14 @@ def _overall(scene: Scene) -> None:
         gap = scene.get(exhibit.gaps(scene)[scene.titles[0]])
         diagram = scene.get(call(cc.diagrams.reliability, scene.models.shown[0].predictions, bins=scene.bins))
     except (NotAnswerable, KeyError) as why:
-        _refused("Overall", why)
+        refused("Overall", why)
         return
     picture = (
         diagram_spark(points_of(diagram)),
         "Across what it says, up how often it is right, larger for more rows",
     )
-    _card(
-        _named("Overall" if event(scene) is None else "Overall, of the class predicted", scene),
+    card(
+        named("Overall", scene),
         gap.headline,
         gap.basis,
         picture,
@@ -68,23 +69,23 @@ def _by_class(scene: Scene) -> None:
             exhibit.check(watched)
             found = watched.get(exhibit.found(watched))
         except NotAnswerable as why:
-            _refused("By class", why)
+            refused("By class", why)
             sample_offered.offer(scene, "card-classes")
             return
     place = None if len(found.names) and found.stands_out[0] else _place(scene)
     if place is not None:
         # No class stands out as a whole, and one does in a bin.
         claim, _, basis = str(place["finding"]).rpartition(" (")
-        _card(
-            _named(f"By class, of {scene.judged_rows}", scene),
+        card(
+            named(f"By class, of {scene.judged_rows}", scene),
             claim,
             f"{begun(basis.removesuffix(').'))}. No class stands out over all its bins.",
         )
         leading("classes", "Look at this place", **worst_places.place(place, scene.focused(model=scene.titles[0])))
         return
     picture = class_spark(found), "For each class a bar at what is said and a dot at how often it is right, worst first"
-    _card(
-        _named(f"By class, of {scene.judged_rows}", scene),
+    card(
+        named(f"By class, of {scene.judged_rows}", scene),
         found.headline,
         found.basis,
         picture if len(found.names) else None,
@@ -106,34 +107,10 @@ def _by_slice(scene: Scene) -> None:
         try:
             if len(columns_of(watched)) and not too_many(watched):
                 found = watched.get(SliceColumns().dots(watched))
-                _card(_named(f"By slice, of {scene.judged_rows}", scene), found.headline, found.basis)
+                card(named(f"By slice, of {scene.judged_rows}", scene), found.headline, found.basis)
             else:
-                _card("By slice", "Many columns", "So many rows and columns are looked at when they are asked for.")
+                card("By slice", "Many columns", "So many rows and columns are looked at when they are asked for.")
         except NotAnswerable as why:
-            _card("By slice", "Nothing to split by", f"{ADDED} Of this file: {why}.")
+            card("By slice", "Nothing to split by", f"{ADDED} Of this file: {why}.")
             return
     leading("slices", "Compare the slices", view="slices", model=scene.titles[0], **CLEARED)
-
-
-def _named(kind: str, scene: Scene) -> str:
-    """A card's kind, and of which of several files it is."""
-    name = first_named(scene)
-    return f"{kind}: {markdown_plain(name)}" if name else kind
-
-
-def _card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
-    st.caption(kind)
-    if picture is None:
-        st.markdown(f"## {markdown_plain(headline)}")
-        st.markdown(markdown_plain(basis))
-        return
-    left, right = st.columns([1.35, 1], gap="small")
-    with left:
-        st.markdown(f"## {markdown_plain(headline)}")
-        st.markdown(markdown_plain(basis))
-    right.image(picture[0], alt=picture[1], width="stretch")
-
-
-def _refused(kind: str, why: Exception) -> None:
-    text = str(why) if isinstance(why, NotAnswerable) else "it cannot be said of these predictions"
-    _card(kind, "Cannot be said", f"{begun(text)}.")

@@ -11,7 +11,7 @@ from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.stars import ends_said, is_picked
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
-from dashboard.views import place_detail
+from dashboard.views import place_detail, risk_summary
 from dashboard.views.exhibited import CLEARED, exhibited
 
 CLASSES, MODELS = "detail-classes", "detail-models"
@@ -50,7 +50,9 @@ def _head(title: str, hint: str = "") -> None:
 def _place(scene: Scene) -> None:
     """A bin, or a range of the confidence."""
     ranged = scene.focus.between is not None
-    _head(f"{'Confidence' if ranged else 'Bin'} {ends_said(scene)}", "" if ranged else "← → to step")
+    of_event = scene.claims == "event"
+    what = "Predicted risk" if of_event else "Confidence" if ranged else "Bin"
+    _head(f"{what} {ends_said(scene)}", "" if ranged else "← → to step")
     if widgets.selection().view == "findings":
         place_detail.of_finding(scene)
     if scene.undivided and not ranged:
@@ -64,7 +66,7 @@ def _place(scene: Scene) -> None:
     else:
         place_detail.lines(models, scene, frame)
         st.caption(markdown_plain(words.notes[0]))
-    if scene.get(scene.model.predictions).kind != "confidence":
+    if scene.get(scene.model.predictions).kind != "confidence" and not of_event:
         _classes(scene)
     _rows(scene)
 
@@ -105,7 +107,7 @@ def _classes(scene: Scene) -> None:
 
 def _rows(scene: Scene) -> None:
     """Its rows, perhaps of one predicted class only."""
-    if scene.focus.code is not None and scene.class_names:
+    if scene.focus.code is not None and scene.class_names and scene.claims != "event":
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"**Rows predicted {markdown_plain(_class_name(scene))}**")
             st.button("All rows", on_click=lambda: widgets.change(code=None), key="detail.all-classes")
@@ -122,6 +124,8 @@ def _cell(scene: Scene) -> None:
 
 def _nothing(view: str, scene: Scene) -> None:
     """What can be picked out, where nothing is; of a summary its bins."""
+    if scene.claims == "event" and view == "reliability" and not scene.undivided:
+        risk_summary.draw(scene)
     st.markdown("**Look closer**")
     if scene.undivided and view == "reliability":
         st.caption(_COUNTED)
@@ -134,7 +138,11 @@ def _nothing(view: str, scene: Scene) -> None:
         "findings": "Click a line of the picture: what is said there, how often it is right, and its rows appear here.",
         "simplex": "Click an arrow or a cell of the triangle: its rows appear here.",
     }
-    st.caption(ways.get(view, ways["reliability"]))
+    text = ways.get(view, ways["reliability"])
+    if scene.claims == "event":
+        text = text.replace("models, classes and rows", "models and rows").replace("confidence axis", "risk axis")
+        text = text.replace("what is said there, how often it is right,", "its predicted risk, the observed frequency")
+    st.caption(text)
 
 
 _COUNTED = (

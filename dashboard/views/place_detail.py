@@ -46,7 +46,10 @@ def of_counts(scene: Scene) -> None:
     frame = scene.get(stars(scene)).frame()
     line = frame[frame["bin"] == bin_of(scene)].iloc[0]
     says, right = in_percent(line["confidence"]), in_percent(line["accuracy"])
-    st.markdown(markdown_plain(f"{count(int(line['count']))} rows: says {says}, right {right}."))
+    words = f"says {says}, right {right}"
+    if scene.claims == "event":
+        words = f"mean predicted risk {says}, observed frequency {right}"
+    st.markdown(markdown_plain(f"{count(int(line['count']))} rows: {words}."))
 
 
 def lines(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame) -> None:

@@ -74,8 +74,9 @@ def _options(selection: Selection) -> None:
     st.text_input("Line below the title", placeholder="who made it, for what", **widgets.bound("author"))
     titles, refused = _sections(selection)
     keys = list(titles)
-    ticked = [chapter.key for chapter in wanted(_told(selection)) if chapter.key in keys]
-    on_request = {chapter.key for chapter in CHAPTERS if chapter.on_request}
+    of_event = Request(selection, Options()).of_event
+    ticked = [chapter.key for chapter in wanted(_told(selection), of_event=of_event) if chapter.key in keys]
+    on_request = {chapter.key for chapter in CHAPTERS if chapter.only_asked(of_event)}
 
     def tick(chosen: list[str]) -> None:
         unseen = tuple(key for key in selection.left_out if key not in keys)
@@ -120,7 +121,7 @@ def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
     why = {chapter.key: chapter.why_not(request) for chapter in CHAPTERS}
     missed = [chapter for chapter in CHAPTERS if why[chapter.key] and not chapter.rare]
     refused = [f"No section “{chapter.title}”: {why[chapter.key]}." for chapter in missed]
-    return {chapter.key: chapter.title for chapter in CHAPTERS if not why[chapter.key]}, refused
+    return {chapter.key: chapter.title_of(request) for chapter in CHAPTERS if not why[chapter.key]}, refused
 
 
 def _kept_for(name: str, choices: Choices) -> Report | None:

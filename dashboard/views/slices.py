@@ -20,6 +20,7 @@ from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import CLEARED, exhibited, progress
+from dashboard.views.in_focus import model_in_focus
 from dashboard.views.on_request import on_request
 
 _PICTURES = ("slices", "slice-panels", "slice-scan")
@@ -49,10 +50,11 @@ def render() -> None:
         except NotAnswerable as why:
             st.info(markdown_plain(f"{begun(str(why))}. {ADDED}"))
             return
+    model_in_focus(scene, "slices")
     split: BySlice = widgets.selection().exhibit("slices").build()
     _choose(split, names, scene)
     exhibited("slices", scene, title=None, controls=False, folded=True)
-    st.caption("A click on a slice leaves its rows alone, in every room, until you take it away at the top.")
+    st.caption("Click a slice to filter every page to its rows; clear the filter at the top.")
     limits = {name: getattr(split, name) for name in _SHARED}
     with st.expander("Reliability by slice", key="slices.panels", on_change="rerun") as box:
         if box.open:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard.session import Scene
 from dashboard.views import pane
+from dashboard.views.in_focus import model_in_focus
 
 
 @contextmanager
@@ -16,6 +17,7 @@ def workspace(scene: Scene) -> Iterator[None]:
     """Draw what follows on the left; the detail pane stays on screen at the right."""
     left, right = st.columns([0.68, 0.32], gap="medium")
     with left:
+        model_in_focus(scene, "workspace")
         yield
     with right, st.container(key="detail"):
         pane.draw(scene)

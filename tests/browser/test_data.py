@@ -44,7 +44,7 @@ def title(page: Page, text: str) -> None:
 
 def look_into(page: Page) -> None:
     """Open the room of the data in use."""
-    page.locator(".st-key-frame-file button").click()
+    page.locator(".st-key-frame-file button").first.click()
     expect(page.locator(".st-key-view-data")).to_be_visible()
 
 

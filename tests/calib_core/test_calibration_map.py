@@ -18,7 +18,7 @@ def made(recipe: Recipe) -> Calibrator:
     return recipe.build().fit_on(FIT)
 
 
-@pytest.mark.parametrize("key", list(CALIBRATORS))
+@pytest.mark.parametrize("key", [key for key in CALIBRATORS if CALIBRATORS[key].flags.classes in (None, 3)])
 def test_every_calibrator_has_its_own_answers_drawn_or_says_why_not(key: str) -> None:
     fitted = made(Recipe("CALIBRATORS", key))
     if CALIBRATORS[key].flags.output in ("top-label", "top-k"):

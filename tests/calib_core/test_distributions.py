@@ -26,3 +26,11 @@ def test_each_is_that_of_scipy_stats(law, call, shapes):
     places = PLACES[law][0][call]
     theirs = getattr(getattr(stats, law), call)(places, *shapes)
     np.testing.assert_allclose(getattr(getattr(ours, law), call)(places, *shapes), theirs, rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("shape", [(50, 20, 10), (2_000, 1_370, 20), (7, 7, 3), (5, 0, 2), (9, 4, 9)])
+def test_the_hypergeometric_law_is_that_of_scipy_stats(shape):
+    for k in range(-1, shape[2] + 2):
+        for call in ("cdf", "sf"):
+            theirs = getattr(stats.hypergeom, call)(k, *shape)
+            assert getattr(ours.hypergeom, call)(k, *shape) == pytest.approx(theirs, rel=1e-9, abs=1e-14)

@@ -91,7 +91,7 @@ def test_a_slice_is_the_same_rows_of_what_all_rows_became():
 def test_groups_stay_whole_and_the_rule_says_so():
     rows = divide(ROWS, folds=4, random_state=2)
     assert all(len(set(rows.folds[ROWS.groups == group])) == 1 for group in set(ROWS.groups))
-    assert rows.rule == "cross-fitted in 4 folds, class by class, each group in one fold"
+    assert rows.rule == "cross-fitted in 4 random folds, each group in one fold"
     assert rows.warning == ""
     assert divide(ROWS, like=rows).rule == f"{rows.rule}, as the first file"
     assert rows.fit is rows.test is rows.whole

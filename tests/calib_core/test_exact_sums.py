@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from generated import full_predictions, permuted
+from generated import asked_of, full_predictions, permuted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +85,7 @@ def test_sums_add_up_in_any_grouping(sums, data):
 @settings(max_examples=15)
 @given(predictions=full_predictions(max_rows=25), data=st.data())
 def test_tallies_are_the_same_bits_in_any_order_and_any_parts(notion, predictions, data):
+    predictions = asked_of(notion, predictions)
     if predictions.weights is not None:
         predictions = predictions.replace(weights=np.floor(predictions.weights + 1))
     claims = REDUCTIONS.make(notion).split(predictions)
@@ -110,6 +111,7 @@ def test_tallies_are_the_same_bits_in_any_order_and_any_parts(notion, prediction
     seed=st.integers(0, 9),
 )
 def test_moments_are_what_adding_one_by_one_gives(notion, predictions, weighted, seed):
+    predictions = asked_of(notion, predictions)
     drawn = np.random.default_rng(seed).uniform(0.2, 3.0, predictions.n_rows)
     w = {"not": None, "copies": np.ceil(drawn), "unequal": drawn}[weighted]
     claims = REDUCTIONS.make(notion).split(predictions.replace(weights=w))

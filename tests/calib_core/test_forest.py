@@ -53,7 +53,9 @@ def test_one_tolerance_holds_for_every_line(notion: str) -> None:
         if isinstance(line["verdict"], str):
             drawn = placed.loc[line["estimator"]]
             assert drawn["low"] <= drawn["point"] <= drawn["high"]
-            assert (drawn["low"] > EPS) == (line["low"] > line["limit"]) == (line["verdict"] == "miscalibrated")
+            above = line["low"] > line["limit"]
+            assert (drawn["low"] > EPS) == above
+            assert (line["verdict"] == "miscalibrated") == (above and line["p"] <= 0.05)
             assert (drawn["high"] < EPS) == (line["high"] < line["limit"]) == (line["verdict"] == "within")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import calib_core as cc
 from calib_core import Predictions, estimate
-from calib_core.binning import EqualWidth, Groups, group_codes, tabulate
+from calib_core.binning import EqualWidth, Groups, group_codes, tabulate, variance_codes
 from calib_core.claims import FlatClaims
 from calib_core.inference import bootstrap
 from calib_core.reductions import ClassWise, TopLabel
@@ -188,3 +188,53 @@ def test_a_thousand_classes_take_no_time():
     codes = group_codes(fine)
     assert time.perf_counter() - start < 0.1
     assert codes.shape == (1000, 15)
+
+
+def _by_variance_slowly(count, score, variance):
+    """The rule for variances, class by class and bin by bin: sets of (class, bin)."""
+    mass = np.divide(score * (count - score), count, out=np.zeros_like(count), where=count > 0)
+    classes = [s for s in range(len(count)) if count[s].sum() > 0]
+    own = [s for s in classes if mass[s].sum() >= variance]
+    few = sorted((s for s in classes if s not in own), key=lambda s: score[s].sum() / count[s].sum())
+    lines, open_one = [[s] for s in own], []
+    clusters = []
+    for s in few:
+        open_one.append(s)
+        if mass[open_one].sum() >= variance:
+            clusters.append(open_one)
+            open_one = []
+    if open_one and clusters:
+        clusters[-1] += open_one
+    elif open_one:
+        if own:
+            smallest = min(own, key=lambda s: mass[s].sum())
+            lines.remove([smallest])
+            open_one.append(smallest)
+        clusters.append(open_one)
+    groups = []
+    for line in lines + clusters:
+        runs, held = [[]], 0.0
+        for b in range(count.shape[1]):
+            if held >= variance:
+                runs, held = [*runs, []], 0.0
+            runs[-1].append(b)
+            held += mass[line, b].sum()
+        if len(runs) > 1 and held < variance:
+            runs[-2:] = [runs[-2] + runs[-1]]
+        groups += [frozenset((s, b) for s in line for b in run if count[s, b] > 0) for run in runs]
+    return {group for group in groups if group}
+
+
+@pytest.mark.parametrize("variance", [0.5, 2.0, 8.0, 60.0])
+@pytest.mark.parametrize("classes", [1, 3, 12, 40])
+def test_groups_by_variance_are_those_of_the_rule_written_out(classes, variance):
+    rng = np.random.default_rng(classes)
+    said = rng.integers(classes, size=600) ** 2 // classes
+    p = Predictions.from_confidence(rng.beta(5, 1.3, 600), predicted=said, labels=np.zeros(600, dtype=int))
+    fine = tabulate(TopLabel().split(p), [EqualWidth(15)])[0]
+    codes = variance_codes(fine, variance)
+    held = np.argwhere(fine.count > 0)
+    found = {frozenset(map(tuple, held[codes[tuple(held.T)] == g].tolist())) for g in np.unique(codes[tuple(held.T)])}
+    assert found == _by_variance_slowly(fine.count, fine.tally.score, variance)
+    table = tabulate(TopLabel().split(p), [Groups(variance=variance)])[0]
+    assert sorted(table.count[table.count > 0]) == sorted(fine.count[tuple(zip(*g, strict=True))].sum() for g in found)

@@ -8,6 +8,7 @@ import pytest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
+from calib_core.diagrams import edges_said
 from calib_core.inference.picked_out import rows_of_cells
 
 ROWS = re.compile(r"([\d,.]+) rows?\b")
@@ -62,3 +63,14 @@ def test_a_slice_that_weighs_nothing_and_rows_that_cannot_be_kept_apart_are_name
     two = Predictions.from_confidence([0.7] * 60, [True] * 60, groups=[0, 1] * 30, metadata=site)
     with pytest.raises(NotAnswerable, match="rows in 1 group cannot be divided so"):
         cc.slices.scan(cc.slices.part(two, "site=a"))
+
+
+@pytest.mark.parametrize("bins", [5, 7, 10, 15, 20, 100])
+def test_a_printed_bin_holds_the_rows_of_the_bin(bins):
+    """Read back, the ends printed are the bin's to a twentieth of a point, and whole only where the bin's are."""
+    for b in range(bins):
+        low, high = b / bins, (b + 1) / bins
+        first, last = edges_said(low, high).removesuffix(" %").split(" to ")
+        for text, end in ((first, low), (last, high)):
+            assert float(text) == pytest.approx(100 * end, abs=0.05 + 1e-9)
+            assert ("." in text) == (abs(100 * end - round(100 * end)) > 1e-9)

@@ -70,6 +70,21 @@ def test_claims_of_the_predicted_class_alone_are_right_or_wrong():
     assert found.loc["score", "before"] == pytest.approx(apart)
 
 
+@pytest.mark.parametrize("kind", ["full", "confidence"])
+def test_the_interval_of_a_whole_score_is_that_of_its_estimate(kind):
+    before, after = drawn(600, 3, (3.0, 1.0), 1)
+    if kind == "confidence":
+        before, after = (cc.Predictions.from_confidence(p.confidence, p.correct) for p in (before, after))
+    table = parts_of_scores({"t": before}, {"t": after})
+    for score in ("log-loss", "brier"):
+        line = lines(table, score).loc["score"]
+        for name, rows in (("before", before), ("after", after)):
+            alone = cc.estimate(rows, None if kind == "full" else "confidence", score)
+            span = alone.interval()
+            assert line[name] == pytest.approx(alone.value, rel=1e-12)
+            assert (line[f"{name}_low"], line[f"{name}_high"]) == (span.low, span.high)
+
+
 def test_what_cannot_be_told_says_why():
     p = drawn(12, 3, [2.5])[0]
     table = parts_of_scores({"t": p}, {"t": p}, ["temperature"], folds=3)

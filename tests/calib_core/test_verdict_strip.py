@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calib_core import NotAnswerable, Predictions, figures
-from calib_core.diagrams import classes_standing_out, local_accuracy, overall_gap, reconciled, verdict_strip
+from calib_core.diagrams import classes_standing_out, local_accuracy, reconciled, verdict_strip
 from calib_core.figures.verdict_strip import ROW
 from calib_core.inference import estimate_line, on_scale_of, on_tolerance_scale, primaries, primary
 from calib_core.inference.primary import PrimaryLine
@@ -159,13 +159,3 @@ def test_a_gap_beside_a_verdict_that_cannot_tell():
 def test_too_few_rows_near_it_contradict_nothing():
     p = said([0.9] * 5 + [0.6] * 400, [True] * 5 + [True] * 80 + [False] * 320)
     assert reconciled(local_accuracy(p), 0.9, line_of(p)) == ""
-
-
-def test_a_gap_over_all_rows_above_the_tolerance_beside_a_verdict_that_cannot_tell():
-    overall = overall_gap(BAD)
-    assert overall.least == pytest.approx(overall.claimed - overall.high)
-    cannot = replace(line_of(BAD), verdict="too few rows to tell")
-    text = reconciled(local_accuracy(BAD), 0.9, cannot, None, overall)
-    assert text.startswith("Over all rows it says 20 points more than it is right, which alone is above the tolerance.")
-    assert "Over all" not in reconciled(local_accuracy(GOOD), 0.9, replace(cannot, limit=0.02), None, overall_gap(GOOD))
-    assert "Over all" not in reconciled(local_accuracy(BAD), 0.9, replace(cannot, limit=0.25), None, overall)

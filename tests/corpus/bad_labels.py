@@ -48,7 +48,7 @@ def labels() -> Iterator[BadFile]:
         "a script": (np.where(np.arange(60) == 3, "<script>x()</script>", NAMES), '"<script>x()</script>" is not a'),
         "a formula": (np.where(np.arange(60) == 3, "=1+1", NAMES), '"=1+1" is not a class'),
         "three lines": (np.where(np.arange(60) == 3, "a\nb\nc", NAMES), '"a\\nb\\nc" is not a class'),
-        "nan for a name": (np.where(np.arange(60) == 3, "nan", NAMES), '"nan" is not a class'),
+        "nan for a name": (np.where(np.arange(60) == 3, "nan", NAMES), "line 5 (row 3): the value is missing"),
         "001": (np.where(Y == 0, "001", NAMES), '"001" is not a class'),
     }
     for what, (values, says) in named.items():

@@ -37,7 +37,8 @@ def test_the_record_holds_what_the_library_chooses(file):
     assert record["recommended"] == found.recipe.to_dict()
     assert record["gain"]["low"] == found.gain.low
     assert record["sentences"] == [found.sentence, *found.price]
-    assert record["options"] == {"score": "log-loss", "folds": 3, "seed": 4, "level": 0.9, "rows": "auto"}
+    assert record["options"] == {"score": "log-loss", "folds": 3, "seed": 4, "level": 0.9, "rows": "auto",
+                                 "chosen_on": "chosen on all 178 rows"}  # fmt: skip
     for line, wanted in zip(record["lines"], found.frame().to_dict("records"), strict=True):
         for name, value in wanted.items():
             finite = not isinstance(value, float) or math.isfinite(value)
@@ -47,7 +48,7 @@ def test_the_record_holds_what_the_library_chooses(file):
 def test_it_says_first_what_to_do_and_then_a_line_a_calibrator(file):
     said = run(file, *tried()).stdout.splitlines()
     found = cc.choose(cc.read_predictions(file), CANDIDATES)
-    assert said[0] == found.sentence
+    assert said[:2] == [f"{file.name}: chosen on all 178 rows", found.sentence]
     for title in found.frame()["title"]:
         assert any(line.startswith(title) for line in said)
     assert said[-len(found.notes) :] == list(found.notes)

@@ -290,7 +290,7 @@ def test_where_no_class_stands_out_the_view_says_so() -> None:
     labels = (rng.random(600)[:, None] > probs.cumsum(1)[:, :-1]).sum(1)
     buffer = io.BytesIO()
     np.savez(buffer, probs=probs, labels=labels)
-    app = opened(classes(Source(data=session.hold(buffer.getvalue(), "calibrated.npz").key), ()))
+    app = opened(classes(Source(data=session.hold(buffer.getvalue(), "calibrated.npz").key, by="share"), ()))
     assert "No class stands out of the noise, corrected for 5 looks." in words(app)
     assert "adds most" not in words(app)
 

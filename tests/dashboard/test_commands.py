@@ -95,7 +95,7 @@ def test_audit_writes_the_same_numbers_as_text_and_as_csv(file):
     assert back["value"].tolist() == pytest.approx([line["value"] for line in record["lines"]], rel=1e-15)
     text = run("audit", file, "--notion", "confidence").stdout
     head, verdict, columns = text.splitlines()[:3]
-    assert head == "p.csv: 300 rows judged, 3 classes"
+    assert head == "p.csv: judged on all 300 rows, 3 classes"
     first = cc.inference.primary(cc.read_predictions(file))
     assert verdict == first.sentence
     assert first.reason in verdict
@@ -172,11 +172,14 @@ def test_audit_judges_calibrators_on_the_rows_they_did_not_see():
     assert said["models"]["as given"]["rows"] == 200
 
 
-@pytest.mark.parametrize(("rows", "number"), [("auto", 200), ("all", 300), ("calibration", 100), ("test", 200)])
+@pytest.mark.parametrize(
+    ("rows", "number"),
+    [("auto", "200 held-out rows"), ("all", "all 300 rows"), ("calibration", "100 rows"), ("test", "200 rows")],
+)
 def test_the_rows_judged_can_be_chosen(rows, number):
     table(split=True).to_csv("p.csv", index=False)
     said = run("audit", "p.csv", "--rows", rows, "--notion", "confidence", "--estimator", "ece").stdout
-    assert said.startswith(f"p.csv: {number} rows judged")
+    assert said.startswith(f"p.csv: judged on {number}, ")
 
 
 def test_a_refused_notion_says_why_once():
@@ -545,7 +548,8 @@ def test_terminal_text_is_told_plainly():
 
 
 def test_audit_judges_outputs_as_declared_and_says_which_bins(file):
-    words = ("audit", file, "--calibrator", "top-label-hb", "--notion", "top-label", "--estimator", "ece")
+    words = ("audit", file, "--judge", "held-out", "--calibrator", "top-label-hb")
+    words += ("--notion", "top-label", "--estimator", "ece")
     said = json.loads(run(*words, "--json").stdout)
     assert said["options"]["binning"] == "auto"
     fit, test = cc.read_predictions(file).split(0.5, random_state=0)
@@ -600,7 +604,8 @@ def test_a_number_that_a_binning_does_not_take_is_refused(file):
 
 def test_audit_counts_the_same_rows_for_every_model(file):
     table(n=900).to_csv(file, index=False)
-    words = ("audit", file, "--calibrator", "metacal-miscoverage", "--notion", "confidence", "--estimator", "ece")
+    words = ("audit", file, "--judge", "held-out", "--calibrator", "metacal-miscoverage")
+    words += ("--notion", "confidence", "--estimator", "ece")
     fit, test = cc.read_predictions(file).split(0.5, random_state=0)
     after = cc.CALIBRATORS.make("metacal-miscoverage").fit_on(fit).apply(test)
     assert after.coverage < 1

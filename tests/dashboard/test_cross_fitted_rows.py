@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
-from calib_core.cross_fitting import CROSS_FITTED, OF_ALL_ROWS
+from calib_core.cross_fitting import CROSS_FITTED, OF_ALL_ROWS, over_folds, plain_folds
 from calib_core.defaults import LEVEL, TOLERANCE
 from dashboard import session
 from dashboard.cli import main
@@ -89,7 +89,8 @@ def test_a_link_keeps_the_folds_and_old_links_hold() -> None:
 def test_every_model_is_judged_on_all_rows_by_maps_of_the_other_folds(scene: Scene) -> None:
     whole = session.whole(WINE.data, "")
     for model in scene.models.shown:
-        wanted = whole if model.is_base else cc.cross_fitted(whole, model.recipe.key, folds=3, random_state=4)
+        fold = plain_folds(whole, 3, 4)
+        wanted = whole if model.is_base else over_folds(whole, whole, model.recipe.key, fold, fold)
         same(scene.get(model.predictions), wanted)
         same(scene.get(model.fitted).apply(whole), model.recipe.build().fit_on(whole).apply(whole))
     assert session.shared(WINE) is None
@@ -126,7 +127,7 @@ def test_copied_code_makes_the_very_table(scene: Scene, key: str) -> None:
 @pytest.mark.parametrize("key", APART)
 def test_what_needs_rows_apart_says_so(scene: Scene, key: str) -> None:
     assert "divide the rows in two" in str(shown(key, scene))
-    apart = session.scene_of(Selection(source=Source(data=WINE.data), calibrators=TICKED, cell=2))
+    apart = session.scene_of(Selection(source=Source(data=WINE.data, by="share"), calibrators=TICKED, cell=2))
     assert not isinstance(shown(key, apart), str)
 
 
@@ -151,7 +152,7 @@ def test_a_sweep_never_judges_a_map_on_the_rows_it_was_fitted_on_anew(scene: Sce
 
 def test_the_words_say_what_is_judged(scene: Scene) -> None:
     rows = EXHIBITS.make("rows").words(scene).caption
-    assert "cross-fitted in 3 folds, class by class, seed 4" in rows
+    assert "cross-fitted in 3 random folds, seed 4" in rows
     assert CROSS_FITTED in rows
     for key in OF_MAPS:
         assert any(OF_ALL_ROWS in note for note in EXHIBITS.make(key).words(scene).notes), key
@@ -161,7 +162,7 @@ def test_the_words_say_what_is_judged(scene: Scene) -> None:
     )
     for key in ("movement", "gains"):
         assert "178 rows, each after maps fitted on other rows" in EXHIBITS.make(key).words(scene).caption
-    apart = session.scene_of(Selection(source=Source(data=WINE.data), calibrators=TICKED))
+    apart = session.scene_of(Selection(source=Source(data=WINE.data, by="share"), calibrators=TICKED))
     for key in ("rows", "movement", *OF_MAPS):
         words = EXHIBITS.make(key).words(apart)
         assert not any(text in (OF_ALL_ROWS, CROSS_FITTED) or "cross" in text for text in (words.caption, *words.notes))
@@ -207,10 +208,7 @@ def test_the_command_says_what_the_screen_shows(tmp_path: Path) -> None:
     assert lines[["low", "high", "value"]].values.tolist() == screen[["low", "high", "value"]].values.tolist()
     text = run("audit", file, *words, *only)
     assert text.exit_code == 0, text.stderr
-    assert (
-        "Cross-fitted in 4 folds, class by class, each group (patient) in one fold, seed 3. " + CROSS_FITTED
-        in text.stdout
-    )
+    assert "Cross-fitted in 4 random folds, each group (patient) in one fold, seed 3. " + CROSS_FITTED in text.stdout
     record = json.loads(run("audit", file, *words, *only, "--json").stdout)
     assert record["options"]["folds"] == 4
 
@@ -257,13 +255,13 @@ def test_what_folds_leave_out_is_said(tmp_path: Path) -> None:
     only = ("--notion", "confidence", "--estimator", "ece")
     unused, nothing = "The column split is not used: all rows are judged.", "No calibrator is fitted"
     bare, marked = (run("audit", each, "--folds", 3, *only).stdout for each in (tmp_path / "few.csv", file))
-    assert "120 rows judged" in marked
+    assert "judged on all 120 rows" in marked
     assert (nothing in bare, nothing in marked) == (True, True)
     assert (unused in bare, unused in marked) == (False, True)
     record = json.loads(run("audit", file, "--folds", 3, *only, "--calibrator", "temperature", "--json").stdout)
     assert record["options"]["note"].endswith(f"{CROSS_FITTED} {unused}")
     plain = run("audit", file, *only).stdout
-    assert "60 rows judged" in plain
+    assert "judged on 60 held-out rows" in plain
     assert unused not in plain
     key = session.hold(file.read_bytes(), "marked.csv").key
     for by in ("folds", "column"):
@@ -302,12 +300,12 @@ def test_the_report_says_that_rows_are_cross_fitted(tmp_path: Path) -> None:
 
 
 def test_few_rows_are_offered_to_be_judged_whole() -> None:
-    app = opened(Selection(view="data", source=Source(data=WINE.data), calibrators=TICKED))
+    app = opened(Selection(view="data", source=Source(data=WINE.data, by="share"), calibrators=TICKED))
     app = app.button(key="data.rows.offer").click().run()
     assert not app.exception
     assert app.session_state["calib.selection"].source == Source(data=WINE.data, by="folds")
     captions = " ".join(text.value.replace("\\", "") for text in (*app.caption, *app.markdown))
-    assert "All 178 rows are judged (cross-fitted in 5 folds, class by class, seed 0)" in captions
+    assert "All 178 rows are judged (cross-fitted in 7 random folds, seed 0)" in captions
     assert CROSS_FITTED in captions
     assert not [button for button in app.button if button.key == "data.rows.offer"]
     assert "judged on 178 rows, cross-fitted" in app.button(key="frame.data").label
@@ -318,5 +316,5 @@ def test_few_rows_are_offered_to_be_judged_whole() -> None:
 
 def test_many_rows_are_not_offered_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_rows, "FEW", 177)
-    app = opened(Selection(view="data", source=Source(data=WINE.data)))
+    app = opened(Selection(view="data", source=Source(data=WINE.data, by="share")))
     assert not [button for button in app.button if button.key == "data.rows.offer"]

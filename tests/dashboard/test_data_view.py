@@ -116,8 +116,12 @@ def test_a_demo_becomes_active_with_one_click_and_shows_the_numbers_computed(dem
     some = [text for text in said(app.caption) if "smallest of" in text]
     assert bool(some) == (demo.classes > data_card.ALL_CLASSES)
     parts = session.parts(source(app))
-    line = f"{count(parts.fit.n_rows)} calibration rows ({parts.rule}"
-    assert any(text.startswith(line) and f"{count(parts.test.n_rows)} test rows" in text for text in said(app.caption))
+    if parts.folds is None:
+        line = f"{count(parts.fit.n_rows)} calibration rows ({parts.rule}"
+        also = f"{count(parts.test.n_rows)} test rows"
+    else:
+        line, also = f"All {count(parts.fit.n_rows)} rows are judged", parts.rule
+    assert any(text.startswith(line) and also in text for text in said(app.caption))
 
 
 def test_a_file_that_leaves_no_choice_opens_at_the_answer_and_any_other_where_it_is_settled() -> None:

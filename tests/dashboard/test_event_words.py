@@ -1,4 +1,4 @@
-"""Of two classes: how often the event is said to happen beside how often it does, in the words of the file."""
+"""Of two classes: the risk of the event beside how often it happens, in the words of the file."""
 
 from __future__ import annotations
 
@@ -7,63 +7,134 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
+import calib_core as cc
 from dashboard import session
-from dashboard.exhibits.event_words import beside_advice, event
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.event_words import beside_advice, in_words, of_scene
+from dashboard.exhibits.recommendation import Recommendation
+from dashboard.frame import event
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene
 from dashboard.views import next_step
 
 
-def scene_of(risks: list[float], events: list[int], header: str = "risk,event") -> Scene:
-    lines = [f"{risk},{happened}" for risk, happened in zip(risks, events, strict=True)]
+def selected(risks: list[float], events: list[int], header: str = "risk,event", more: Any = None) -> Selection:
+    rows = zip(risks, events, more or [None] * len(risks), strict=True)
+    lines = [",".join(str(value) for value in row if value is not None) for row in rows]
     data = "\n".join([header, *lines]).encode()
-    return session.scene_of(Selection(source=Source(data=session.hold(data, "risk.csv").key), calibrators=()))
+    return Selection(source=Source(data=session.hold(data, "risk.csv").key), calibrators=())
+
+
+def risks_of(n: int = 300, times: float = 0.5) -> tuple[list[float], list[int]]:
+    rng = np.random.default_rng(0)
+    risks = np.round(rng.uniform(0.05, 0.6, n), 3)
+    return risks.tolist(), (rng.uniform(size=n) < times * risks).astype(int).tolist()
 
 
 @pytest.fixture(scope="module")
 def halved() -> Scene:
-    rng = np.random.default_rng(0)
-    risks = np.round(rng.uniform(0.05, 0.6, 300), 3)
-    return scene_of(risks.tolist(), (rng.uniform(size=300) < risks / 2).astype(int).tolist())
+    return session.scene_of(selected(*risks_of()))
 
 
-def test_the_event_is_told_by_the_columns_that_say_it_and_its_test_is_exact(halved: Scene) -> None:
-    rows, found = session.parts(halved.sources[0]).test, event(halved)
-    assert found is not None
-    assert found.shown
-    says, happened = rows.probs[:, 1].mean(), int(rows.true_labels.sum())
-    assert found.headline == (
-        f"\u201crisk\u201d says {says:.0%} on average, and \u201cevent\u201d is 1 in {happened / rows.n_rows:.0%} of "
-        "the rows."
-    ).replace("%", " %")
-    assert found.basis.startswith(f"{happened} of {rows.n_rows} rows; ")
-    twin = 2 * min(binomtest(happened, rows.n_rows, says, side).pvalue for side in ("less", "greater"))  # type: ignore[arg-type]
-    assert f"exact test: p = {twin:.2g} alone" in found.basis or twin < 1e-4
-    assert found.basis.endswith("What it says is higher than chance explains.")
+@pytest.mark.parametrize(
+    ("header", "ids", "wanted"),
+    [
+        ("risk,died", None, ("rows", "died")),
+        ("risk,readmitted", None, ("rows", "were readmitted")),
+        ("risk,outcome", None, ("rows", "were of class 1")),
+        ("risk,died,patient_id", range(300), ("patients", "died")),
+        ("risk,died,patient_id", [i // 2 for i in range(300)], ("rows", "died")),
+    ],
+)
+def test_the_file_gives_the_words(header: str, ids: Any, wanted: tuple[str, str]) -> None:
+    """A row is a patient only where each has a patient of its own."""
+    scene = session.scene_of(selected(*risks_of(), header, None if ids is None else list(ids)))
+    assert in_words(scene) == wanted
 
 
-def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene) -> None:
-    found: Any = SimpleNamespace(recalibrate=False, sentence="Leave the model as it is: none helps.", price=(), among=9)
-    headline, effect, rests = next_step.words(found, halved)
+def test_the_headline_is_about_the_event_where_the_model_lives(halved: Scene) -> None:
+    rows = session.parts(halved.sources[0]).test
+    risk = np.sort(rows.probs[:, 1])[-30:].mean()
+    assert halved.asked_about == pytest.approx(risk)
+    wanted = cc.diagrams.local_frequency(rows, words=in_words(halved)).answer(halved.asked_about)
+    assert EXHIBITS.make("hero").words(halved).caption == f"{wanted.headline} {wanted.basis}."
+    assert wanted.headline.startswith("Of rows given a risk of about ")
+
+
+def test_a_link_that_asks_about_a_confidence_opens_what_it_showed() -> None:
+    plain = selected(*risks_of())
+    asked = {
+        "": "event", "confidence=0.8": "confidence", "reduction=confidence": "confidence", "risk=0.3": "event",
+        "confidence=0.8&risk=0.3": "event", "reduction=class-wise&confidence=0.8": "event",
+    }  # fmt: skip
+    for query, claims in asked.items():
+        given = dict(part.split("=") for part in query.split("&") if part)
+        selection, problems = Selection.from_query({**plain.to_query(), **given})
+        assert not problems
+        assert session.scene_of(selection).claims == claims, query
+    many = Selection(source=Source(data="demo:digits-mlp"), confidence=0.8)
+    assert session.scene_of(many).asked_notion is None, "more classes are judged as before"
+
+
+def test_judging_by_confidence_changes_verdict_headline_and_evidence() -> None:
+    plain = selected(*risks_of())
+    other = plain.replace(**event.judging("confidence"))
+    scene = session.scene_of(other)
+    assert (scene.claims, scene.notion) == ("confidence", "confidence")
+    table = scene.get(EXHIBITS.make("verdict").table(scene))
+    assert table["notion"].tolist() == ["confidence"]
+    assert EXHIBITS.make("hero").words(scene).caption.startswith("When it says")
+    back = session.scene_of(other.replace(**event.judging("event")))
+    assert back.get(EXHIBITS.make("verdict").table(back))["notion"].tolist() == ["event"]
+
+
+def test_the_event_is_changed_in_the_reading_and_back() -> None:
+    plain = selected(*risks_of(), "risk,died")
+    named = event.named(plain)
+    assert named is not None
+    assert (named.title, named.titled("0")) == ("died", "died = 0")
+    other = plain.replace(**event.of_another(plain, "0"))
+    assert '"event":"0"' in other.source.reading
+    rows, swapped = session.parts(plain.source).test, session.parts(other.source).test
+    assert (rows.event, swapped.event) == (1, 0)
+    assert of_scene(session.scene_of(other)) == "died = 0"
+    assert session.scene_of(other).asked_about > 0.5 > session.scene_of(plain).asked_about - 0.2
+    again = other.replace(**event.of_another(other, "1"))
+    assert again.source.reading == plain.source.reading, "a link says no more than was changed"
+
+
+def test_the_second_tolerance_is_in_link_verdict_and_command() -> None:
+    """Risks 1.25 times too low, 4,000 rows: outside a ratio of 1.1, not outside one of 2."""
+    risks, events = risks_of(4000, times=1.25)
+    plain = selected(risks, events).replace(eps=0.2)
+    words = {}
+    for ratio in (1.1, 2.0):
+        selection = Selection.from_query(plain.replace(ratio=ratio).to_query())[0]
+        assert selection.ratio == ratio
+        scene = session.scene_of(selection)
+        words[ratio] = scene.get(EXHIBITS.make("verdict").table(scene))["verdict"].item()
+        assert f"--ratio {ratio}" in session.show_line(selection, EXHIBITS.recipe(EXHIBITS.make("verdict")))
+    assert words == {1.1: "miscalibrated", 2.0: "within"}
+
+
+def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    leave = SimpleNamespace(recalibrate=False, price=(), among=9)
+    monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model as it is: none helps.",))
+    headline, effect, rests = next_step.words(leave, halved)  # type: ignore[arg-type]
     assert (headline, effect) == ("No calibrator is shown to help.", "None helps.")
+    assert beside_advice(halved)
     assert rests.startswith(beside_advice(halved))
-    assert "this gap is shown" in rests
-    found.recalibrate = True
-    assert "this gap" not in next_step.words(found, halved)[2]
+    assert "This gap is shown" in rests
+    leave.recalibrate = True
+    assert "This gap" not in next_step.words(leave, halved)[2]  # type: ignore[arg-type]
 
 
 def test_a_gap_that_can_be_chance_changes_no_advice() -> None:
-    scene = scene_of([0.25, 0.75] * 60, [0, 0, 0, 1, 1, 1, 0, 1] * 15)
-    found = event(scene)
-    assert found is not None
-    assert not found.shown
-    assert found.basis.endswith("This can be chance.")
-    assert beside_advice(scene) == ""
-    leave: Any = SimpleNamespace(recalibrate=False, sentence="Leave the model as it is: x.", price=(), among=9)
-    assert next_step.words(leave, scene)[0] == "Leave the model as it is."
+    assert beside_advice(session.scene_of(selected([0.25, 0.75] * 60, [0, 0, 0, 1, 1, 1, 0, 1] * 15))) == ""
 
 
 def test_more_classes_than_two_have_no_event() -> None:
-    assert event(session.scene_of(Selection(calibrators=()))) is None
+    many = Selection(source=Source(data="demo:digits-mlp"), calibrators=())
+    assert session.scene_of(many).claims == "confidence"
+    assert event.named(many) is None

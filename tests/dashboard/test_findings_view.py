@@ -112,7 +112,7 @@ def test_where_no_class_stands_out_as_a_whole_the_card_says_the_place_that_does(
     assert found["stands_out"].sum() == 1
     app = opened(Selection(source=source, view="overview"))
     claim, _, basis = found["finding"][0].rpartition(" (")
-    assert claim == "When “a” is predicted with confidence 47 to 53 %, it is right 100 % of the time"
+    assert claim == "When “a” is predicted with confidence 46.7 to 53.3 %, it is right 100 % of the time"
     assert f"## {markdown_plain(unbroken(claim))}" in texts(app)
     assert any(markdown_plain(unbroken(basis.removesuffix(")."))) in text for text in texts(app))
     app.button("way.classes").click().run()

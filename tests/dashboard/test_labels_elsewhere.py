@@ -102,7 +102,7 @@ def test_a_folder_is_judged_shown_and_copied_as_one_table() -> None:
     Path("runs").mkdir()
     for day in (1, 2):
         Path(f"runs/{day}.csv").write_text("p,y\n" + "".join(f"0.{i % 9 + 1},{i * day % 2}\n" for i in range(40)))
-    assert "80 rows" in run("gate", "runs", "--max-ece", "0.9").stdout
+    assert "80 rows" in run("gate", "runs", "--max-ece", "0.9", "--max-ratio", "9").stdout
     line = session.show_line(Selection(source=Source(data=session.hold_folder(Path("runs")).key)), FILE)
     names: dict[str, Any] = {}
     exec(run(*shlex.split(line)[1:], "--format", "python").stdout, names)

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
 from calib_core.datasets import DEMOS
-from calib_core.diagrams import classes_standing_out, local_accuracy, overall_gap
+from calib_core.diagrams import classes_standing_out, local_accuracy, local_frequency, opening, overall_gap
 from calib_core.inference import primary
 from calib_core.palette import outline, style
 from dashboard import session
@@ -28,6 +28,7 @@ from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.views import next_step, worst_places
+from dashboard.views.event_cards import on_average
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 KEYS = [demo.key for demo in DEMOS]
@@ -64,16 +65,22 @@ def test_the_first_screen_of_every_demo_says_what_its_numbers_say(key: str) -> N
     app = opened(Selection(source=Source(data=f"demo:{key}"), view="overview"))
     assert not app.error
     rows, every = test_rows_of(key), texts(app)
-    answer = local_accuracy(rows).answer(0.9)
+    of_event = rows.event is not None
+    local = local_frequency(rows) if of_event else local_accuracy(rows)
+    answer = local.answer(opening(rows))
     assert f"# {markdown_plain(answer.headline)}" in every
     assert markdown_plain(f"{answer.basis}.") in every
-    gap = overall_gap(rows)
-    assert f"## {markdown_plain(unbroken(gap.headline))}" in every
-    assert f"## {markdown_plain(unbroken(classes_standing_out(rows).headline))}" in every
+    if of_event:
+        assert f"## {markdown_plain(unbroken(on_average(cc.risk.in_the_large(rows))))}" in every
+        assert not any("over-confident" in text.casefold() for text in every), "no card is about confidence"
+    else:
+        assert f"## {markdown_plain(unbroken(overall_gap(rows).headline))}" in every
+        assert f"## {markdown_plain(unbroken(classes_standing_out(rows).headline))}" in every
     words = [a["text"] for a in drawn(app)["verdict"].figure["layout"]["annotations"]]
     verdict = primary(rows).line.verdict
     assert verdict is not None
-    assert f"<b>{'Within tolerance' if verdict == 'within' else verdict.capitalize()}</b>" in words
+    word = "Within tolerance" if verdict == "within" else verdict.capitalize()
+    assert (word if of_event else f"<b>{word}</b>") in words
 
 
 def test_words_of_the_strip_and_of_the_cards_open_what_they_mean() -> None:
@@ -92,11 +99,12 @@ def test_nothing_on_the_overview_is_a_green_success() -> None:
 
 
 def test_example_1_is_not_called_calibrated() -> None:
-    """No gap over all, 40 points in each class: the strip, the cards and the next step agree on that."""
+    """No gap over all, 40 points in each class: the strip and the next step agree on that."""
     app = opened(Selection(source=Source(data="demo:example-1"), view="overview"))
     every = texts(app)
-    assert any("2 classes stand out by themselves; the verdict" in text.replace("\\", "") for text in every)
-    assert any("Recalibrate with top-label histogram binning." in text.replace("\\", "") for text in every)
+    words = [a["text"] for a in drawn(app)["verdict"].figure["layout"]["annotations"]]
+    assert "<b>Miscalibrated</b>" in words
+    assert any("Use top-label histogram binning." in text.replace("\\", "") for text in every)
 
 
 def test_another_confidence_is_another_answer_and_in_the_link() -> None:
@@ -108,12 +116,12 @@ def test_another_confidence_is_another_answer_and_in_the_link() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "wanted"), [(70, 0.7), (0, 0.0), (101, None), ("7", None), (True, None), (None, None)]
+    ("sent", "wanted"), [(70, 0.07), (0, 0.0), (101, None), ("7", None), (True, None), (None, None)]
 )
 def test_a_browser_can_send_anything(sent: object, wanted: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[float] = []
     monkeypatch.setattr("dashboard.hero.sentence_slider.st.session_state", {"hero": {"asked": sent}})
-    _arrived("hero", found.append)
+    _arrived("hero", [place / 1000 for place in range(101)], found.append)
     assert found == ([] if wanted is None else [wanted])
 
 
@@ -129,6 +137,40 @@ def test_all_positions_are_sent_once_and_small() -> None:
     )
     assert (data["asked"], data["low"] % 10) == (90, 0)
     assert payload({"Base model": local}, 0.1)["low"] == 10
+
+
+def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
+    """A rare event: no slider from 0 to 100 %, and what is asked is one of its places."""
+    rng = np.random.default_rng(1)
+    risk = np.clip(rng.gamma(1.2, 0.0035, 4000), 0, 0.2)
+    happened = (rng.random(4000) < 2.4 * risk).astype(int)
+    p = Predictions(np.column_stack([1 - risk, risk]), happened, class_names=["no", "fraud"])
+    local = local_frequency(p)
+    data = payload({"Base model": local}, opening(p))
+    assert data["places"][data["last"]] < 0.1
+    assert data["places"][data["asked"]] == pytest.approx(opening(p), abs=0.001)
+    assert data["low"] <= data["asked"] <= data["last"] <= len(data["places"]) - 1
+    assert max(data["ticks"]) <= 100 * data["places"][data["last"]] + 1e-9
+    assert 3 <= len(data["ticks"]) <= 7
+    (model,) = data["models"]
+    assert data["percents"][data["asked"]] in model["headline"][data["asked"]]
+    assert model["shown"] == [int(answer.gap is not None) for answer in local.answers]
+    assert len(json.dumps(data)) < 40_000
+
+
+def test_the_gap_is_marked_only_where_the_test_of_the_whole_slider_shows_it() -> None:
+    """Intervals that exclude what is said are not enough: of many looks some do by chance."""
+    rng = np.random.default_rng(4)
+    alone = marked = 0
+    for _ in range(20):
+        risk = rng.beta(2, 5, 600)
+        p = Predictions(np.column_stack([1 - risk, risk]), (rng.random(600) < risk).astype(int))
+        local = local_frequency(p)
+        (model,) = payload({"m": local}, 0.5)["models"]
+        alone += any(not a.low <= a.claimed <= a.high for a in local.answers if a.enough)
+        marked += any(model["shown"])
+    assert alone >= 10, "single intervals miss somewhere"
+    assert marked <= 5  # 10 % of 20 on average; P(more than 5) = .011
 
 
 def test_a_model_keeps_its_look_in_the_sentence() -> None:
@@ -189,7 +231,8 @@ def test_a_column_that_divides_the_rows_is_no_slice() -> None:
 
 
 def chosen_for(demo: str) -> cc.choice.Choice:
-    return cc.choose(session.parts(Source(data=f"demo:{demo}")).fit)
+    rows = session.parts(Source(data=f"demo:{demo}"))
+    return cc.choose(rows.fit, held_out=None if rows.folds is not None else rows.test)
 
 
 def test_show_me_leads_to_the_recommended_calibrator_ticked() -> None:
@@ -211,10 +254,11 @@ def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: s
     said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
     headline, _, effect = found.sentence.partition(": ")
     assert f"**{headline}.** {effect[0].upper()}{effect[1:]}" in said
-    assert (
-        f"Chosen and measured on {found.among:,} rows that calibrators are fitted on, in folds; the test rows have"
-        in said
-    )
+    if found.held_out:
+        rests = f"on the {found.among:,} calibration rows. The held-out rows, which all pages judge, played no part in"
+    else:
+        rests = f"on all {found.among:,} rows. The pages judge the same rows, so their scores are slightly optimistic;"
+    assert f"Chosen by cross-validation {rests}" in said
     assert bool([button for button in app.button if button.key == "next.show"]) == found.recalibrate
 
 
@@ -223,9 +267,9 @@ def test_what_takes_long_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     source = Source(data="demo:wine-logistic", seed=77)
     app = opened(Selection(source=source, view="overview"))
     (ask,) = [button for button in app.button if button.label == "Find out"]
-    assert not any("Chosen and measured on" in text for text in texts(app))
+    assert not any("Chosen by" in text for text in texts(app))
     ask.click().run()
-    assert any("Chosen and measured on" in text for text in texts(app))
+    assert any("Chosen by" in text for text in texts(app))
 
 
 def test_all_else_is_drawn_before_the_choice_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +285,7 @@ def test_rows_too_few_to_choose_on_have_no_next_step() -> None:
     key = session.hold(b"confidence,correct\n0.9,1\n0.8,0\n0.7,1\n0.6,1\n", "few.csv").key
     app = opened(Selection(source=Source(data=key), view="overview"))
     assert not app.exception
-    assert not any("Chosen and measured on" in text for text in texts(app))
+    assert not any("Chosen by" in text for text in texts(app))
 
 
 # -- exhibits -------------------------------------------------------------------------------------------------
@@ -261,7 +305,7 @@ def test_bare_confidences_have_a_sentence_and_say_why_there_are_no_classes() -> 
     app = opened(Selection(source=Source(data=key), view="overview"))
     assert not app.error
     assert any(text.startswith("# When it says") for text in texts(app))
-    assert "## Cannot be said" in texts(app)
+    assert "## Not available for this file" in texts(app)
 
 
 def test_weighted_rows_have_an_answer() -> None:
@@ -297,7 +341,7 @@ def test_one_click_opens_an_example_at_the_answer() -> None:
     assert again.query_params["view"] in ("overview", ["overview"]), (
         "the address of all defaults must not be the first visit's"
     )
-    assert any(text.startswith("# When it says") for text in texts(app))
+    assert any(text.startswith("# Of rows given a risk of about") for text in texts(app))
 
 
 def test_tiny_pictures_are_drawings_without_users_words() -> None:

@@ -116,10 +116,11 @@ def test_what_does_not_fit_the_rows_says_why_and_warns_nobody(demo: str) -> None
     # The first visit ticks temperature scaling, which nobody has asked for.
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="calibrators"))
     assert not app.warning
-    kind = session.parts(Source(data=f"demo:{demo}")).test.kind
+    test = session.parts(Source(data=f"demo:{demo}")).test
+    kind = test.kind
     for box in app.checkbox:
         _, key, *_ = box.key.split(".")
-        why = CALIBRATORS[key].flags.unfit(kind)
+        why = CALIBRATORS[key].flags.unfit(kind, test.n_classes)
         # What is recommended stands with its settings, by whose name it is called.
         assert key == "confidence" or box.label == CALIBRATORS[key].title, "what screen readers say"
         assert box.disabled == bool(why)
@@ -195,9 +196,9 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert f"tick.{folded[0]}" in {box.key for box in app.checkbox}
     assert pieces(app).count("Recommended") == 1
     said = " ".join(caption.value for caption in app.caption).replace("\\", "")
-    assert (
-        "This. Chosen and measured on 1,234 rows that calibrators are fitted on, in folds; the test rows have" in said
-    )
+    assert "This. " in said
+    rests = "Chosen by cross-validation on the 1,234 calibration rows. The held-out rows, which all pages judge, "
+    assert f"{rests}played no part in the choice." in said
     assert "as it is, on the test rows: error" in pieces(app)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -144,7 +145,11 @@ def test_data_that_is_not_here_is_named_in_one_sentence() -> None:
 
 @pytest.mark.parametrize("key", [demo.key for demo in DEMOS])
 def test_calibration_and_test_rows_of_every_demo_are_apart(key: str) -> None:
-    parts = session.parts(Source(data=f"demo:{key}"))
+    source = Source(data=f"demo:{key}")
+    parts = session.parts(source)
+    assert (parts.folds is not None) == (session.split_by(source) == "folds")
+    if parts.folds is not None:  # few rows: each is judged after maps of the other folds
+        parts = session.parts(replace(source, by="share"))
     assert not set(parts.fit_rows) & set(parts.test_rows)
     assert parts.fit.n_rows + parts.test.n_rows == session.whole(f"demo:{key}", "").n_rows
 

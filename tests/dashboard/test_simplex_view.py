@@ -183,7 +183,7 @@ def test_an_interval_that_was_not_simulated_says_so() -> None:
 
 
 def test_the_line_without_cells_is_explained_where_it_is_shown() -> None:
-    wine = Selection(source=Source(data="demo:wine-logistic"))
+    wine = Selection(source=Source(data="demo:wine-logistic", by="share"))
     scene = session.scene_of(wine)
     plain, more = (EXHIBITS.make("canonical-errors", smoothed=wanted) for wanted in (False, True))
     assert len(scene.get(more.table(scene))) == len(scene.get(plain.table(scene))) + 1
@@ -194,7 +194,7 @@ def test_the_line_without_cells_is_explained_where_it_is_shown() -> None:
 def test_cells_that_have_no_bound_say_why() -> None:
     held = io.BytesIO()
     np.savez(held, probs=np.tile([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]], (100, 1)), labels=np.arange(200) % 3)
-    source = Source(data=session.hold(held.getvalue(), "tied.npz").key)
+    source = Source(data=session.hold(held.getvalue(), "tied.npz").key, by="share")
     note = "No bound holds here: rows have weights or tie on the cells' edges."
     for key, noted in (("projection", True), ("grid", False)):
         app = opened(Selection(source=source, view="simplex", partitions=(Recipe("BINNINGS", key),)))
@@ -375,7 +375,7 @@ def test_the_label_of_an_option_that_is_gone_is_no_choice(monkeypatch: pytest.Mo
 def test_corners_without_rows_say_so_and_can_be_changed() -> None:
     held = io.BytesIO()
     np.savez(held, probs=np.tile([0.3, 0.1, 0.2, 0.2, 0.2], (40, 1)), labels=np.arange(40) % 2)
-    source = Source(data=session.hold(held.getvalue(), "two-of-five.npz").key)
+    source = Source(data=session.hold(held.getvalue(), "two-of-five.npz").key, by="share")
     app = opened(Selection(source=source, view="simplex", three="2,3,4,condition"))
     assert "no row is of one of the classes 2, 3, 4 with a probability" in said(app)
     next(box for box in app.selectbox if box.label == "First corner, top").set_value(0).run()

@@ -255,8 +255,9 @@ def test_audit_and_gate_judge_a_slice_and_say_so(tmp_path: Any) -> None:
     file = tmp_path / name
     file.write_bytes(content)
     law = cc.slices.part(cc.read_predictions(content, name), "subject=law")
-    audit = calib("audit", str(file), "--where", "subject=law", "--notion", "confidence", "--estimator", "ece")
-    assert f"{law.n_rows:,} rows judged with subject = law" in audit.stdout
+    words = ("--where", "subject=law", "--notion", "confidence", "--estimator", "ece")
+    audit = calib("audit", str(file), "--judge", "all", *words)
+    assert f"judged on {law.n_rows:,} rows with subject = law" in audit.stdout
     assert f"{100 * cc.estimate(law, 'confidence').value:.0f}" in audit.stdout
     gate = calib("gate", str(file), "--where", "subject=law", "--max-ece", "0.05")
     assert gate.exit_code == 1

@@ -16,7 +16,7 @@ BINS, SCALED = "Top-label histogram binning", "Temperature scaling"
 @pytest.fixture(scope="module")
 def scene():
     ticked = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "top-label-hb"))
-    return session.scene_of(Selection(source=Source(data="demo:wine-logistic"), calibrators=ticked))
+    return session.scene_of(Selection(source=Source(data="demo:wine-logistic", by="share"), calibrators=ticked))
 
 
 def table(scene, key, **options):

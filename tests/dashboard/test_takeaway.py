@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from exports import CASES, fitted, fresh_rows, refused
-from generated import ordinary_rows
+from generated import classes_for, ordinary_rows
 from onnx.reference import ReferenceEvaluator
 
 from calib_core import CALIBRATORS, Logits, NotAnswerable, Predictions, exporting
@@ -28,7 +28,7 @@ def run(content, rows, outputs=("calibrated",)):
 
 @pytest.mark.parametrize("case", [case for case in CASES if not refused(case)])
 def test_the_model_says_what_the_calibrator_says(case):
-    calibrator, rows = fitted(case), fresh_rows()
+    calibrator, rows = fitted(case), fresh_rows(classes_for(case, 4))
     (made,) = run(onnx_bytes(calibrator), rows)
     assert made.dtype == np.float64
     np.testing.assert_allclose(made, calibrator.predict_proba(rows), rtol=0, atol=1e-12)

@@ -25,7 +25,9 @@ from tests.dashboard.test_views import opened
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 TICKED = (CALIBRATORS.described("towards-shares", amount=0.3),)
-WINE = Selection(source=Source(data="demo:wine-logistic"), view="reliability", calibrators=TICKED, binning="halving")
+WINE = Selection(
+    source=Source(data="demo:wine-logistic", by="share"), view="reliability", calibrators=TICKED, binning="halving"
+)
 ARFF = b"""% three flowers
 @RELATION flowers
 @ATTRIBUTE 'p rose' NUMERIC

@@ -21,6 +21,8 @@ def cases():
             yield f"{key}, 3 points", lambda key=key: BINARY_CALIBRATORS.make(key, points_per_bin=3)
         if "bins" in names:
             yield f"{key}, 5 bins", lambda key=key: BINARY_CALIBRATORS.make(key, bins=5)
+        if "prior" in names:
+            yield f"{key}, 16 pseudo-rows", lambda key=key: BINARY_CALIBRATORS.make(key, prior=16)
 
 
 CASES = dict(cases())

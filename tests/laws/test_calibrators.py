@@ -4,7 +4,17 @@ import re
 
 import numpy as np
 import pytest
-from generated import STYLES, UNTIED, copies, full_predictions, of_kind, ordinary_rows, permuted, two_predictions
+from generated import (
+    STYLES,
+    UNTIED,
+    classes_for,
+    copies,
+    full_predictions,
+    of_kind,
+    ordinary_rows,
+    permuted,
+    two_predictions,
+)
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -96,8 +106,19 @@ def tolerance(predictions):
     return 1e-9 if predictions.probs.dtype == np.float64 else 2e-5
 
 
-def data(styles=STYLES, **more):
-    return full_predictions(styles=styles, max_classes=4, **more)
+def data(case, styles=STYLES, **more):
+    return full_predictions(styles=styles, max_classes=4, classes=classes_for(case, None), **more)
+
+
+def pairs(case):
+    return two_predictions(classes=classes_for(case, None))
+
+
+def drawn_rows(case, n, seed):
+    """Probabilities of three classes, or of as many as the calibrator is for, and labels drawn from them."""
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.ones(classes_for(case, 3)), n)
+    return probs, (rng.random(n)[:, None] > probs.cumsum(1)[:, :-1]).sum(1)
 
 
 def assert_sentence(message):
@@ -126,7 +147,7 @@ def test_output_is_of_the_declared_kind_inside_zero_and_one(case):
     flags = contract(case)
 
     @FEW
-    @given(both=two_predictions())
+    @given(both=pairs(case))
     def law(both):
         fit, test = both
         made = fitted(case, fit).apply(test)
@@ -151,7 +172,7 @@ def test_output_is_of_the_declared_kind_inside_zero_and_one(case):
 @pytest.mark.parametrize("case", [name for name in CASES if contract(name).keeps_argmax and name[:3] != "ts+"])
 def test_keeps_the_predicted_class_where_it_says_so(case):
     @FEW
-    @given(both=two_predictions())
+    @given(both=pairs(case))
     def law(both):
         fit, test = both
         made = fitted(case, fit).apply(test)
@@ -167,7 +188,7 @@ def test_keeps_the_predicted_class_where_it_says_so(case):
 
 def test_a_row_does_not_depend_on_the_rest_of_the_batch(case):
     @FEW
-    @given(both=two_predictions(), seed=st.integers(0, 99))
+    @given(both=pairs(case), seed=st.integers(0, 99))
     def law(both, seed):
         fit, test = both
         calibrator = fitted(case, fit)
@@ -182,7 +203,7 @@ def test_a_row_does_not_depend_on_the_rest_of_the_batch(case):
 
 def test_the_order_of_calibration_rows_does_not_matter(case):
     @FEW
-    @given(fit=data(styles=STYLES), seed=st.integers(0, 99))
+    @given(fit=data(case), seed=st.integers(0, 99))
     def law(fit, seed):
         shuffled, _ = permuted(fit, seed)
         here, there = (numbers(fitted(case, f).apply(fit)) for f in (fit, shuffled))
@@ -193,7 +214,7 @@ def test_the_order_of_calibration_rows_does_not_matter(case):
 
 def test_a_whole_weight_is_that_many_copies(case):
     @FEW
-    @given(fit=data(styles=STYLES, weighted="whole", min_rows=4))
+    @given(fit=data(case, weighted="whole", min_rows=4))
     def law(fit):
         here, there = (numbers(fitted(case, f).apply(fit)) for f in (fit, copies(fit)))
         # The rule "fewer than two rows" looks at rows given, so a single row of weight 2 is not two rows.
@@ -205,7 +226,7 @@ def test_a_whole_weight_is_that_many_copies(case):
 
 def test_fitting_again_is_fitting_once_and_a_clone_is_unfitted(case):
     @FEW
-    @given(both=two_predictions())
+    @given(both=pairs(case))
     def law(both):
         first, second = both
         calibrator = fitted(case, first)
@@ -235,8 +256,9 @@ def test_an_unfitted_calibrator_says_so(case):
 @pytest.mark.parametrize("writeable", [True, False])
 def test_inputs_are_left_as_they_were(case, writeable, dtype):
     rng = np.random.default_rng(0)
-    probs = np.vstack([rng.dirichlet(np.ones(3), 38), [[1, 0, 0], [0, 0.5, 0.5]]]).astype(dtype)
-    labels = rng.integers(3, size=40)
+    k = classes_for(case, 3)
+    probs = np.vstack([rng.dirichlet(np.ones(k), 38), np.eye(k)[:1], [[*[0] * (k - 2), 0.5, 0.5]]]).astype(dtype)
+    labels = rng.integers(k, size=40)
     held = probs.copy(), labels.copy()
     probs.setflags(write=writeable)
     labels.setflags(write=writeable)
@@ -310,15 +332,14 @@ def test_weaker_kinds_of_predictions_are_calibrated_or_refused_in_a_sentence(cas
 
 
 def test_another_number_of_classes_is_refused(case):
-    calibrator = fitted_or_skipped(case, np.full((60, 3), 1 / 3), [0, 1, 2] * 20)
-    with pytest.raises(InputError, match="2 classes given; this calibrator was fitted with 3"):
-        calibrator.predict_proba([[0.5, 0.5]])
+    k = classes_for(case, 3)
+    calibrator = fitted_or_skipped(case, np.full((60, k), 1 / k), [*range(k)] * (60 // k))
+    with pytest.raises(InputError, match=f"4 classes given; this calibrator was fitted with {k}"):
+        calibrator.predict_proba([[0.25] * 4])
 
 
 def test_works_inside_grid_search_and_pipeline(case):
-    rng = np.random.default_rng(3)
-    probs = rng.dirichlet(np.ones(3), 60)
-    labels = (rng.random(60)[:, None] > probs.cumsum(1)[:, :2]).sum(1)
+    probs, labels = drawn_rows(case, 60, 3)
     alone = fitted_or_skipped(case, probs, labels).predict_proba(probs[:5])
     pipeline = Pipeline([("calibrate", CASES[case]())]).fit(probs, labels)
     np.testing.assert_array_equal(pipeline.predict_proba(probs[:5]), alone)
@@ -339,7 +360,7 @@ def test_grid_search_reaches_the_parameters_of_parts():
 
 
 @FEW
-@given(fit=data(styles=UNTIED, weighted=False), temperature=st.floats(0.3, 3))
+@given(fit=full_predictions(styles=UNTIED, max_classes=4, weighted=False), temperature=st.floats(0.3, 3))
 def test_recalibrating_the_already_recalibrated_with_temperature_changes_nothing(fit, temperature):
     once = CALIBRATORS.make("temperature").fit_on(fit)
     if once.status_ != "converged":
@@ -350,7 +371,7 @@ def test_recalibrating_the_already_recalibrated_with_temperature_changes_nothing
 
 @pytest.mark.parametrize("key", CALIBRATORS)
 def test_composition_is_fitting_one_after_the_other(key):
-    fit = Predictions(*ordinary_rows(seed=5))
+    fit = Predictions(*ordinary_rows(k=classes_for(key, 3), seed=5))
     first = CALIBRATORS.make("temperature").fit_on(fit)
     try:
         by_hand = easy(key).fit_on(first.apply(fit)).apply(first.apply(fit))
@@ -366,6 +387,5 @@ def test_composition_is_fitting_one_after_the_other(key):
 
 @pytest.mark.parametrize("key", [key for key in CALIBRATORS if not contract(key).abstains])
 def test_only_calibrators_that_say_so_leave_rows_unanswered(key):
-    rng = np.random.default_rng(6)
-    p = Predictions(rng.dirichlet(np.ones(3), 200), rng.integers(3, size=200))
+    p = Predictions(*drawn_rows(key, 200, 6))
     assert CALIBRATORS.make(key).fit_on(p).apply(p).abstained is None

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from generated import asked_of
 
 import calib_core
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, Predictions
@@ -17,6 +18,9 @@ from calib_core.vectors import Vectors
 ROOT = Path(calib_core.__file__).parent
 PROTOCOLS = {"Estimator", "Reduction", "IntervalScheme", "SimplexScheme", "PoolingScheme", "NormOfResiduals", "Claims"}
 ALLOWED = {
+    ("binning/base.py", "as_binning", "getattr"): "what people give as bins, whatever it is",
+    ("candidates.py", "simplicity", "isinstance"): "parameters of a recipe: a part counts with its own",
+    ("inference/bin_intervals.py", "_by_variance", "isinstance"): "groups by variance or by rows: one scheme has both",
     ("_parallel.py", "shared_out", "getattr"): "a thread's own note that it is a worker",
     ("_adjustable.py", "get_params", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
     ("_adjustable.py", "clone", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
@@ -182,14 +186,14 @@ def test_a_binning_cuts_what_it_declares(key):
 def test_a_notion_speaks_of_what_it_declares(key):
     notion = REDUCTIONS.make(key)
     declared, k = scope(notion), 3
-    made = notion.split(Predictions([[0.6, 0.3, 0.1]] * 4, [0, 1, 2, 0]))
+    made = notion.split(asked_of(key, Predictions([[0.6, 0.3, 0.1]] * 4, [0, 1, 2, 0])))
     assert (type(made) is Vectors) == (declared.of == "vector")
     assert ("k" in dir(notion)) == (declared.of == "ranks")
     assert ("cls" in dir(notion)) == (declared.of == "class")
     if declared.of == "other":
         return
     ranks = k if declared.of == "ranks" else 1
-    strata = {"top": 1, "ranks": ranks, "class": 1, "classes": k, "vector": 1}[declared.of]
+    strata = {"event": 1, "top": 1, "ranks": ranks, "class": 1, "classes": k, "vector": 1}[declared.of]
     assert len(made.strata) == strata * (k if declared.by_class else 1)
 
 

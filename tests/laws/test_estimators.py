@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from generated import UNTIED, copies, full_predictions, permuted, unweighted
+from generated import UNTIED, asked_of, copies, full_predictions, permuted, unweighted
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -47,6 +47,7 @@ def values(predictions, notion, estimators=None):
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions())
 def test_row_order_does_not_matter(notion, predictions):
+    predictions = asked_of(notion, predictions)
     shuffled, _ = permuted(predictions)
     np.testing.assert_allclose(values(shuffled, notion), values(predictions, notion), rtol=1e-12, atol=1e-12)
 
@@ -54,6 +55,7 @@ def test_row_order_does_not_matter(notion, predictions):
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(styles=UNTIED), seed=st.integers(0, 99))
 def test_names_of_classes_do_not_matter(notion, predictions, seed):
+    predictions = asked_of(notion, predictions)
     assume(all(len(set(row)) == len(row) for row in predictions.probs.tolist()))
     k = predictions.n_classes
     new_column_of = np.random.default_rng(seed).permutation(k)
@@ -62,12 +64,15 @@ def test_names_of_classes_do_not_matter(notion, predictions, seed):
         predictions.probs[:, old_column_of], new_column_of[predictions.labels], weights=predictions.weights
     )
     renamed = ClassSpecific(int(new_column_of[0])) if notion == "class-specific" else notion
+    if notion == "event":
+        relabelled = relabelled.with_event(int(new_column_of[predictions.event]))
     np.testing.assert_allclose(values(relabelled, renamed), values(predictions, notion), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(weighted=False))
 def test_doubling_all_rows_changes_no_plug_in_value(notion, predictions):
+    predictions = asked_of(notion, predictions)
     keys = [key for key in OF_CLAIMS if key not in DOUBLING_CHANGES]
     plug_in = [*(ESTIMATORS.make(key) for key in keys), Binned(Distinct()), Binned(Distinct(), 2)]
     twice = Predictions(np.repeat(predictions.probs, 2, axis=0), np.repeat(predictions.labels, 2))
@@ -79,12 +84,14 @@ def test_doubling_all_rows_changes_no_plug_in_value(notion, predictions):
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(weighted="whole"))
 def test_a_whole_weight_is_that_many_copies(notion, predictions):
+    predictions = asked_of(notion, predictions)
     np.testing.assert_allclose(values(predictions, notion), values(copies(predictions), notion), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(weighted=False), factor=st.sampled_from((0.5, 3.0)))
 def test_equal_weights_are_no_weights(notion, predictions, factor):
+    predictions = asked_of(notion, predictions)
     chosen = ALL  # equal weights that are no counts of copies are held as 1
     if factor == 3:  # three copies of every row: bins by count round differently, smaller corrections for noise
         by_count = PointsPerBin | EqualMass | RootMass | RootWidth
@@ -104,6 +111,7 @@ def test_equal_weights_are_no_weights(notion, predictions, factor):
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions())
 def test_values_lie_where_they_should_and_are_the_mean_of_their_strata(notion, predictions):
+    predictions = asked_of(notion, predictions)
     for key in OF_CLAIMS:
         made = estimate(predictions, notion, key)
         assert np.isfinite(made.value)
@@ -133,6 +141,7 @@ def test_confidence_error_is_at_most_the_top_label_error_on_the_same_bins(predic
 @given(predictions=full_predictions(), bins=st.integers(1, 12), factor=st.sampled_from((2, 3)))
 def test_a_nested_finer_partition_never_lowers_the_plug_in_error(notion, predictions, bins, factor):
     """P2 Prop. 3.3 for L1 and L2; 10 -> 15 bins is not nested and can lower it."""
+    predictions = asked_of(notion, predictions)
     for order in (1, 2):
         coarse, fine = (
             estimate(predictions, notion, Binned(EqualWidth(b), order)).value for b in (bins, factor * bins)
@@ -144,6 +153,7 @@ def test_a_nested_finer_partition_never_lowers_the_plug_in_error(notion, predict
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 @given(predictions=full_predictions())
 def test_the_mean_error_is_at_most_the_root_mean_square_is_at_most_the_largest(notion, scheme, predictions):
+    predictions = asked_of(notion, predictions)
     one, two, worst = values(predictions, notion, [Binned(scheme, order) for order in (1, 2, "max")])
     assert one <= two + 1e-12
     assert two <= worst + 1e-12

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from exports import CASES, fitted, fresh_rows, module, refused
+from generated import classes_for
 
 from calib_core import NotAnswerable
 from calib_core.exporting import python_source
@@ -10,7 +11,8 @@ from calib_core.exporting import python_source
 
 @pytest.mark.parametrize("case", [case for case in CASES if not refused(case)])
 def test_the_module_says_what_the_calibrator_says(case):
-    calibrator, rows = fitted(case), fresh_rows()
+    k = classes_for(case, 4)
+    calibrator, rows = fitted(case, k), fresh_rows(k)
     wanted = calibrator.predict_proba(rows)
     made = np.array(module(python_source(calibrator)).predict_proba(rows.tolist()))
     assert made.shape == wanted.shape

@@ -191,7 +191,8 @@ def test_no_answer_takes_copies_for_news(name, once, copied):
 BUILT_ON_THEM = {
     "canonical_errors", "deciding", "estimate_line", "estimates", "interval", "noise_floor", "on_scale_of",
     "on_tolerance_scale", "plain_line", "primaries", "sharpen", "unbinned_bounds", "unbinned_tests", "verdict",
-    "verdicts", "verdict_strip", "gate_check", "baseline", "increase",
+    "verdicts", "verdict_strip", "gate_check", "baseline", "increase", "local_frequency", "risk_diagram", "large_lines",
+    "event_ratio",
 }  # fmt: skip
 """Made of estimates, whose answers are those above."""
 WITHOUT_CHANCE = {
@@ -199,7 +200,7 @@ WITHOUT_CHANCE = {
     "class_table", "class_validity", "constraint", "corp", "fitted_parameters", "map_scale", "movement",
     "plug_in_bound", "reconciled", "reliability", "rows_in_range", "temperature_path", "trade_off", "trade_points",
     "validity_against", "validity_by_cell", "validity_of", "validity_pair", "wanted_rates", "canonical_validity",
-    "recalibration",
+    "recalibration", "claimed_rows", "notion_looked_at", "opening", "mean_gap",
 }  # fmt: skip
 """They count and say nothing of chance, or are given promises of calibrators, which have a law below."""
 

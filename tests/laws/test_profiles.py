@@ -23,6 +23,7 @@ KINDS = {
     "top-label": Predictions.from_confidence(FULL.confidence, predicted=FULL.predicted, labels=FULL.true_labels),
     "confidence": Predictions.from_confidence(FULL.confidence, FULL.correct),
 }
+TWO = rows(k=2)
 KEYS = [key for key in CALIBRATORS if key != "identity"]
 
 
@@ -45,13 +46,14 @@ def test_every_calibrator_stands_in_a_family_with_a_sentence_of_its_own(key):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("key", KEYS)
 def test_what_these_rows_do_not_say_enough_for_is_known_before_fitting(key, kind):
-    why = CALIBRATORS[key].flags.unfit(kind)
-    try:
-        easy(key).fit_on(KINDS[kind]).apply(KINDS[kind])
-    except InputError:
-        assert why
-    else:
-        assert not why
+    for predictions in (KINDS[kind], *([TWO] if kind == "full" else [])):
+        why = CALIBRATORS[key].flags.unfit(kind, predictions.n_classes)
+        try:
+            easy(key).fit_on(predictions).apply(predictions)
+        except InputError:
+            assert why
+        else:
+            assert not why
 
 
 @pytest.mark.parametrize("key", [key for key in CALIBRATORS if CALIBRATORS[key].flags.keeps_order])
@@ -76,7 +78,7 @@ def test_some_calibrators_change_the_order_and_do_not_declare_otherwise():
 
 @pytest.mark.parametrize("key", KEYS)
 def test_what_can_promise_is_declared(key):
-    promise = easy(key).fit_on(rows(2000)).guarantee()
+    promise = easy(key).fit_on(rows(2000, k=CALIBRATORS[key].flags.classes or 3)).guarantee()
     if promise.holds:
         assert CALIBRATORS[key].flags.profile.promises
     elif promise == NONE:

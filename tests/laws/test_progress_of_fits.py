@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from generated import classes_for
 
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions
@@ -9,6 +10,7 @@ from calib_core._adjustable import clone
 from calib_core.cross_fitting import cross_fitted
 
 QUICK = {"identity", "temperature", "ensemble-temperature", "metacal-accuracy", "metacal-miscoverage"}
+QUICK |= {"intercept", "logistic-recalibration"}
 QUICK |= {"grid", "sierpinski", "projection"}
 """About a second each at 25,000 x 1,000 calibration rows, Meta-Cal before temperature scaling: they tell nothing."""
 KEYS = (*CALIBRATORS, "ts+vector", "ts+lece")
@@ -54,7 +56,7 @@ def kept(calibrator):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_fit_tells_how_far_it_is_and_is_the_same_fit(key):
-    p = sample()
+    p = sample(k=classes_for(key, 4))
     silent = CALIBRATORS.make(key).fit_on(p)
     fitted, of_fit = told(lambda progress: CALIBRATORS.make(key).fit_on(p, progress))
     after, of_use = told(lambda progress: fitted.apply(p, progress))
@@ -70,7 +72,7 @@ def test_a_fit_tells_how_far_it_is_and_is_the_same_fit(key):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_fit_that_is_stopped_leaves_the_calibrator_as_it_was(key):
-    one, other = sample(), sample(1)
+    one, other = (sample(seed, k=classes_for(key, 4)) for seed in (0, 1))
     calls = len(told(lambda progress: CALIBRATORS.make(key).fit_on(one, progress))[1])
     if not calls:
         pytest.skip("it tells nothing while it is fitted")

@@ -27,6 +27,7 @@ from calib_core import (
     estimate,
     guarantees,
     inference,
+    risk,
     slices,
     study,
 )
@@ -78,6 +79,9 @@ def examples(rows):
     sites = pd.DataFrame({"site": np.array(NAMES)[np.arange(300) % 3]})
     sliced = rows.replace(metadata=sites, groups=np.arange(300) // 3)
     reliability = diagrams.reliability(rows)
+    two = cc.Predictions(
+        np.stack([1 - rows.probs[:, 0], rows.probs[:, 0]], axis=1), (rows.true_labels == 0).astype(int), metadata=sites
+    )
     found = [
         rows,
         Logits(np.log(rows.probs)),
@@ -100,6 +104,16 @@ def examples(rows):
         inference.paired_difference(rows, other),
         inference.not_worse(rows, other),
         inference.primary(rows),
+        inference.event_ratio(cc.estimate(cc.Predictions([[0.7, 0.3]] * 9, [0, 1, 0] * 3), "event").question),
+        diagrams.EventWords.of("died"),
+        inference.mean_gap(rows),
+        (large := risk.in_the_large(two)),
+        risk.ratio_verdict(large),
+        risk.smooth_curve(two),
+        risk.events_needed(),
+        cc.update_gains(two, "site"),
+        diagrams.risk_diagram(two),
+        diagrams.large_lines(two),
         (before := inference.baseline(made)),
         inference.increase(made, before),
         inference.gate_check(rows, 0.1),
@@ -110,7 +124,8 @@ def examples(rows):
         (judged := cc.judged_share(rows.correct, np.where(np.arange(300) < 60, rows.correct, np.nan))),
         judged.errors,
         cc.judged_answers(rows.replace(metadata=pd.DataFrame({"checked": ["yes", "no", ""] * 100}))),
-        cc.choose(rows, ["temperature"]),
+        (choice := cc.choose(rows, ["temperature"])),
+        choice.remaining(rows),
         diagrams.reliability_bands(rows, resamples=50),
         diagrams.BinaryMap("all", "cat", *np.ones((3, 300)), 300),
         diagrams.calibration_map(softened, lattice=4, cells=5),

@@ -3,7 +3,7 @@
 import types
 
 import numpy as np
-from generated import ordinary_rows
+from generated import classes_for, ordinary_rows
 
 from calib_core import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.registry import Part
@@ -37,7 +37,7 @@ def refused(case):
 
 
 def fitted(case, k=4):
-    return CASES[case]().fit(*ordinary_rows(400, k))
+    return CASES[case]().fit(*ordinary_rows(400, classes_for(case, k)))
 
 
 def module(source):

@@ -3,10 +3,15 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from calib_core import Predictions
+from calib_core import CALIBRATORS, REDUCTIONS, Predictions
 
 STYLES = ("spread", "confident", "grid", "one-hot", "mixed", "equal")
 UNTIED = ("spread", "confident")
+
+
+def classes_for(case, k):
+    """k classes, or the only number of classes that the calibrator of this key, or case of it, is for."""
+    return CALIBRATORS.entry(case.split(",")[0].split(" of ")[0]).flags.classes or k
 
 
 def rows(style, n, k, rng):
@@ -65,9 +70,9 @@ def full_predictions(
 
 
 @st.composite
-def two_predictions(draw, max_classes=4, **more):
+def two_predictions(draw, max_classes=4, classes=None, **more):
     """Two independent predictions over the same classes."""
-    k = draw(st.integers(2, max_classes))
+    k = classes or draw(st.integers(2, max_classes))
     return draw(full_predictions(classes=k, **more)), draw(full_predictions(classes=k, **more))
 
 
@@ -89,6 +94,18 @@ def of_kind(predictions, kind):
 
 
 KINDS = ("full", "per-class", "top-label", "confidence")
+
+
+def asked_of(notion, predictions):
+    """Predictions that the notion can be asked of: an event is one of two classes, here the first beside the others."""
+    if notion is None or REDUCTIONS[notion].flags.of != "event":
+        return predictions
+    first = predictions.probs[:, :1]
+    labels = (predictions.labels > 0).astype(int)
+    metadata, groups = predictions.metadata, predictions.grouping
+    return Predictions(
+        np.hstack([first, 1 - first]), labels, weights=predictions.weights, metadata=metadata, groups=groups
+    )
 
 
 def copies(predictions):

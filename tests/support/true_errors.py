@@ -14,9 +14,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln, softmax
 
-from calib_core import Predictions
-from calib_core.binning import Groups, tabulate
+from calib_core import Predictions, estimate
+from calib_core.binning import tabulate
 from calib_core.estimators.skce import pair_sums
+from calib_core.inference.judged_bins import judged_bins
 from calib_core.reductions import as_reduction
 
 ORDER = {"ece": 1, "ece-adaptive": 1, "debiased-ece": 1, "rmsce": 2, "debiased-l2": 2, "mce": "max"}
@@ -76,7 +77,8 @@ def bin_cells(claims, table):
 
 def grouping(question, claims):
     """The cell of every claim where an interval says that it judges groups of enough rows."""
-    return tabulate(question.claims, [Groups()])[0].cells(claims.score, claims.stratum)
+    binning = judged_bins(question).estimator.binning
+    return tabulate(question.claims, [binning])[0].cells(claims.score, claims.stratum)
 
 
 def judged(made, claims):
@@ -100,6 +102,8 @@ def target(made, sample, notion, key):
         claims = listed(sample, notion)
         claims, cells = judged(made, claims) if key in ORDER else (claims, bin_cells(claims, made.bins))
         error = binned_error(claims, cells, ORDER.get(key, 1))
+        if "over all classes together" in made.interval().about:
+            error = max(error, _of_all_classes(made, sample))
         return error * error if key == "debiased-l2" else error, len(cells) / len(np.unique(cells))
     if key == "skce":
         return _squared(made, sample, listed(sample, notion)), n
@@ -108,6 +112,13 @@ def target(made, sample, notion, key):
     whole = _every_class(sample)
     asked = made.question.estimator
     return (asked.of(whole) if notion is None else asked(as_reduction(notion).split(whole)).value), n
+
+
+def _of_all_classes(made, sample):
+    """The error over all classes together, in the bins that were asked for."""
+    bins = None if made.question.free else made.question.estimator.binning
+    together = estimate(sample.predictions, "confidence", "ece", bins)
+    return binned_error(*judged(together, listed(sample, "confidence")), 1)
 
 
 def _every_class(sample):

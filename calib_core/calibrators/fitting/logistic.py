@@ -6,14 +6,15 @@ Where the likelihood has no maximum the answer is stated in closed form, see ``f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from calib_core._arrays import LOG_FLOOR, Bools, Float64s
+from calib_core.calibrators.row_weights import as_rows
 
 STEEPEST = 1e3
 """Slopes are sought in [0, STEEPEST]; a likelihood that still rises there names no slope."""
@@ -37,7 +38,7 @@ class Fitted:
     status: str
 
 
-def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None) -> Fitted:
+def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None, prior: float = 0.0) -> Fitted:
     """Maximum likelihood of P(z = 1) = sigmoid(slopes . features + intercept) over slopes in [0, STEEPEST].
 
     ``features`` (k, n) all increase with one score, their sum strictly, and slopes of 1 with intercept 0 are the
@@ -45,7 +46,14 @@ def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None
     outcomes that all agree (then slopes are 0 and the constant is the floor of the logarithm from 0 or 1); scores that
     are all equal (slopes stay 1, the intercept meets the share of outcomes); scores that separate the outcomes
     (slopes are STEEPEST, which is the maximum over the box, the intercept is solved for).
+
+    A ``prior`` of m > 0 pseudo-rows adds m / 8 (mean_j (slope_j - 1)^2 + d^2) to the summed log loss: slopes and the
+    shift d are normal around the identity with variance 4 / m, as m rows with a probability of one half would leave
+    them. The shift d is the log-odds at the centre of the features, less those of the identity there; the centre is
+    their mean weighted by s (1 - s), where shift and slopes do not trade off. The maximum is then unique, always.
     """
+    if prior > 0:
+        return _least(_Loss.drawn(features, outcomes, weights, prior))
     share = float(np.average(outcomes, weights=weights))
     if outcomes.all() or not outcomes.any():
         return Fitted(np.zeros(len(features)), _log_odds(share), "at bound")
@@ -54,7 +62,7 @@ def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None
         return Fitted(np.ones(len(features)), _log_odds(share) - float(total[0]), "not identified")
     if total[~outcomes].max() <= total[outcomes].min():
         steepest = np.full(len(features), STEEPEST)
-        return Fitted(steepest, _intercept(STEEPEST * total, outcomes, weights), "at bound")
+        return Fitted(steepest, balanced_intercept(STEEPEST * total, outcomes, weights), "at bound")
     return _least(_Loss.centred(features, outcomes, weights))
 
 
@@ -62,7 +70,7 @@ def _log_odds(share: float) -> float:
     return float(logit(np.clip(share, LOG_FLOOR, 1.0 - LOG_FLOOR)))
 
 
-def _intercept(fixed: Float64s, outcomes: Bools, weights: Float64s | None) -> float:
+def balanced_intercept(fixed: Float64s, outcomes: Bools, weights: Float64s | None) -> float:
     """Where expected and observed outcomes meet, sum w sigmoid(-fixed - b) over ones = sum w sigmoid(..) over zeros.
 
     Solved on the logarithms of both sums, which neither under- nor overflow however far apart the outcomes are.
@@ -99,18 +107,37 @@ class _Loss:
     weights: Float64s
     centre: Float64s
     scale: Float64s
+    ridge: Float64s
 
     @classmethod
     def centred(cls, features: Float64s, outcomes: Bools, weights: Float64s | None) -> _Loss:
+        w = np.full(features.shape[1], 1.0 / features.shape[1]) if weights is None else weights / weights.sum()
+        return cls._around(np.array([np.sum(w * x) for x in features]), features, outcomes, w)
+
+    @classmethod
+    def drawn(cls, features: Float64s, outcomes: Bools, weights: Float64s | None, prior: float) -> _Loss:
+        """The same with a prior of so many pseudo-rows around the identity."""
         k, n = features.shape
-        w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-        centre = np.array([np.sum(w * x) for x in features])
+        rows = np.ones(n) if weights is None else as_rows(weights)
+        w = rows / rows.sum()
+        total = features.sum(axis=0)
+        informed = w * expit(total) * expit(-total)
+        informed /= informed.sum()
+        each = prior / (4.0 * rows.sum())
+        centre = np.array([np.sum(informed * x) for x in features])
+        # The prior's own curvature is part of the scale: a feature that hardly varies is then no steep direction.
+        loss = cls._around(centre, features, outcomes, w, 4.0 * each / k)
+        return replace(loss, ridge=np.append(each / (k * np.square(loss.scale)), each))
+
+    @classmethod
+    def _around(cls, centre: Float64s, features: Float64s, outcomes: Bools, w: Float64s, more: float = 0.0) -> _Loss:
+        k, n = features.shape
         design = np.ones((k + 1, n))
         np.subtract(features, centre[:, None], out=design[:k])
-        spread = np.sqrt([np.sum(w * x * x) for x in design[:k]])
+        spread = np.sqrt([np.sum(w * x * x) + more for x in design[:k]])
         scale = np.where(spread > 0, spread, 1.0)
         design[:k] /= scale[:, None]
-        return cls(design, outcomes.astype(np.float64), w, centre, scale)
+        return cls(design, outcomes.astype(np.float64), w, centre, scale, np.zeros(k + 1))
 
     @property
     def start(self) -> Float64s:
@@ -128,7 +155,11 @@ class _Loss:
         p = np.where(eta >= 0, 1.0, tail) / (1.0 + tail)
         losses = np.log1p(tail) + np.maximum(eta, 0.0) - self.outcomes * eta
         gradient = np.einsum("jn,n->j", self.design, (p - self.outcomes) * self.weights)
-        return float(np.sum(losses * self.weights)), gradient
+        value = float(np.sum(losses * self.weights))
+        if not self.ridge.any():
+            return value, gradient
+        away = theta - self.start
+        return value + 0.5 * float(np.sum(self.ridge * away * away)), gradient + self.ridge * away
 
     def fitted(self, theta: Float64s, status: str) -> Fitted:
         slopes = theta[:-1] / self.scale

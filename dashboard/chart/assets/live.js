@@ -90,14 +90,16 @@ export class Slider {
 
   tell() {
     const { rows, sums, right } = this.at();
-    let [off, n] = [0, 0];
+    let [said, good, n] = [0, 0, 0];
     for (let b = 0; b < rows.length; b += 1) {
-      off += Math.abs(right[b] - sums[b]);
+      said += sums[b];
+      good += right[b];
       n += rows[b];
     }
-    const error = ((100 * off) / n).toFixed(1);
-    this.output.textContent = `T = ${plain(this.temperature)} · error as measured ${error} %`;
-    this.input.setAttribute("aria-valuetext", `${plain(this.temperature)}, error as measured ${error} percent`);
+    const [says, is] = [said, good].map((sum) => ((100 * sum) / n).toFixed(1));
+    this.output.textContent = `T = ${plain(this.temperature)} · predicts ${says} %, right ${is} %`;
+    const spoken = `${plain(this.temperature)}, predicts ${says} percent on average, right ${is} percent`;
+    this.input.setAttribute("aria-valuetext", spoken);
   }
 
   /** The three sums of every bin at the present temperature, between the two temperatures next to it. */

@@ -29,7 +29,9 @@ class Chapter:
 
     ``blocks`` yields None between pieces of work, where making it can be stopped. ``why_not`` is empty where the
     section says something. ``on_request``: it is made only where it is asked for, all others unless they are left out.
-    ``rare``: most files have nothing for it, and nobody is told that it is missing.
+    ``rare``: most files have nothing for it, and nobody is told that it is missing. ``of_event`` is its title in a
+    report about the risk of an event. ``of_predicted``: it is about the class predicted, and such a report has it only
+    on request.
     """
 
     key: str
@@ -38,6 +40,16 @@ class Chapter:
     why_not: Callable[[Request], str] = lambda _: ""
     on_request: bool = False
     rare: bool = False
+    of_event: str = ""
+    of_predicted: bool = False
+
+    def title_of(self, request: Request) -> str:
+        """Its title in this report."""
+        return self.of_event if self.of_event and request.of_event else self.title
+
+    def only_asked(self, of_event: bool) -> bool:
+        """Whether it is made on request only."""
+        return self.on_request or (self.of_predicted and of_event)
 
 
 def _no_classes(request: Request) -> str:
@@ -47,8 +59,20 @@ def _no_classes(request: Request) -> str:
 
 CHAPTERS: tuple[Chapter, ...] = (
     Chapter("summary", "The verdict", summary.blocks),
-    Chapter("reliability", "Where it is right and where it is not", reliability.blocks),
-    Chapter("classes", "Class by class", classes.blocks, _no_classes),
+    Chapter(
+        "reliability",
+        "Where it is right and where it is not",
+        reliability.blocks,
+        of_event="Where the risk is right and where it is not",
+    ),
+    Chapter(
+        "classes",
+        "Class by class",
+        classes.blocks,
+        _no_classes,
+        of_event="Confidence, class by class predicted",
+        of_predicted=True,
+    ),
     Chapter("slices", "Slice by slice", slices.blocks, slices.why_not),
     Chapter(
         "judged",
@@ -68,6 +92,8 @@ CHAPTERS: tuple[Chapter, ...] = (
 """In the order of the rooms: the verdict, where, recalibration, evidence; what is looked up comes last."""
 
 
-def wanted(options: Options) -> tuple[Chapter, ...]:
-    """The sections that are wanted, in order."""
-    return tuple(c for c in CHAPTERS if (c.key in options.added if c.on_request else c.key not in options.left_out))
+def wanted(options: Options, *, of_event: bool = False) -> tuple[Chapter, ...]:
+    """The sections that are wanted, in order, of a report about confidence or about the risk of an event."""
+    return tuple(
+        c for c in CHAPTERS if (c.key in options.added if c.only_asked(of_event) else c.key not in options.left_out)
+    )

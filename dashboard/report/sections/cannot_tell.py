@@ -1,4 +1,4 @@
-"""What the rows of a report cannot tell: open verdicts, thin bins, and other data."""
+"""Limitations of a report's rows: open verdicts, thin bins, and other data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from calib_core.figures.marks import FEW_ROWS
 from calib_core.inference.number_words import percent
 from dashboard.report.document import Block, Paragraph
 from dashboard.report.exhibited import Shown
+from dashboard.report.sections import for_event
 from dashboard.session import Scene
 
 HIGH = 0.9
@@ -21,7 +22,8 @@ ELSEWHERE = "Data of another kind, and errors that cancel within a bin, are not 
 
 def limits(scene: Scene, verdicts: Shown, stars: Shown) -> Iterator[Block]:
     """A sentence for each thing that stays open."""
-    sentences = [*_open(scene, verdicts), *_thin(scene, stars), ELSEWHERE]
+    thin = for_event.limits(scene, stars) if scene.claims == "event" else _thin(scene, stars)
+    sentences = [*_open(scene, verdicts), *thin, ELSEWHERE]
     yield Paragraph(" ".join(sentences))
 
 
@@ -33,7 +35,12 @@ def _open(scene: Scene, verdicts: Shown) -> Iterator[str]:
     for word in OPEN:
         models = frame.loc[frame["verdict"] == word, "model"].tolist()
         if models:
-            yield f"Whether {_listed(models)} errs by less than {percent(scene.tolerance)}: {word}."
+            within = (
+                "is within both tolerances"
+                if scene.claims == "event"
+                else f"errs by less than {percent(scene.tolerance)}"
+            )
+            yield f"Whether {_listed(models)} {within}: {word}."
 
 
 def _thin(scene: Scene, stars: Shown) -> Iterator[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib_core import REDUCTIONS, NotAnswerable, Recipe
-from dashboard.exhibits import line_words
+from dashboard.exhibits import EXHIBITS, line_words
+from dashboard.exhibits.sweep import CLAIMS
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Paragraph
 from dashboard.report.exhibited import NUMBERS, shown, side_by_side
@@ -42,7 +43,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
     )
     if trade.figure is not None:
         yield Folded(NUMBERS, trade.numbers)
-    sweep = yield from shown(Recipe("EXHIBITS", "sweep"), scene)
+    claims = CLAIMS[1] if request.of_event else CLAIMS[0]
+    sweep = yield from shown(EXHIBITS.described("sweep", claims=claims), scene)
     validity = yield from shown(Recipe("EXHIBITS", "validity"), scene)
     yield from side_by_side((sweep, ""), (validity, ""))
 

@@ -13,6 +13,7 @@ from dashboard import session
 from dashboard.exhibits import line_words
 from dashboard.report.document import Facts
 from dashboard.report.request import Request
+from dashboard.report.sections import for_event
 
 LISTED = 3
 """Models whose scores are told one by one."""
@@ -23,16 +24,17 @@ def card(request: Request) -> Generator[None, None, Facts]:
     scene = request.scene
     source = scene.sources[0]
     file, rows = session.file(source.data), session.parts(source)
-    classes = f", {rows.test.n_classes:,} classes" if rows.test.n_classes else ""
+    classes = f", {rows.test.n_classes:,} classes" if rows.test.n_classes and not request.of_event else ""
     items = [
-        ("Predictions", f"{file.title}{classes}"),
+        *(for_event.event_facts(scene) if request.of_event else [("Predictions", f"{file.title}{classes}")]),
         ("File", f"{file.table.name}, SHA-256 {file.digest[:8]}"),
         ("Rows", _rows(rows)),
         ("Split", _split(request)),
         *([("Only rows with", rows.where)] if rows.where else []),
     ]
     yield None
-    items += [(title, text) for title, text in (_score(request, "accuracy"), _score(request, "log-loss")) if text]
+    if not request.of_event:  # whose scores stand with calibration in the large
+        items += [(title, text) for title, text in (_score(request, "accuracy"), _score(request, "log-loss")) if text]
     return Facts((*items, *_measure(request)))
 
 
@@ -74,6 +76,8 @@ def _written(key: str, value: float) -> str:
 def _measure(request: Request) -> list[tuple[str, str]]:
     """The line that decides, which was chosen before outcomes were looked at, and the tolerance."""
     scene = request.scene
+    if request.of_event:
+        return for_event.measures(scene)
     within = f"tolerance {percent(scene.tolerance)}"
     try:
         line = next(iter(scene.get(line_words.primaries(scene)).values())).line

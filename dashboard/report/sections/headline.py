@@ -1,4 +1,4 @@
-"""The first sentence of a report: how often the model is right when it says it is nearly sure."""
+"""The first sentence of a report: how often what the model predicts comes true, at the risk or confidence asked."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pandas as pd
 from calib_core import NotAnswerable, Recipe
 from calib_core._text import inside
 from calib_core.inference.number_words import percent
+from calib_core.risk import InTheLarge
 from dashboard import session
-from dashboard.exhibits import EXHIBITS, line_words
-from dashboard.exhibits.event_words import event
+from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.report.document import Headline
 from dashboard.report.exhibited import Shown, shown
 from dashboard.report.request import Request
+from dashboard.report.sections import for_event
 
 HERO = "hero"
 """The exhibit that answers it."""
@@ -32,7 +33,16 @@ class Answer:
 
 
 def headline(request: Request) -> Generator[None, None, Answer]:
-    """The sentence about the model before recalibration, then what becomes of it after; else the first verdict."""
+    """The sentence about the model before recalibration, then what becomes of it after; else the first verdict.
+
+    Reasons to doubt labels or scores come first below it.
+    """
+    found = yield from _answer(request)
+    doubted = doubt_words.sentences(request.scene)
+    return replace(found, block=replace(found.block, below=(*doubted, *found.block.below)))
+
+
+def _answer(request: Request) -> Generator[None, None, Answer]:
     if HERO in EXHIBITS:
         found = yield from shown(request.selection.exhibit(HERO), request.scene)
         if found.table is not None:
@@ -48,16 +58,33 @@ def _among(request: Request, block: Headline) -> Headline:
 
 def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
     """What the frame says at the confidence asked for, model by model."""
-    distance = (frame["confidence"] - request.scene.confidence).abs()
+    distance = (frame["confidence"] - request.scene.asked_about).abs()
     nearest = frame.loc[distance.groupby(frame["model"]).idxmin()].set_index("model")
     first, *others = [title for title in request.scene.titles if title in nearest.index]
     later = [model.title for model in request.models.recalibrated if model.title in others][:AFTER]
+    large = for_event.large_of(request.scene)
     headlines, basis = nearest["headline"].to_dict(), nearest["basis"].to_dict()
     after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
     small = [f"{title}: {basis[title]}." for title in (first, *later)]
-    found = event(request.scene)
-    of_event = () if found is None else (f"{found.headline} {found.basis}",)
-    return Headline(headlines[first], (*of_event, *after, *_errors(request, later)), " ".join(small))
+    claimed, right = nearest["claimed"].to_dict()[first], nearest["right"].to_dict()[first]
+    text = _on_average(headlines[first], claimed - right, large)
+    errors = _errors(request, later)
+    if large is not None:
+        return Headline(text, (" ".join((_expected(large), *errors)), *after), " ".join(small))
+    return Headline(text, (*after, *errors), " ".join(small))
+
+
+def _on_average(sentence: str, gap: float, large: InTheLarge | None) -> str:
+    """The sentence about one risk; before it whether risks are too high or low, where its own ``gap`` agrees."""
+    if large is None or not large.differs or not large.gap * gap > 0:
+        return sentence
+    return f"Predicted risks are too {'high' if large.gap > 0 else 'low'}: {inside(sentence)}"
+
+
+def _expected(large: InTheLarge) -> str:
+    """Events expected and observed over all rows."""
+    expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
+    return f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
 
 
 def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
@@ -76,7 +103,8 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
             most = f" and at most {percent(line.high)}" if line.point == 0 and line.high is not None else ""
             texts[title] = f"{percent(line.point)}{most}"
     after = [f"after {inside(title)} at {text}" for title, text in texts.items() if title != first]
-    return (f"Its calibration error is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
+    what = "The average error of the risk" if request.of_event else "Its calibration error"
+    return (f"{what} is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
 
 
 def _judged(request: Request) -> Headline:

@@ -21,6 +21,18 @@ INFERENCE = (
     *("Donoho & Johnstone 1994", "Seillier-Moiseiwitsch & Dawid 1993", "Shevtsova 2010", "Dufour 2006"),
 )
 """Works behind the intervals, bands, tests and curves that every report has."""
+OF_RISKS = (
+    *("Austin and Steyerberg 2019", "Cox 1958", "DeLong et al. 1988", "Van Calster et al. 2016"),
+    "Van Calster et al. 2019",
+)
+"""Works behind the measures of an event's risk."""
+EVENT = (
+    "Two classes: the probability of the event is judged as a risk, on all rows. Its verdict needs the average error "
+    "and the ratio of observed to expected events to be within their tolerances. Observed to expected: exact ends for "
+    "the effective sample size (Clopper and Pearson, 1934). Calibration slope: Firth's profile likelihood (Cox, 1958). "
+    "AUROC: DeLong et al. (1988). ICI, E50 and E90: Austin and Steyerberg (2019)."
+)
+"""How the measures of an event's risk are computed."""
 INTERVALS = (
     "Intervals are about what stands with them: of binned errors the error in these bins, given these predictions, or "
     "in groups of enough rows chosen from the scores, where bins hold few rows and none were asked for; finer errors "
@@ -35,8 +47,9 @@ INTERVALS = (
     "Whether an error of any size is shown is decided by one test: Spiegelhalter's Z with the Brier score of the whole "
     "prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993), normal where the Berry-Esseen bound "
     "allows (Shevtsova, 2010), else by drawn outcomes (Dufour, 2006).",
-    "The line that decides is chosen from the scores, before outcomes are looked at: top-label where noise alone would "
-    "show less than the tolerance in its cells, else confidence. All other lines stand each alone.",
+    "The line that decides is chosen from the scores, before outcomes are looked at: the risk of the event for two "
+    "classes; else top-label where noise alone would show less than the tolerance in its cells, else confidence. All "
+    "other lines stand each alone.",
     "A rough guide is an interval in a case that simulations do not cover; the others are within the domain of the "
     "tables below.",
 )
@@ -56,7 +69,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
         "largest probability, the first of equals."
     )
     yield Heading("Intervals, verdicts and what they are about")
-    yield Bullets((*INTERVALS, WORDS, SCALE), small=True)
+    yield Bullets((*((EVENT,) if request.of_event else ()), *INTERVALS, WORDS, SCALE), small=True)
     simulated = (("coverage", coverage_table), ("rejection", rejection_table), ("pairs", paired_table))
     yield Folded("What was simulated", tuple(Paragraph(caption(table), f"{name}:") for name, table in simulated))
     yield Heading("Notions of calibration")
@@ -72,7 +85,8 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield Heading("Works cited")
     references = [entry.reference for family in (REDUCTIONS, ESTIMATORS) for entry in (family[k] for k in family)]
     references += [CALIBRATORS[key].reference for key in recipes]
-    yield Bullets(bibliography([*references, *INFERENCE, *(entry.reference for entry in binnings)]), small=True)
+    inference = (*INFERENCE, *(OF_RISKS if request.of_event else ()))
+    yield Bullets(bibliography([*references, *inference, *(entry.reference for entry in binnings)]), small=True)
 
 
 def _binnings(request: Request) -> list[str]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from calib_core.inference import claimed_rows
 from dashboard.report.document import Block, Folded
 from dashboard.report.exhibited import NUMBERS, folded, shown, side_by_side
 from dashboard.report.exhibited import blocks as blocks_of
 from dashboard.report.request import Request
+from dashboard.session import Scene
+
+HALF = 0.5
+"""Risks as high as this fill a picture whose axes go to 100 %."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
@@ -15,6 +20,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
     chosen, scene = request.selection.exhibit, request.scene
     first = scene.focused(model=scene.titles[0])
     yield from folded((yield from shown(chosen("findings"), first)), width="low")
+    if request.of_event:
+        yield from _of_risk(request)
+        return
     found = []
     for i, title in enumerate(scene.titles, start=1):
         found.append(((yield from shown(chosen("bins"), scene.focused(model=title), f"bins-{i}")), title))
@@ -32,3 +40,27 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield from apart.drawn("low") or apart.everything
     if not apart.refused:
         yield Folded(NUMBERS, apart.numbers)
+
+
+def _of_risk(request: Request) -> Iterator[Block | None]:
+    """The same of an event: the diagrams that page one does not show, distances from the curve, and further curves."""
+    chosen, scene = request.selection.exhibit, request.scene
+    shown_first = (scene.model.title, scene.titles[0])
+    for i, title in enumerate(scene.titles, start=1):
+        of_model = scene.focused(model=title)
+        if title not in shown_first:
+            diagram = yield from shown(chosen("reliability"), of_model, f"risk-{i}")
+            yield from folded(diagram, title=title, width="low")
+        yield from blocks_of(
+            chosen("curve-gaps"), of_model, name=f"curve-gaps-{i}", title=f"Gap from the smooth curve: {title}"
+        )
+    # Their axes go to 100 %, where rare events have no rows.
+    if highest_risk(scene) >= HALF:
+        corp, kernel = (yield from shown(chosen("corp"), scene)), (yield from shown(chosen("kernel-curve"), scene))
+        yield from side_by_side((corp, ""), (kernel, ""))
+
+
+def highest_risk(scene: Scene) -> float:
+    """The largest predicted risk of the event."""
+    rows = scene.get(scene.model.predictions)
+    return float(claimed_rows(rows, "event").confidence.max())

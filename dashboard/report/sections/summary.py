@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from calib_core import Recipe
+from calib_core._text import called
+from dashboard.exhibits import event_words
 from dashboard.exhibits.findings import Findings
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
 from dashboard.report.exhibited import NUMBERS, Shown, shown
 from dashboard.report.request import Request
+from dashboard.report.sections import for_event
 from dashboard.report.sections.cannot_tell import limits
 from dashboard.report.sections.front_card import card
 from dashboard.report.sections.headline import headline
+from dashboard.session import Scene
 
 OVERLAID = 2
 """Models whose diagram fits beside the data card; that of more is as wide as the page."""
@@ -27,25 +31,33 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield hero
     scene, titles = request.scene, request.scene.titles
     verdicts = yield from shown(Recipe("EXHIBITS", "verdict"), scene, "verdicts")
-    yield from _strip(verdicts)
+    yield from _strip(verdicts, *(("Verdict", "axes") if request.of_event else ("Calibration error", "strip")))
     stars = yield from shown(request.selection.exhibit("reliability"), scene)
-    facts = (Heading("Data card"), (yield from card(request)))
-    cannot = (Heading("What these rows cannot tell"), *limits(scene, verdicts, stars))
-    heading = Heading("What it says, and how often it is right")
+    facts = (*_large(request), Heading("Data card"), (yield from card(request)))
+    cannot = (Heading("Limitations"), *limits(scene, verdicts, stars))
+    heading = Heading(_diagram(scene))
     places, first = Findings(), scene.focused(model=titles[0])
     # Counts of a summary do not say where: the other parts of the page stand without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
     worst = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
     if len(titles) <= OVERLAID:
-        yield Beside((heading, *(stars.drawn("wide") or stars.everything), *worst), (*facts, *cannot), main=True)
+        yield Beside(
+            (heading, *(stars.drawn("risk" if request.of_event else "wide") or stars.everything), *worst),
+            (*facts, *cannot),
+            main=True,
+        )
     else:
         yield heading
         yield from stars.drawn("tall") or stars.everything
         yield from worst
         yield Beside(facts, cannot)
     yield Folded(NUMBERS, tuple(block for found in (*answers.values(), stars) for block in found.numbers))
-    yield Heading("What the verdicts rest on", page=len(titles) <= OVERLAID)
+    # With a second model the lines about an event take more than a page.
+    yield Heading("What the verdicts rest on", page=len(titles) <= (1 if request.of_event else OVERLAID))
     yield from verdicts.numbers or verdicts.everything
+    if request.of_event:
+        large = yield from shown(Recipe("EXHIBITS", "in-the-large"), scene)
+        yield from exhibited.folded(large, width="strip")
     # On paper those of every model stand in the table of all errors.
     yield from exhibited.folded((yield from shown(Recipe("EXHIBITS", "notions"), scene)))
     for model, why in request.models.refused:
@@ -60,10 +72,26 @@ def _answer(request: Request, answers: dict[str, Shown]) -> Generator[None, None
     return found.block
 
 
-def _strip(verdicts: Shown) -> Iterator[Block]:
+def _diagram(scene: Scene) -> str:
+    """The heading of the reliability diagram."""
+    if scene.claims != "event":
+        return "What it says, and how often it is right"
+    return f"Predicted risk and observed frequency of {called(event_words.of_scene(scene))}"
+
+
+def _large(request: Request) -> Iterator[Block]:
+    """Calibration in the large of the first model, where there is an event."""
+    lines = for_event.in_the_large(request.scene) if request.of_event else None
+    if lines is not None:
+        several = len(request.scene.titles) > 1
+        yield Heading(f"Calibration in the large{f': {request.scene.titles[0]}' if several else ''}")
+        yield lines
+
+
+def _strip(verdicts: Shown, title: str, width: str) -> Iterator[Block]:
     """Every model's error beside the tolerance; as a table where it cannot be drawn."""
-    yield Heading("Calibration error")
+    yield Heading(title)
     if verdicts.figure is not None:
-        yield from verdicts.drawn("strip")
+        yield from verdicts.drawn(width)
     elif verdicts.refused:
         yield verdicts.refused

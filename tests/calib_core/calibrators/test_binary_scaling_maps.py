@@ -222,3 +222,92 @@ def test_scores_of_0_and_1_with_uneven_weights_end_at_the_minimum(key):
         np.testing.assert_allclose(
             lost, np.average(-np.log(np.where(true, best, 1.0 - best)), weights=weights), atol=1e-6
         )
+
+
+# ---- a prior -----------------------------------------------------------------------------------------------
+
+PRIORS = ("platt", "beta")
+
+
+def penalised(key, s, z, w, m):
+    """The documented objective, written out: slopes, shift -> summed loss and penalty."""
+    yes, no = logs(s)
+    x, w = yes - no, np.asarray(w, float)
+    features = x[None, :] if key == "platt" else np.stack([yes, -no])
+    informed = w * expit(x) * (1 - expit(x))
+    centre = np.array([np.average(f, weights=informed) for f in features])
+
+    def value(theta):
+        slopes, c = theta[:-1], theta[-1]
+        eta = slopes @ features + c
+        d = slopes @ centre + c - centre.sum()
+        return -(w @ log_expit(np.where(z, eta, -eta))) + m / 8 * (np.mean((slopes - 1) ** 2) + d**2)
+
+    return value
+
+
+@pytest.mark.parametrize("m", [1, 16, 300])
+@pytest.mark.parametrize("key", PRIORS)
+def test_a_prior_gives_the_minimum_that_another_optimiser_finds(key, m):
+    for seed, power, n in ((0, 2.0, 60), (1, 0.1, 60), (2, -0.5, 60), (3, 30.0, 25)):
+        s, z, w = sample(seed, n=n, power=power)
+        value = penalised(key, s, z, w, m)
+        k = 1 if key == "platt" else 2
+        start, bounds = np.append(np.ones(k), 0.0), [(0, STEEPEST)] * k + [(None, None)]
+        found = minimize(value, start, method="SLSQP", bounds=bounds, options={"ftol": 1e-15, "maxiter": 500})
+        fitted = BINARY_CALIBRATORS.make(key, prior=m).fit(s, z, w)
+        ours = np.array([fitted.a_, fitted.b_] if k == 1 else [fitted.a_, fitted.b_, fitted.c_])
+        assert value(ours) <= found.fun + 1e-9
+        np.testing.assert_allclose(ours, found.x, atol=3e-3)
+
+
+@pytest.mark.parametrize("key", PRIORS)
+def test_priors_lie_between_the_fit_without_one_and_the_identity(key):
+    s, z, _ = sample(0, n=80)
+    plain = BINARY_CALIBRATORS.make(key).fit(s, z).transform(s)
+    np.testing.assert_allclose(BINARY_CALIBRATORS.make(key, prior=1e-6).fit(s, z).transform(s), plain, atol=1e-6)
+    moved = [np.abs(BINARY_CALIBRATORS.make(key, prior=m).fit(s, z).transform(s) - s).max() for m in (1, 16, 300, 1e4)]
+    assert moved == sorted(moved, reverse=True)
+    assert moved[-1] < 0.02 < moved[0]
+
+
+@pytest.mark.parametrize("key", PRIORS)
+def test_without_a_prior_nothing_changes_to_the_last_bit(key):
+    s, z, w = sample(6)
+    one, two = BINARY_CALIBRATORS.make(key).fit(s, z, w), BINARY_CALIBRATORS.make(key, prior=0.0).fit(s, z, w)
+    np.testing.assert_array_equal(one.transform(s), two.transform(s))
+    assert one.a_ == two.a_
+
+
+@pytest.mark.parametrize("key", PRIORS)
+def test_with_a_prior_separable_and_one_sided_rows_have_a_moderate_answer(key):
+    for s, z in (([0.1, 0.2, 0.6, 0.9], [0, 0, 1, 1]), ([0.1, 0.5, 0.7], [1, 1, 1]), ([0.0, 0.0, 1.0], [0, 0, 1])):
+        fitted = BINARY_CALIBRATORS.make(key, prior=16).fit(s, z)
+        assert fitted.status_ == "converged"
+        assert 0.5 < fitted.a_ < 3
+    equal = BINARY_CALIBRATORS.make(key, prior=16).fit([0.3] * 10, [1] * 6 + [0] * 4)
+    assert 0.3 < equal.transform([0.3])[0] < 0.6
+
+
+@pytest.mark.parametrize("scale", [0.01, 7.3])
+@pytest.mark.parametrize("key", PRIORS)
+def test_a_prior_is_weighed_against_effective_rows_whatever_the_scale_of_weights(key, scale):
+    s, z, _ = sample(2, n=50)
+    w = np.random.default_rng(0).random(50) + 0.1
+    one, other = (BINARY_CALIBRATORS.make(key, prior=16).fit(s, z, weights) for weights in (w, scale * w))
+    np.testing.assert_allclose(one.transform(s), other.transform(s), atol=1e-9)
+
+
+@pytest.mark.parametrize("key", PRIORS)
+@pytest.mark.parametrize("wrapper", ["confidence", "top-label", "class-wise", "normalised"])
+def test_wrappers_hand_the_prior_on(key, wrapper):
+    rng = np.random.default_rng(3)
+    probs, labels = rng.dirichlet(np.ones(3), 60), rng.integers(3, size=60)
+    plain = CALIBRATORS.make(wrapper, binary=key).fit(probs, labels)
+    held = CALIBRATORS.make(wrapper, binary=BINARY_CALIBRATORS.make(key, prior=16)).fit(probs, labels)
+    assert all(binary.prior == 16 for binary in held.maps_)
+    assert np.abs(held.predict_proba(probs) - plain.predict_proba(probs)).max() > 1e-3
+    alone = BINARY_CALIBRATORS.make(key, prior=16).fit(probs[:, 1], labels == 1)
+    if wrapper == "class-wise":
+        np.testing.assert_array_equal(held.predict_proba(probs)[:, 1], alone.transform(probs[:, 1]))
+    assert CALIBRATORS.recipe(held).to_json().count('"prior":16') == 1

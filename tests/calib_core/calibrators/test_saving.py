@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from generated import classes_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
@@ -61,7 +62,7 @@ def said(predictions):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_predictions_are_bit_equal_after_a_round_trip(case, dtype):
-    fit, test = (Predictions.from_logits(*data(dtype, seed)) for seed in (0, 1))
+    fit, test = (Predictions.from_logits(*data(dtype, seed, k=classes_for(case, 4))) for seed in (0, 1))
     calibrator = CASES[case]().fit_on(fit)
     text = calibrator.to_json()
     loaded = load_calibrator(text)
@@ -82,7 +83,7 @@ def test_a_fresh_process_reads_them_too(tmp_path):
     logits, labels = data(np.float32)
     np.save(tmp_path / "logits.npy", logits)
     want = {}
-    keys = [*CALIBRATORS, "ts+top-label-hb", "ts+scaling-binning"]
+    keys = [*(key for key in CALIBRATORS if classes_for(key, 4) == 4), "ts+top-label-hb", "ts+scaling-binning"]
     for key in keys:
         calibrator = CALIBRATORS.make(key).fit(Logits(logits), labels)
         (tmp_path / f"{key}.json").write_text(calibrator.to_json(), encoding="utf-8")

@@ -5,7 +5,7 @@ from math import comb, erf, exp, pi, sqrt
 
 import numpy as np
 import pytest
-from generated import copies, full_predictions
+from generated import asked_of, copies, full_predictions
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,6 +114,7 @@ def slowly(scores, outcomes, edges):
 @pytest.mark.parametrize("notion", NOTIONS)
 @given(predictions=full_predictions(weighted=False, dtypes=[np.float64]))
 def test_both_errors_equal_their_loops(notion, predictions):
+    predictions = asked_of(notion, predictions)
     claims = REDUCTIONS.make(notion).split(predictions)
     for scheme in (EqualWidth(6), EqualMass(4)):
         squared, plain = DebiasedL2(scheme)(claims).per_stratum, DebiasedECE(scheme)(claims).per_stratum
@@ -133,6 +134,7 @@ def test_both_errors_equal_their_loops(notion, predictions):
 @pytest.mark.parametrize("notion", NOTIONS)
 @given(predictions=full_predictions(), bins=st.integers(1, 20))
 def test_debiased_is_at_most_plug_in(notion, predictions, bins):
+    predictions = asked_of(notion, predictions)
     for scheme in (EqualWidth(bins), EqualMass(bins)):
         plain, squared = (estimate(predictions, notion, Binned(scheme, order)).value for order in (1, 2))
         assert estimate(predictions, notion, DebiasedECE(scheme)).value <= plain + 1e-12
@@ -144,6 +146,7 @@ def test_debiased_is_at_most_plug_in(notion, predictions, bins):
 @given(predictions=full_predictions(weighted=False), bins=st.integers(1, 12))
 def test_doubling_all_rows_leaves_the_plug_in_and_halves_the_correction(notion, predictions, bins):
     """In a bin of n rows exactly (n - 1) / (2n - 1) of it is left: just under a half."""
+    predictions = asked_of(notion, predictions)
     twice = Predictions(np.repeat(predictions.probs, 2, axis=0), np.repeat(predictions.labels, 2))
     once, doubled = (estimate(p, notion, DebiasedL2(EqualWidth(bins))) for p in (predictions, twice))
     plug_in = [estimate(p, notion, Binned(EqualWidth(bins), 2)).value ** 2 for p in (predictions, twice)]

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from generated import copies, full_predictions, permuted
+from generated import asked_of, copies, full_predictions, permuted
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +67,7 @@ def slowly(scores, outcomes):
 @pytest.mark.parametrize("notion", NOTIONS)
 @given(predictions=full_predictions(weighted=False))
 def test_the_sweep_equals_its_loop_in_every_stratum(notion, predictions):
+    predictions = asked_of(notion, predictions)
     claims = REDUCTIONS.make(notion).split(predictions)
     made = EceSweep()(claims)
     for s in range(len(claims.strata)):
@@ -146,6 +147,7 @@ def loop(scores, outcomes, weights):
 @pytest.mark.parametrize("notion", NOTIONS)
 @given(predictions=full_predictions(max_rows=30))
 def test_the_deviation_equals_its_loop(notion, predictions):
+    predictions = asked_of(notion, predictions)
     claims = REDUCTIONS.make(notion).split(predictions)
     made = MaxDeviation()(claims)
     for s in range(len(claims.strata)):

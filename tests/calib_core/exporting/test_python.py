@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 from exports import fitted, fresh_rows, module
-from generated import ordinary_rows
+from generated import classes_for, ordinary_rows
 from sklearn.exceptions import NotFittedError
 
 import calib_core as cc
@@ -32,7 +32,7 @@ def small(key="temperature", k=3, n=200, **params):
 
 @pytest.mark.parametrize("case", ["temperature", "top-label-hb", "ts+isotonic-ovr", "metacal-miscoverage"])
 def test_the_module_runs_in_a_python_without_packages(case, tmp_path):
-    calibrator, rows = fitted(case), fresh_rows()
+    calibrator, rows = fitted(case), fresh_rows(classes_for(case, 4))
     path = tmp_path / "calibrator.py"
     path.write_text(python_source(calibrator), encoding="utf-8")
     command = [sys.executable, "-I", "-S", str(path)]

@@ -1,10 +1,8 @@
 """Intervals, resamples and verdicts: coverage, laws, and slow twins."""
 
-from dataclasses import replace
-from unittest.mock import ANY
-
 import numpy as np
 import pytest
+from generated import asked_of
 from null_rates import gumbel_labels, spread_rows
 from scipy import stats
 
@@ -18,7 +16,7 @@ from calib_core import (
     RegistryError,
     estimate,
 )
-from calib_core.binning import EqualMass, EqualWidth, tabulate
+from calib_core.binning import EqualMass, EqualWidth, Groups, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference import (
     CellGaps,
@@ -32,7 +30,10 @@ from calib_core.inference import (
     wilson,
 )
 from calib_core.inference.cell_sums import claimed_covariance, column_sums, listed_sums, normal, unit_noise
+from calib_core.inference.chain import Chain
 from calib_core.inference.intervals import IN_BINS
+from calib_core.inference.inversion import RICH
+from calib_core.inference.judged_bins import judged_bins
 from calib_core.inference.null import null_outcomes
 from calib_core.inference.resampling import shares_follow_rows
 from calib_core.reductions import as_reduction
@@ -75,9 +76,13 @@ def test_cells_of_very_few_rows_are_judged_in_groups_unless_bins_were_given():
     free, given = estimate(rows, "top-label"), estimate(rows, "top-label", bins=15)
     assert free.value == given.value
     assert (free.bins.count > 0).sum() > 1000 / 5
-    assert "groups of at least 20 rows each" in free.interval().about
+    assert "groups that hold rows enough" in free.interval().about
     assert "finer errors are not seen" in free.interval().about
-    assert free.interval() == replace(estimate(rows, "top-label", bins="groups").interval(), about=ANY)
+    chosen = judged_bins(free.question).estimator.binning
+    assert isinstance(chosen, Groups)
+    assert chosen.variance >= RICH
+    own = Chain.of(free.question, 0).lines[-1].absolute(0.9, 0.05)
+    assert own == Chain.of(estimate(rows, "top-label", bins=chosen).question, 0).lines[-1].absolute(0.9, 0.05)
     assert given.interval().about == IN_BINS
     assert given.interval().low == free.interval().low == 0
     squares = estimate(rows, "top-label", "rmsce", 15).interval()
@@ -116,7 +121,7 @@ def test_every_estimate_has_an_interval_that_says_how_it_was_made(notion, key, m
     member = ESTIMATORS.make(key)
     if notion is None and not hasattr(member, "of"):
         pytest.skip("not a score of whole predictions")
-    made = estimate(sample(80, 3), notion, member)
+    made = estimate(asked_of(notion, sample(80, 3)), notion, member)
     got = interval(made.question)
     assert got.low <= got.high
     assert got.method in got.sentence
@@ -151,7 +156,7 @@ def test_the_largest_error_is_bounded_for_all_cells_at_once():
 
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_laws_of_the_default(notion):
-    p = sample(200, 3)
+    p = asked_of(notion, sample(200, 3))
     w = np.random.default_rng(0).integers(0, 4, 200)
     weighed = estimate(Predictions(p.probs, p.labels, weights=w), notion)
     copies = estimate(Predictions(np.repeat(p.probs, w, axis=0), np.repeat(p.labels, w)), notion)
@@ -211,7 +216,7 @@ def test_claimed_noise_is_that_of_drawn_classes():
 @pytest.mark.parametrize("scheme", [EqualWidth(6), EqualMass(5)], ids=repr)
 def test_sums_of_resampled_rows_are_those_of_the_rows_taken(notion, scheme):
     """The slow twin: rows taken one by one, their claims counted into the same bins."""
-    p = sample(60, 3)
+    p = asked_of(notion, sample(60, 3))
     claims = as_reduction(notion).split(p)
     table = tabulate(claims, [scheme])[0]
     ranks = estimate(p, notion).question.ranks
@@ -314,7 +319,7 @@ def test_verdicts_follow_their_rule():
     few = estimate(Predictions.from_confidence(scores[:30], rng.random(30) < scores[:30])).verdict()
     assert (few.word, few.eps) == ("too few rows to tell", 0.02)
     assert few.rows_needed > 1000
-    assert "it would take about" in few.sentence
+    assert "rows would be needed: with that many, a model with no error is within 2 %" in few.sentence
     near = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.02)).verdict(0.02)
     assert near.word == "too close to call"
     assert "is shown" in near.sentence

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from generated import full_predictions, of_kind, ordinary_rows, permuted
+from generated import asked_of, full_predictions, of_kind, ordinary_rows, permuted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -83,7 +83,7 @@ def test_a_miscalibrated_model_is_rejected_and_its_p_value_is_never_0():
 @pytest.mark.parametrize("scheme", [EqualWidth(7), EqualMass(5)], ids=repr)
 def test_counts_are_those_of_drawn_rows(notion, scheme):
     """The slow twin: the same draws put back into the claims, the estimator called on each."""
-    p = sample(120)
+    p = asked_of(notion, sample(120))
     question = estimate(p, notion, Binned(scheme)).question
     fast = noise_floor(question, 30, random_state=3).draws
 
@@ -102,7 +102,7 @@ def test_every_estimator_has_a_floor_in_every_notion(notion, key):
     member = ESTIMATORS.make(key)
     if notion is None and not hasattr(member, "of"):
         pytest.skip("not a score of whole predictions")
-    made = noise_floor(estimate(sample(60, 3), notion, member).question, 5)
+    made = noise_floor(estimate(asked_of(notion, sample(60, 3)), notion, member).question, 5)
     assert np.isfinite(made.draws).all()
     assert 0 < made.p_value <= 1
 
@@ -136,7 +136,7 @@ def test_floors_of_one_claim_a_row_do_not_depend_on_row_order(predictions):
 
 @pytest.mark.parametrize("notion", [*NOTIONS, None])
 def test_a_whole_weight_is_that_many_copies(notion):
-    p = sample(50)
+    p = asked_of(notion, sample(50))
     w = np.random.default_rng(0).integers(0, 4, 50)
     weighed = Predictions(p.probs, p.labels, weights=w)
     copies = Predictions(np.repeat(p.probs, w, axis=0), np.repeat(p.labels, w))

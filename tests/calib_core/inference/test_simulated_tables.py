@@ -52,8 +52,8 @@ def test_what_runs_can_tell():
 
 BINNED_KEYS = {"ece", "rmsce", "debiased-l2", "debiased-ece", "ece-adaptive"}
 ROW_KEYS = {"ece-convex", "ece-sweep", "ece-kde", "smece", "max-deviation", "skce", "two-bin"}
-ALIKE = {"class-specific": "confidence"}
-"""One class is one claim a row, as confidence is."""
+ALIKE = {"class-specific": "confidence", "event": "confidence"}
+"""One class, or an event, is one claim a row, as confidence is."""
 
 
 def reached(table, notion, keys, domain):

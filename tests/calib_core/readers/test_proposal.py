@@ -180,7 +180,8 @@ ASKED = {
     ),
     "no label": (
         csv("p_a,p_b,first,second\n.7,.3,a,b\n"),
-        'a.csv: no column is recognised as the labels; choose label from "p_a", "p_b", "first", "second"',
+        'a.csv: no column is recognised as the labels; choose label from "p_a", "p_b", "first", "second", '
+        "or give the file that has the labels too",
     ),
     "no scores": (
         csv("label,text\na,b\n"),
@@ -193,7 +194,8 @@ ASKED = {
     ),
     "no labels beside the matrix": (
         Table("a.npy", "npy", matrices={"array": P3}),
-        'a.npy: no column is recognised as the labels; choose label from "array" (3, 3)',
+        'a.npy: no column is recognised as the labels; choose label from "array" (3, 3), or give the file that has the '
+        "labels too",
     ),
     "two groups": (
         csv("score_a,score_b,logit_a,logit_b,label\n.7,.3,1,2,a\n"),

@@ -1,0 +1,274 @@
+"""Updates of a predicted risk: a new intercept, or intercept and slope, for all rows or by the values of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from calib_core._adjustable import check_is_fitted
+from calib_core._arrays import Bools, Float64s, safe_log
+from calib_core._text import count
+from calib_core._value_texts import coded_texts
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.fitting.firth import firth_intercept, firth_line
+from calib_core.calibrators.fitting.logistic import balanced_intercept, fit_increasing
+from calib_core.calibrators.fitting.pooled_values import pooled_offsets
+from calib_core.calibrators.insides import Insides, Number, class_names, counted
+from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.row_weights import as_rows
+from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.registry import Text
+
+MOST_VALUES = 1000
+"""Values of a column that are updated separately; a column of more numbers its rows."""
+
+NOTES = {
+    "separated": "all outcomes agree, or the risks separate them, so that the likelihood has no maximum: the fit uses "
+    "Jeffreys' prior (Firth), and rests on few events.",
+    "constrained": "a higher risk came true less often, and the slope is never negative: every row gets the same risk.",
+}
+"""What a fit that ended otherwise than usual has to say, by ``status_``."""
+
+
+def _contract(sentence: str, rows: int) -> Contract:
+    profile = Profile("scaling", sentence, rows=(rows, 0, 0), candidate_for=("full",), most_classes=2)
+    return Contract("full", keeps_argmax=False, sums_to_one=True, monotone=True, profile=profile, classes=2)
+
+
+@dataclass(eq=False, repr=False)
+class RiskUpdate(Calibrator):
+    """What updates of a risk share; see ``InterceptUpdate`` and ``LogisticRecalibration``."""
+
+    by: Annotated[
+        str, Text(200), "By the values of", "metadata column whose values are updated separately; empty: one for all"
+    ] = ""
+
+    slopes: ClassVar[bool]
+    """Is a slope fitted, too?"""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.by,) if self.by else ()
+
+    def _fit(self, predictions: Predictions) -> None:
+        event = self._event(predictions)
+        x = _log_odds(predictions, event)
+        y = predictions.true_labels == event
+        weights = predictions.weights
+        weighed = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
+        rows = np.ones(len(y)) if weights is None else as_rows(weights)[weighed]
+        x, y = x[weighed], y[weighed]
+        self.event_ = event
+        self.slope_, self.intercept_, self.status_ = self._line(x, y, rows)
+        self.values_: tuple[str, ...] = ()
+        self.intercepts_, self.slopes_, self.deviations_ = np.empty(0), np.empty(0), np.empty(0)
+        if self.by:
+            codes, texts = coded_texts(self._column(predictions).iloc[weighed])
+            self._fit_values(x, y, rows, codes, texts)
+
+    def _line(self, x: Float64s, y: Bools, rows: Float64s) -> tuple[float, float, str]:
+        """Slope, intercept and status of the update of all rows."""
+        raise NotImplementedError
+
+    def _fit_values(self, x: Float64s, y: Bools, rows: Float64s, codes: NDArray[np.intp], texts: Sequence[str]) -> None:
+        if len(texts) > MOST_VALUES:
+            raise NotAnswerable(
+                f"the column {self.by!r} has {count(len(texts))} values; an update by value takes at most "
+                f"{count(MOST_VALUES)}"
+            )
+        known = np.flatnonzero(codes >= 0)
+        eta = self.intercept_ + self.slope_ * x
+        informed = rows * expit(eta) * expit(-eta)
+        centre = float(np.sum(informed * x) / informed.sum())
+        design = np.ones((1 + self.slopes, len(x)))
+        if self.slopes:
+            design[1] = x - centre
+        offsets, self.deviations_ = (
+            pooled_offsets(eta[known], design[:, known], y[known], rows[known], codes[known], len(texts))
+            if len(known)
+            else (np.zeros((len(texts), len(design))), np.zeros(len(design)))
+        )
+        tilts = offsets[:, 1] if self.slopes else np.zeros(len(texts))
+        self.values_ = tuple(texts)
+        self.slopes_ = np.maximum(self.slope_ + tilts, 0.0)
+        self.intercepts_ = self.intercept_ + offsets[:, 0] - (self.slopes_ - self.slope_) * centre
+
+    def _apply(self, predictions: Predictions) -> Predictions:
+        self._event(predictions)
+        x = _log_odds(predictions, self.event_)
+        lines = np.array([np.append(self.intercepts_, self.intercept_), np.append(self.slopes_, self.slope_)], float)
+        if lines.shape[1] != len(self.values_) + 1 or not np.isfinite(lines).all() or lines[1].min() < 0:
+            raise ValueError("values, intercepts and slopes do not fit each other")
+        codes = np.full(len(x), -1, dtype=np.intp)
+        if self.by:
+            mine, texts = coded_texts(self._column(predictions))
+            place = {text: i for i, text in enumerate(self.values_)}
+            codes = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.intp)[mine]
+        eta = lines[0, codes] + lines[1, codes] * x
+        probs = np.empty((len(x), 2), dtype=predictions.rows.dtype)
+        probs[:, self.event_], probs[:, 1 - self.event_] = expit(eta), expit(-eta)
+        updated = predictions.with_probs(probs)
+        new = int((codes < 0).sum()) if self.by else 0
+        if not new:
+            return updated
+        which = f"{count(new)} {'row has' if new == 1 else 'rows have'}"
+        note = f"{which} no value of {self.by!r} that the update was fitted on: the common update is used there"
+        return updated.with_parts([updated], [np.arange(len(x))], note)
+
+    def _event(self, predictions: Predictions) -> int:
+        """The code of the event; NotAnswerable where there are not two classes."""
+        if predictions.n_classes != 2:
+            k = predictions.n_classes
+            has = "no classes" if k is None else f"{count(k)} classes"
+            raise NotAnswerable(
+                f"{self._title} changes the predicted risk of one event, which needs 2 classes; these rows have {has}"
+            )
+        return 1 if predictions.event is None else predictions.event
+
+    def _column(self, predictions: Predictions) -> pd.Series[Any]:
+        metadata = predictions.metadata
+        if metadata is None or self.by not in metadata:
+            raise NotAnswerable(
+                f"{self._title} by the values of {self.by!r} reads that metadata column, and these rows do not have "
+                "it: use fit_on and apply with predictions that do"
+            )
+        return metadata[self.by]
+
+    @property
+    def _title(self) -> str:
+        return str(CALIBRATORS.recipe(self).without("by").title)
+
+    @property
+    def note(self) -> str:
+        check_is_fitted(self)
+        alike = f"nothing suggests that the values of {self.by!r} differ: all of them keep the common update."
+        same = self.by and not self.deviations_.any()
+        return " ".join(part for part in (NOTES.get(self.status_, ""), alike if same else "") if part)
+
+    def insides(self, names: Sequence[str] = ()) -> Insides:
+        check_is_fitted(self)
+        event = class_names(names, 2)[self.event_]
+        line = (
+            f"slope {self.slope_:.3g}, shift {self.intercept_:.3g}" if self.slopes else f"shift {self.intercept_:.3g}"
+        )
+        by = f"; {counted(len(self.values_), 'value')} of {self.by}" if self.by else ""
+        does = "multiplies the log-odds of the risk by a slope and adds a shift" if self.slopes else "adds a shift"
+        where = f", with a line of its own for each value of {self.by}" if self.by else ""
+        what = does if self.slopes else f"{does} to the log-odds of the risk"
+        return Insides(line + by, f"For the event {event}, {what}{where}.", self._numbers, unit="line")
+
+    def _numbers(self) -> list[Number]:
+        of = [("common update" if self.by else "", self.intercept_, self.slope_)]
+        of += list(zip(self.values_, self.intercepts_, self.slopes_, strict=True))
+        lines = [(name, Number("shift", float(a), name), Number("slope", float(b), name)) for name, a, b in of]
+        return [number for _, shift, slope in lines for number in ((slope, shift) if self.slopes else (shift,))]
+
+
+def _log_odds(predictions: Predictions, event: int) -> Float64s:
+    """Log-odds of the event (n,), both probabilities raised to the one floor."""
+    probs = predictions.probs
+    return safe_log(probs[:, event]) - safe_log(probs[:, 1 - event])
+
+
+@CALIBRATORS.register(
+    "intercept",
+    "Intercept update",
+    reference="Cox 1958; Van Calster et al. 2016",
+    flags=_contract("Shifts the log-odds of a risk by one number, for all rows or by the values of a column.", 50),
+)
+@dataclass(eq=False, repr=False)
+class InterceptUpdate(RiskUpdate):
+    """Shifts the log-odds of a predicted risk so that as many events are expected as were observed.
+
+    logit p' = a + logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and
+    1 - p likewise. a is the maximum likelihood estimate: sum p' = number of events over the calibration rows, so that
+    observed : expected becomes 1. The ranking of the rows stays. Where all outcomes agree a has no maximum and is
+    Firth's (Jeffreys' prior): (events + 1/2) / (n + 1) for equal risks; ``status_`` is then "separated".
+
+    ``by`` names a column of the metadata whose values are updated separately: value v has the intercept a + u_v, with
+    u_v normal around 0 and a standard deviation that maximises the marginal likelihood (partial pooling: the fewer
+    events a value has and the less values differ, the nearer it stays to the common update), but no further than one
+    standard error from what its own rows alone say. So one site that is far off gets its own update although many
+    others need none. A value that was not seen in fitting, or is missing, gets the common update, and the predictions'
+    ``notes`` say so. Such a map needs ``fit_on`` and ``apply``: a matrix of probabilities has no column.
+
+    ``intercept_`` is a, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,) and ``deviations_`` (1,), the
+    standard deviation of u, are those of the column. Weighted rows count as their effective number, whole weights as
+    copies. NotAnswerable where there are not two classes.
+
+    What can mislead: a new intercept corrects the mean risk, not risks that are too extreme or too similar (see
+    logistic recalibration). By a column, values with few events can stay far from their own frequency, and rows that
+    belong together are taken to be independent.
+
+    References: Cox 1958, Biometrika 45; Van Calster et al. 2016, J Clin Epidemiol 74; Firth 1993; Efron & Morris 1972.
+
+    >>> cal = InterceptUpdate().fit([[0.5, 0.5]] * 10, [1] * 2 + [0] * 8)
+    >>> cal.predict_proba([[0.5, 0.5], [0.2, 0.8]]).round(6).tolist()
+    [[0.8, 0.2], [0.5, 0.5]]
+    >>> site = pd.DataFrame({"site": ["a"] * 400 + ["b"] * 400})
+    >>> p = Predictions([[0.5, 0.5]] * 800, ([1] * 80 + [0] * 320) + ([1] * 200 + [0] * 200), metadata=site)
+    >>> InterceptUpdate(by="site").fit_on(p).apply(p).probs[[0, 400], 1].round(2).tolist()
+    [0.2, 0.5]
+    """
+
+    slopes: ClassVar[bool] = False
+
+    def _line(self, x: Float64s, y: Bools, rows: Float64s) -> tuple[float, float, str]:
+        if y.all() or not y.any():
+            return 1.0, firth_intercept(x, y, rows), "separated"
+        return 1.0, balanced_intercept(x, y, rows), "converged"
+
+
+@CALIBRATORS.register(
+    "logistic-recalibration",
+    "Logistic recalibration",
+    reference="Cox 1958; Van Calster et al. 2016",
+    flags=_contract("Stretches and shifts the log-odds of a risk, for all rows or by the values of a column.", 100),
+)
+@dataclass(eq=False, repr=False)
+class LogisticRecalibration(RiskUpdate):
+    """Stretches and shifts the log-odds of a predicted risk: a new intercept and a new calibration slope.
+
+    logit p' = a + b logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and
+    1 - p likewise. a and b are the maximum likelihood estimates, those of Cox's calibration intercept and slope, but
+    for b >= 0: the ranking of the rows stays. b < 1 draws risks together that were too extreme. Where the risks
+    separate the outcomes, or all outcomes agree, a and b are Firth's (Jeffreys' prior) and ``status_`` is "separated";
+    "constrained" where b is 0, as a higher risk came true less often; "not identified" where all risks are equal, and b
+    stays 1.
+
+    ``by`` names a column of the metadata whose values are updated separately, as in the intercept update: value v has
+    log-odds a + b x + u_v + w_v (x - m), u and w normal around 0 with standard deviations of the largest marginal
+    likelihood, m the mean of x = logit p weighted by p' (1 - p'); u_v stays within one standard error of what the
+    value's own rows say. A slope below 0 becomes 0. A value that was not seen gets the common update, with a note.
+
+    ``intercept_`` and ``slope_`` are a and b, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,),
+    ``slopes_`` (V,) and ``deviations_`` (2,) are those of the column. NotAnswerable where there are not two classes.
+
+    What can mislead: with few events the slope is uncertain, and an intercept alone often does better on new rows.
+
+    References: Cox 1958, Biometrika 45; Van Calster et al. 2016, J Clin Epidemiol 74; Firth 1993.
+
+    >>> risks = [[0.8, 0.2]] * 4 + [[0.2, 0.8]] * 4
+    >>> cal = LogisticRecalibration().fit(risks, [0, 0, 0, 1] + [0, 1, 1, 1])
+    >>> cal.predict_proba([[0.8, 0.2], [0.5, 0.5]]).round(6).tolist()
+    [[0.75, 0.25], [0.5, 0.5]]
+    """
+
+    slopes: ClassVar[bool] = True
+
+    def _line(self, x: Float64s, y: Bools, rows: Float64s) -> tuple[float, float, str]:
+        fitted = fit_increasing(x[None, :], y, rows)
+        if fitted.status != "at bound":
+            return float(fitted.slopes[0]), fitted.intercept, fitted.status
+        if x.min() == x.max():
+            return 1.0, firth_intercept(x, y, rows), "separated"
+        slope, intercept = firth_line(x, y, rows)
+        if slope > 0:
+            return slope, intercept, "separated"
+        return 0.0, firth_intercept(np.zeros_like(x), y, rows), "separated"

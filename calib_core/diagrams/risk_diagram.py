@@ -1,0 +1,157 @@
+"""The diagram of a predicted risk: its bins, where a calibrated model's would be, a smooth curve, and the events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from calib_core._arrays import Float64s
+from calib_core.binning import BinningScheme, as_binning, bins_said, risk_bins, tabulate_at
+from calib_core.defaults import LEVEL, SEED
+from calib_core.diagrams.bands import reliability_bands
+from calib_core.diagrams.base import Diagram
+from calib_core.diagrams.reliability import reliability
+from calib_core.errors import NotAnswerable
+from calib_core.estimators.debiased import worth
+from calib_core.inference import clopper_pearson
+from calib_core.inference.claimed_rows import claimed_rows, event_name
+from calib_core.inference.clusters import shares_in_cells
+from calib_core.predictions import Predictions
+from calib_core.reductions import Confidence
+from calib_core.risk import SmoothCurve, smooth_curve
+
+_STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01)
+_MOST_SPIKES = 150
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskDiagram(Diagram):
+    """Bins of the predicted risk of an event as arrays (bins,), NaN where a bin is empty; the curve; and the spikes.
+
+    ``risk`` is the mean in a bin, ``observed`` the frequency of the event with its exact interval ``low`` to ``high``,
+    ``band_low`` to ``band_high`` where that of a calibrated model would be, all at ``level`` bin by bin. ``curve`` is
+    None where there is none, and ``note`` says why. ``spikes`` counts rows with the event and without it in steps of
+    the risk: ``score`` (the middle), ``events``, ``others``. ``bins`` says which bins these are.
+    """
+
+    formula: ClassVar[str] = r"\bar p_b = \frac{1}{n_b} \sum_{i \in b} p_i \;\mapsto\; \frac{1}{n_b} \sum_{i \in b} y_i"
+
+    event: str
+    bins: str
+    lower: Float64s
+    upper: Float64s
+    count: Float64s
+    risk: Float64s
+    observed: Float64s
+    low: Float64s
+    high: Float64s
+    band_low: Float64s
+    band_high: Float64s
+    curve: SmoothCurve | None
+    spikes: pd.DataFrame
+    level: float
+    note: str = ""
+
+    @property
+    def events(self) -> float:
+        """How many rows had the event."""
+        return float(self.spikes["events"].sum())
+
+    @property
+    def rows(self) -> float:
+        """How many rows there are."""
+        return self.events + float(self.spikes["others"].sum())
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest risk that are drawn."""
+        return float(self.spikes["score"].min()), float(self.spikes["score"].max())
+
+    def frame(self) -> pd.DataFrame:
+        """One line per non-empty bin, exactly the numbers drawn."""
+        names = ("lower", "upper", "count", "risk", "observed", "low", "high", "band_low", "band_high")
+        columns = {name: getattr(self, name) for name in names}
+        return pd.DataFrame({"bin": np.arange(len(self.lower)), **columns})[self.count > 0].reset_index(drop=True)
+
+
+def risk_diagram(
+    predictions: Predictions,
+    bins: int | str | Sequence[float] | BinningScheme | None = None,
+    level: float = LEVEL,
+    random_state: int = SEED,
+) -> RiskDiagram:
+    """Observed frequency of the event of two classes against its predicted risk, in bins and as a smooth curve.
+
+    For each bin b the mean risk sum_b p_i / n_b, the observed frequency sum_b y_i / n_b with its exact interval, and
+    the consistency band of ``reliability_bands``; ``bins`` as there. The curve is ``risk.smooth_curve``, over the risks
+    that the data have. What can mislead: intervals and band are for one bin each; of ten bins of a calibrated model one
+    lies outside its 90 % band on average. The curve smooths away what is finer than its knots. NotAnswerable without an
+    event.
+
+    References: Van Calster et al. 2019, BMC Medicine 17 (calibration curves of risks); Clopper & Pearson 1934; Broecker
+    & Smith 2007 (bands); Harrell 2015, §2.4 (the curve).
+
+    >>> s = np.linspace(0.01, 0.4, 400)
+    >>> y = (np.arange(400) * 7 % 20) < 10 * s  # half as often as predicted
+    >>> found = risk_diagram(Predictions(np.column_stack([1 - s, s]), y.astype(int)), 5)
+    >>> found.frame()[["risk", "observed"]].round(2).values.tolist()
+    [[0.1, 0.08], [0.3, 0.17], [0.4, 0.0]]
+    """
+    rows = claimed_rows(predictions, "event")
+    claims = Confidence().split(rows)
+    scheme = risk_bins(claims, None if bins is None else as_binning(bins))
+    diagram = reliability(predictions, scheme, notion="event")
+    bands = reliability_bands(predictions, scheme, "event", level=level, random_state=random_state)
+    low, high = _ends(rows, claims, diagram, level)
+    curve, note = None, ""
+    try:
+        curve = smooth_curve(predictions, level, intervals=False)  # distances are not drawn
+    except NotAnswerable as why:
+        note = f"no smooth curve: {why}"
+    return RiskDiagram(
+        event_name(predictions),
+        bins_said(scheme),
+        diagram.lower,
+        diagram.upper,
+        diagram.count,
+        diagram.confidence,
+        diagram.accuracy,
+        low,
+        high,
+        bands.band_low,
+        bands.band_high,
+        curve,
+        _spikes(claims),
+        level,
+        note,
+    )
+
+
+def _ends(rows: Predictions, claims: Any, diagram: Any, level: float) -> tuple[Float64s, Float64s]:
+    """Exact intervals of the bins, as ``models_in_range`` gives them for the same rows."""
+    if rows.row_groups is None or rows.grain == "counts":
+        n = worth(claims, tabulate_at(claims, diagram.lower[1:]))[0]
+        low, high = clopper_pearson(np.nan_to_num(diagram.accuracy) * n, n, level)
+    else:
+        cell = np.searchsorted(diagram.lower[1:].astype(rows.confidence.dtype), rows.confidence, side="right")
+        low, high, _ = shares_in_cells(rows, cell, rows.correct, np.arange(rows.n_rows), diagram.n_bins, level)
+    filled = diagram.count > 0
+    return np.where(filled, low, np.nan), np.where(filled, high, np.nan)
+
+
+def _spikes(claims: Any) -> pd.DataFrame:
+    """Rows with and without the event in even steps of the risk, as fine as can be seen."""
+    coarse = np.arange(1, 100) / 100
+    filled = np.flatnonzero(claims.tally(coarse.astype(claims.dtype)).count[0] > 0)
+    low, high = filled[0] / 100, (filled[-1] + 1) / 100
+    step = next((step for step in _STEPS if (high - low) / step <= _MOST_SPIKES), _STEPS[-1])
+    edges = np.arange(round(low / step), round(high / step) + 1) * step
+    tally = claims.tally(edges[1:-1].astype(claims.dtype))
+    count, events = tally.count[0], tally.outcome[0]
+    table = pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2, "events": events, "others": count - events})
+    spikes: pd.DataFrame = table[count > 0].reset_index(drop=True)
+    return spikes

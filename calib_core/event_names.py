@@ -1,0 +1,51 @@
+"""Which of two classes is the event, judged by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
+POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
+"""What the two classes of yes and no are called."""
+
+_HAPPENED_WORDS = """
+event events case cases died dead death deceased mortality disease diseased sick ill malignant cancer relapse recurrence
+readmitted readmission fraud fraudulent spam default defaulted bad churn churned click clicked bought converted
+abnormal toxic attack failure failed present positiv positif positivo vrai verdadero vero wahr ja oui si sì sí da tak
+gestorben tot verstorben décédé decede muerto
+"""
+_ABSENT_WORDS = """
+control controls survived survivor alive living healthy benign normal absent none legit legitimate genuine ham good paid
+repaid stayed retained negativ négatif negatif negativo faux falsch falso nein non nie überlebt ueberlebt lebt vivant
+vivo okay ok
+"""
+_HAPPENED = frozenset(_HAPPENED_WORDS.split())
+_ABSENT = frozenset(_ABSENT_WORDS.split())
+_NEGATION = re.compile(r"^(?:no|not|non|never|without|un|kein|keine|nicht|pas)[\s_\-.]+\w", re.IGNORECASE)
+
+
+def event_of(names: Sequence[str]) -> int:
+    """Return the index of the event among the names of two classes.
+
+    The event is the class named like one (1, yes, true, positive, died, fraud, ...) where only one is, else the class
+    whose opposite is named like the absence of an event (0, no, survived, control, "no event", ...), else the larger of
+    two numbers, else the second class.
+
+    What can mislead: names outside these lists decide nothing, so that the order of the classes does.
+
+    >>> event_of(["no", "yes"]), event_of(["died", "survived"]), event_of(["cat", "dog"]), event_of(["2", "1"])
+    (1, 0, 1, 0)
+    >>> event_of(["fraud", "no fraud"])
+    0
+    """
+    plain = [" ".join(name.casefold().split()) for name in names]
+    negative = [name in NEGATIVE or name in _ABSENT or bool(_NEGATION.match(name)) for name in plain]
+    positive = [(name in POSITIVE or name in _HAPPENED) and not no for name, no in zip(plain, negative, strict=True)]
+    if plain[0].lstrip("+-").isdigit() and plain[1].lstrip("+-").isdigit():
+        return int(int(plain[1]) > int(plain[0]))
+    if positive[0] != positive[1]:
+        return int(positive[1])
+    if negative[0] != negative[1]:
+        return int(negative[0])
+    return 1

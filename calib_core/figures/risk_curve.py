@@ -1,0 +1,307 @@
+"""The diagram of a predicted risk: observed frequency against it on the data's range, with the events below."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from calib_core._text import count, plain, points_of
+from calib_core.diagrams import RiskDiagram, edges_said
+from calib_core.figures.bin_marks import name_of
+from calib_core.figures.look import REFERENCE, finished
+from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
+from calib_core.figures.probability_axis import percent_ticks
+from calib_core.figures.shown import draws
+from calib_core.inference.number_words import at_level, in_percent, percent, share_range
+from calib_core.palette import style
+
+_HEIGHT, _STRIP, _BETWEEN = 560, 0.15, 0.05
+"""Pixels of the picture, and shares of it: the strip of events, and the space above it."""
+_STEPS = tuple(unit * part for unit in (1e-4, 1e-3, 1e-2, 1e-1) for part in (1.0, 2.0, 5.0))
+_MOST_TICKS, _ROOM, _BEYOND = 7, 0.02, 1.5
+"""Ticks of an axis at most, room beyond its ends, and how far intervals may reach above the largest mark."""
+_PALE, _BAND = "rgba(128, 128, 128, 0.28)", 0.18
+
+
+@draws(RiskDiagram)
+def risk_diagram(
+    diagrams: RiskDiagram | Mapping[str, RiskDiagram],
+    *,
+    looks: Mapping[str, int] | None = None,
+    tolerance: float | None = None,
+    rows: str = "rows",
+    happened: str = "",
+    event: str = "",
+) -> go.Figure:
+    """Stars with exact intervals and a smooth curve of one model, on the range of its risks; events and others below.
+
+    Of several by title the first is drawn whole, and of the others stars and curve. The grey band is where bins of a
+    calibrated model would be, the dotted lines are ``tolerance`` above and below the diagonal. ``rows`` and
+    ``happened`` are what rows and event are called ("Of rows given 20 to 27 %, 12 % died"), ``event`` is
+    the event's name on the axis, by default that of its class. Every star has a record as
+    customdata: ``model``, ``bin`` and its numbers.
+
+    >>> import calib_core as cc
+    >>> test = cc.Predictions([[0.75, 0.25], [0.9, 0.1]] * 20, [1, 0, 0, 0] * 10)
+    >>> figure = risk_diagram(cc.diagrams.risk_diagram(test), happened="died")
+    >>> figure.layout.xaxis.title.text, [trace.name for trace in figure.data][-1]
+    ('predicted risk of “1”', 'model')
+    """
+    models = [_Marks(number, title, diagram, rows, happened) for number, title, diagram in numbered(diagrams, looks)]
+    first = models[0]
+    x, y = _across(models), _up(models)
+    figure = go.Figure([*_ground(first.diagram, x, y, tolerance), *first.spikes()])
+    for each in models[::-1]:
+        figure.add_traces(each.curve(whole=each is first))
+    for each in models[::-1]:
+        figure.add_trace(each.stars(whole=each is first))
+    figure.add_traces([entry(each.title, each.number, uid=name_of("legend", each.title)) for each in models])
+    reach = np.sqrt(max(float(first.diagram.spikes[name].max()) for name in ("events", "others")))
+    strip = {"range": [-1.15 * reach, 1.15 * reach], "showgrid": False, "showticklabels": False, "ticks": ""}
+    name = plain(event or first.diagram.event)
+    finished(
+        figure,
+        xaxis={**_axis(*x), "title": f"predicted risk of \u201c{name}\u201d", "anchor": "y2", "showgrid": False},
+        yaxis={**_axis(*y), "domain": [_STRIP + _BETWEEN, 1]},
+        yaxis2={**strip, "domain": [0, _STRIP], "anchor": "x", "fixedrange": True, "showline": False, "zeroline": True},
+        height=_HEIGHT,
+        margin={"t": 34},
+        bargap=0,
+        barmode="overlay",
+        legend={"tracegroupgap": 0, "font": {"size": 12}},
+        meta={"columns": first.columns(*x), "range": True},
+        uirevision="risk",
+    )
+    _words(figure, first)
+    return figure
+
+
+@dataclass(frozen=True, eq=False)
+class _Marks:
+    """What is drawn of one model."""
+
+    number: int
+    title: str
+    diagram: RiskDiagram
+    rows: str
+    happened: str
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        return self.diagram.frame()
+
+    @cached_property
+    def says(self) -> list[str]:
+        """What each bin shows, in a sentence."""
+        return [
+            f"Of {count(round(line['count']))} {self.rows} given {edges_said(line['lower'], line['upper'])} (mean "
+            f"{in_percent(line['risk'])}), {in_percent(line['observed'])} {self.happened or 'had the event'} "
+            f"({share_range(line['low'], line['high'])})"
+            for line in self.frame.to_dict("records")
+        ]
+
+    def stars(self, whole: bool) -> go.Scatter:
+        """A star for each bin, with its interval where the model is drawn whole; hollow where rows are few."""
+        look, frame = style(self.number), self.frame
+        ends = {
+            "type": "data",
+            "symmetric": False,
+            "array": frame["high"] - frame["observed"],
+            "arrayminus": frame["observed"] - frame["low"],
+            "color": look.colour,
+            "thickness": 1.6,
+            "width": 4,
+        }
+        return go.Scatter(
+            x=frame["risk"],
+            y=frame["observed"],
+            mode="markers",
+            **({"error_y": ends} if whole else {}),
+            marker={
+                "symbol": symbols(look, frame["count"]).tolist(),
+                "size": 14 if whole else 10,
+                "opacity": 1 if whole else 0.65,
+                "color": look.colour,
+                "line": {"width": 1.2, "color": look.colour},
+            },
+            name=plain(self.title),
+            uid=name_of("stars", self.title),
+            legendgroup=f"m{self.number}",
+            showlegend=False,
+            customdata=records(frame, model=self.title),
+            hovertext=[f"<b>{plain(self.title)}</b><br>{plain(text)}" for text in self.says],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
+
+    def curve(self, whole: bool) -> list[go.Scatter]:
+        """The smooth curve where data are, over its band where the model is drawn whole."""
+        if self.diagram.curve is None:
+            return []
+        look, curve = style(self.number), self.diagram.curve.frame()
+        line = go.Scatter(
+            x=curve["score"],
+            y=curve["observed"],
+            mode="lines",
+            line={"color": look.colour, "width": 2.2 if whole else 1.2, "dash": look.dash},
+            name="smooth curve" if whole else f"smooth curve: {plain(self.title)}",
+            uid=name_of("curve", self.title),
+            legendgroup=f"m{self.number}",
+            showlegend=False,
+            hoverinfo="skip",
+        )
+        known = curve["low"].notna()
+        if not whole or not known.any():
+            return [line]
+        band = go.Scatter(
+            x=np.append(curve["score"][known], curve["score"][known][::-1]),
+            y=np.append(curve["low"][known], curve["high"][known][::-1]),
+            fill="toself",
+            fillcolor=_faint(look.colour),
+            mode="lines",
+            line={"width": 0, "color": look.colour},
+            name=f"smooth curve, {at_level(self.diagram.level)} band",
+            uid=name_of("band", self.title),
+            hoverinfo="skip",
+        )
+        return [band, line]
+
+    def spikes(self) -> list[go.Bar]:
+        """Rows with the event above the line and those without below it, on a square-root scale."""
+        spikes, name = self.diagram.spikes, self.happened or "with the event"
+        width = float(np.diff(spikes["score"]).min()) if len(spikes) > 1 else 0.01
+        found = []
+        for column, sign, opacity, words in (("events", 1, 1.0, name), ("others", -1, 0.6, f"not {name}")):
+            texts = [
+                f"risk about {in_percent(score)}: {count(round(n))} {plain(words)}"
+                for score, n in zip(spikes["score"], spikes[column], strict=True)
+            ]
+            found.append(
+                go.Bar(
+                    x=spikes["score"],
+                    y=sign * np.sqrt(spikes[column]),
+                    width=0.62 * width,
+                    marker={"color": REFERENCE, "opacity": opacity},
+                    yaxis="y2",
+                    name=column,
+                    uid=f"spikes{column}",
+                    showlegend=False,
+                    hovertext=texts,
+                    hovertemplate="%{hovertext}<extra></extra>",
+                )
+            )
+        return found
+
+    def columns(self, low: float, high: float) -> list[dict[str, object]]:
+        """The columns of the bins with rows, which can be clicked anywhere."""
+        return [
+            {
+                "axis": "x",
+                "low": max(low, float(line["lower"])),
+                "high": min(high, float(line["upper"])),
+                "from": float(line["lower"]),
+                "to": float(line["upper"]),
+                "record": {"model": self.title, "bin": int(line["bin"])},
+                "says": text.replace("%", "percent"),
+            }
+            for line, text in zip(self.frame.to_dict("records"), self.says, strict=True)
+        ]
+
+
+def _ground(
+    diagram: RiskDiagram, x: tuple[float, float], y: tuple[float, float], tolerance: float | None
+) -> list[go.Scatter]:
+    """Where bins of a calibrated model would be, the diagonal, and the tolerance around it."""
+    frame = diagram.frame()
+    shared: dict[str, Any] = {"mode": "lines", "hoverinfo": "skip"}
+    band = go.Scatter(
+        x=np.append(frame["risk"], frame["risk"][::-1]),
+        y=np.append(frame["band_low"], frame["band_high"][::-1]),
+        fill="toself",
+        fillcolor=_PALE,
+        line={"width": 0},
+        name=f"{at_level(diagram.level)} of calibrated models, bin by bin",
+        uid="consistency",
+        **shared,
+    )
+    ends = max(x[0], y[0]), min(x[1], y[1])
+    found = [band, diagonal(*ends, uid="diagonal")]
+    if tolerance is None:
+        return found
+    lines = [[ends[0], ends[1], np.nan], [ends[0], ends[1], np.nan]]
+    shifted = np.clip([*(np.array(ends) - tolerance), np.nan, *(np.array(ends) + tolerance), np.nan], *y)
+    tolerated = go.Scatter(
+        x=np.concatenate(lines),
+        y=shifted,
+        line={"width": 1, "dash": "dot", "color": REFERENCE},
+        name=f"tolerance of {points_of(percent(tolerance))}",
+        uid="tolerance",
+        **shared,
+    )
+    return [*found, tolerated]
+
+
+def _across(models: Sequence[_Marks]) -> tuple[float, float]:
+    """Ends of the axis of risks: the data's range, from 0 where that is near."""
+    ends = [each.diagram.ends for each in models]
+    return _range(min(low for low, _ in ends), max(high for _, high in ends))
+
+
+def _up(models: Sequence[_Marks]) -> tuple[float, float]:
+    """Ends of the axis of frequencies: all marks, and intervals as far as they are not much longer."""
+    marks = pd.concat([each.frame for each in models])
+    top = float(max(marks["observed"].max(), marks["risk"].max(), marks["band_high"].max()))
+    high = min(float(marks["high"].max()), _BEYOND * top)
+    low = float(min(marks["low"].min(), marks["band_low"].min()))
+    return _range(low, max(top, high))
+
+
+def _range(low: float, high: float) -> tuple[float, float]:
+    """Round ends of an axis around these; 0 where the low one is near it."""
+    low = 0.0 if high - low > 0.5 * high else low
+    step = _step(low, high)
+    return max(0.0, math.floor(low / step + 1e-9) * step), min(1.0, math.ceil(high / step - 1e-9) * step)
+
+
+def _step(low: float, high: float) -> float:
+    return next((step for step in _STEPS if (high - low) / step <= _MOST_TICKS), _STEPS[-1])
+
+
+def _axis(low: float, high: float) -> dict[str, Any]:
+    """Range and ticks of an axis."""
+    step, room = _step(low, high), _ROOM * (high - low)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    ticks = [i * step for i in range(first, last + 1)]
+    return {"range": [low - room, high + room], "zeroline": False, **percent_ticks(ticks)}
+
+
+def _words(figure: go.Figure, marks: _Marks) -> None:
+    """What the two sides of the diagonal, the vertical axis and the two halves of the strip are."""
+    paper: dict[str, Any] = {"showarrow": False, "xref": "paper", "yref": "paper"}
+    figure.add_annotation(
+        text="<b>observed frequency</b>", x=0, y=1, xanchor="left", yanchor="bottom", yshift=6, xshift=-34, **paper
+    )
+    sides = (("risk too low", (0.02, 0.97), "left", "top"), ("risk too high", (0.98, 0.03), "right", "bottom"))
+    for text, (across, up), xanchor, yanchor in sides:
+        figure.add_annotation(
+            text=f"<i>{text}</i>", x=across, y=up, xref="x domain", yref="y domain", xanchor=xanchor, yanchor=yanchor,
+            showarrow=False, opacity=0.8,
+        )  # fmt: skip
+    events, rows = marks.diagram.events, marks.diagram.rows
+    name = marks.happened or "with the event"
+    for text, up, anchor in (
+        (f"{plain(name)}: {count(round(events))}", _STRIP, "bottom"),
+        (f"not: {count(round(rows - events))}", 0.0, "bottom"),
+    ):
+        figure.add_annotation(text=text, x=1, y=up, xanchor="right", yanchor=anchor, font={"size": 12}, **paper)
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {_BAND})"

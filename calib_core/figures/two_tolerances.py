@@ -1,0 +1,203 @@
+"""The verdict of an event: its error above, the ratio of observed to expected events below, a tolerance on each."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from calib_core._arrays import Float64s
+from calib_core._text import plain
+from calib_core.diagrams.tolerance_axis import VerdictStrip
+from calib_core.figures.look import REFERENCE, finished
+from calib_core.figures.verdict_icon import icon
+from calib_core.inference.number_words import percent
+from calib_core.inference.verdict import ratio_range
+from calib_core.palette import style
+
+ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
+"""Pixels of a row above and below, of what stands above an axis, and of its numbers."""
+_LONGEST = 20
+_GREEN = "rgba(46, 139, 87, 0.13)"
+_RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
+_CUT = 12.0
+"""So many times more or fewer events than expected are drawn; what lies beyond is cut."""
+
+
+def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure:
+    """Both axes, a row a model on each; the verdict's word and icon stand below the model's name."""
+    n = len(strip.names)
+    above, below = ROW * n, LOW_ROW * n
+    height = 2 * (HEAD + TICKS) + above + below
+    inner = height - HEAD - TICKS  # between the margins
+    split = (below / inner, (inner - above) / inner)
+    figure = go.Figure(_floors(strip))
+    most = 1.18 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor], initial=0.0))
+    limit = float(strip.ratio_limit or 1.0)
+    ends = [1 / limit, limit, *_known(strip.ratio_low), *_known(strip.ratio_high)]
+    low, high = math.log(max(min(ends), 1 / _CUT)) - 0.12, math.log(min(max(ends), _CUT)) + 0.12
+    high += 0.14 * (high - low)  # for the number behind the interval
+    points = 100 * strip.low, 100 * strip.point, 100 * strip.high
+    ratios = tuple(np.clip(_log(part), low, high) for part in (strip.ratio_low, strip.ratio, strip.ratio_high))
+    notes, shapes = _tolerances(strip, split), _zones(100 * strip.eps, limit)
+    for i, name in enumerate(strip.names):
+        hover = f"{plain(name)}: {_percent(strip.point[i])}, {strip.notes[i]}"
+        figure.add_trace(_row(strip, i, places[name], points, hover))
+        notes += [*_words(strip, i), *_number(points, i, _points(strip.point[i]), "")]
+        shapes += icon(strip.words[i], 8 - _left(strip.names), -9, 8, xref="paper", xanchor=0, yref="y", yanchor=i)
+        if math.isfinite(float(strip.ratio_low[i])):
+            value = "–" if math.isnan(float(strip.ratio[i])) else f"{strip.ratio[i]:.2f}"
+            span = ratio_range(float(strip.ratio_low[i]), float(strip.ratio_high[i]), limit)
+            lower = _row(strip, i, places[name], ratios, f"{plain(name)}: observed to expected {value}, {span}")
+            figure.add_trace(lower.update(xaxis="x2", yaxis="y2"))
+            notes += _number(ratios, i, value, "2")
+    notes += _names(strip)
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
+    rows = {"range": [n - 0.5, -0.5], "showticklabels": False, "ticks": "", "showline": False, **axis}
+    ticks = [tick for tick in _RATIOS if low <= math.log(tick) <= high]
+    return finished(
+        figure,
+        xaxis={"range": [0, most], "nticks": 7, "anchor": "y", **axis},
+        yaxis={"domain": [split[1], 1], **rows},
+        xaxis2={
+            "range": [low, high], "tickvals": [math.log(tick) for tick in ticks],
+            "ticktext": [f"{tick:g}" for tick in ticks], "anchor": "y2", **axis,
+        },
+        yaxis2={"domain": [0, split[0]], "anchor": "x2", **rows},
+        shapes=shapes,
+        annotations=notes,
+        showlegend=False,
+        barmode="overlay",
+        margin={"l": _left(strip.names), "r": 14, "t": HEAD, "b": TICKS, "autoexpand": False},
+        height=height,
+        uirevision=f"verdict {most:.3g} {low:.3g}",
+    )  # fmt: skip
+
+
+def _floors(strip: VerdictStrip) -> go.Bar:
+    """What calibrated models show by chance, from 0: one hatched bar a model."""
+    return go.Bar(
+        x=100 * strip.floor,
+        y=list(range(len(strip.names))),
+        orientation="h",
+        width=0.5,
+        name="noise level",
+        marker={
+            "color": "rgba(0,0,0,0)",
+            "pattern": {"shape": "/", "fgcolor": REFERENCE, "size": 6, "solidity": 0.35},
+            "line": {"color": REFERENCE, "width": 0.5},
+        },
+        customdata=[{"model": name} for name in strip.names],
+        hovertemplate="noise level of a calibrated model (95 % point): %{x:.3~g} %<extra></extra>",
+    )
+
+
+def _row(strip: VerdictStrip, i: int, look: int, ends: Sequence[Float64s], hover: str) -> go.Scatter:
+    """The interval and the point of one model on one of the axes."""
+    own = style(look)
+    low, point, high = (float(part[i]) for part in ends)
+    known = math.isfinite(point)
+    return go.Scatter(
+        x=[point] if known else [None],
+        y=[i],
+        error_x={
+            "array": [high - point if known else 0], "arrayminus": [point - low if known else 0],
+            "symmetric": False, "thickness": 3, "width": 7, "color": own.colour,
+        },
+        mode="markers",
+        marker={"color": own.colour, "symbol": own.symbol, "size": 15, "line": {"width": 1.5, "color": "#ffffff"}},
+        cliponaxis=False,
+        name=plain(strip.names[i]),
+        customdata=[{"model": strip.names[i]}],
+        hovertext=[hover],
+        hoverinfo="text",
+    )  # fmt: skip
+
+
+def _zones(eps: float, limit: float) -> list[dict[str, Any]]:
+    """What one can live with on both axes, and where it ends."""
+    zones = [("", 0.0, eps, (eps,)), ("2", -math.log(limit), math.log(limit), (-math.log(limit), math.log(limit)))]
+    found: list[dict[str, Any]] = []
+    for axis, start, stop, ends in zones:
+        where = {"xref": f"x{axis}", "yref": f"y{axis} domain", "y0": 0, "y1": 1, "layer": "below"}
+        found.append(where | {"type": "rect", "x0": start, "x1": stop, "fillcolor": _GREEN, "line": {"width": 0}})
+        dash = {"color": REFERENCE, "width": 2, "dash": "dash"}
+        found += [where | {"type": "line", "x0": end, "x1": end, "line": dash} for end in ends]
+    return found
+
+
+def _tolerances(strip: VerdictStrip, split: tuple[float, float]) -> list[dict[str, Any]]:
+    """What is written above both zones."""
+    limit = float(strip.ratio_limit or 1.0)
+    text = {"showarrow": False, "yanchor": "bottom", "yshift": 2, "font": {"size": 13}}
+    unit = "point" if _points(strip.eps) == "1" else "points"
+    return [
+        text | {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper",
+                "text": f"<b>tolerance {_points(strip.eps)} {unit}</b>"},
+        text | {"x": 0, "xref": "x2", "y": split[0], "yref": "paper",
+                "text": f"<b>tolerance {1 / limit:.2f} to {limit:.2f}</b>"},
+    ]  # fmt: skip
+
+
+def _names(strip: VerdictStrip) -> list[dict[str, Any]]:
+    """Names before the rows of the lower axis, and what both axes show beside their numbers."""
+    small = {"font": {"size": 12.5}, "opacity": 0.85}
+    place = {"xref": "paper", "x": 0, "xanchor": "left", "xshift": -_left(strip.names), "showarrow": False}
+    return [
+        place | {"yref": "y2", "y": i, "text": plain(_short(name)), "font": {"size": 13}}
+        for i, name in enumerate(strip.names)
+    ] + [
+        place | {"yref": "y domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "average error, points", **small},
+        place | {"yref": "y2 domain", "y": 0, "yanchor": "top", "yshift": -3, "text": "observed : expected", **small},
+    ]
+
+
+def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
+    """A model's name, and its verdict below."""
+    word = {"": "No verdict", "within": "Within tolerance"}.get(strip.words[i], strip.words[i].capitalize())
+    place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "y", "y": i, "showarrow": False, "align": "left"}
+    left = -_left(strip.names)
+    return [
+        place
+        | {"text": f"<b>{plain(_short(strip.names[i]))}</b>", "xshift": left, "yshift": 9, "font": {"size": 13.5}},
+        place | {"text": word, "xshift": left + 20, "yshift": -9, "font": {"size": 13.5}},
+    ]
+
+
+def _number(ends: Sequence[Float64s], i: int, text: str, axis: str) -> list[dict[str, Any]]:
+    """The number behind the interval of row i."""
+    high = float(ends[2][i])
+    if not math.isfinite(high):
+        return []
+    place = {"xref": f"x{axis}", "x": high, "yref": f"y{axis}", "y": i, "showarrow": False, "xanchor": "left"}
+    return [place | {"xshift": 8, "text": f"<b>{text}</b>", "font": {"size": 14}}]
+
+
+def _points(share: float) -> str:
+    return percent(float(share)).removesuffix(" %")
+
+
+def _percent(share: float) -> str:
+    return percent(float(share)) if math.isfinite(float(share)) else "–"
+
+
+def _known(values: Float64s) -> list[float]:
+    return [float(value) for value in values if math.isfinite(value) and value > 0]
+
+
+def _log(values: Float64s) -> Float64s:
+    with np.errstate(divide="ignore"):
+        return np.log(values)
+
+
+def _left(names: Sequence[str]) -> int:
+    """Pixels of the longest name or word."""
+    return 22 + max(150, round(8 * max((len(_short(name)) for name in names), default=0)))
+
+
+def _short(name: str) -> str:
+    return textwrap.shorten(name, _LONGEST, placeholder="…") if len(name) > _LONGEST else name

@@ -1,0 +1,369 @@
+"""The smooth calibration curve of a risk, and how far it is from the diagonal: ICI, E50, E90 and Emax."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from calib_core._arguments import as_share
+from calib_core._arrays import Float64s
+from calib_core._distributions import norm
+from calib_core._repr import OneLine
+from calib_core.defaults import LEVEL, SEED
+from calib_core.inference.events.event_rows import EventRows, Trials, log_odds
+from calib_core.inference.events.firth import ONE_RISK, FirthLine, LogisticFit, information, maximum_likelihood
+from calib_core.inference.events.observed_expected import trials_of_fit
+from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.risk.loess import LOCAL
+
+MEASURES = ("ici", "e50", "e90")
+"""Mean, median and 90 % point of the distance between the curve and the diagonal."""
+TITLES = {
+    "ici": "ICI (mean distance)",
+    "e50": "E50 (median distance)",
+    "e90": "E90 (90 % point of the distance)",
+    "emax": "Emax (largest distance)",
+}
+LINE_BELOW, THREE_KNOTS_BELOW = 20, 50
+"""Events, or rows without one, below which the curve is a line in log-odds, or has three knots in place of four."""
+KNOTS = {3: (0.1, 0.5, 0.9), 4: (0.05, 0.35, 0.65, 0.95)}
+"""Quantiles of the log-odds at which knots are."""
+PLACES = 120
+"""Quantiles of the risks over which distances are averaged in simulations."""
+_DRAWS, _DIRECTIONS, _BISECTIONS = 400, 6, 9
+_POINTS = 101
+_ROOM = 5
+"""Rows beyond each end of the curve: it is drawn where data are."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SmoothCurve(OneLine):
+    """The observed frequency of an event as a smooth function of its predicted risk, and its distance from it.
+
+    ``score`` ascending from the 1st to the 99th percentile of the risks (or the 5th row from each end), ``observed``
+    with a pointwise band ``low`` to ``high`` at ``level``, all (m,). ``distances`` has a line for each of ICI, E50, E90
+    and Emax: value, raw (of the curve itself, which noise raises), low, high, floor_mean and floor (mean and 95 % point
+    of what a calibrated model shows), note. ``knots`` is 0 for loess and 2 for a line in log-odds.
+    """
+
+    event: str
+    method: str
+    level: float
+    knots: int
+    score: Float64s
+    observed: Float64s
+    low: Float64s
+    high: Float64s
+    distances: pd.DataFrame
+    tested: bool
+    note: str = ""
+
+    def frame(self) -> pd.DataFrame:
+        """One line per point: score, observed, low, high."""
+        return pd.DataFrame({"score": self.score, "observed": self.observed, "low": self.low, "high": self.high})
+
+    def _line(self) -> str:
+        ici = self.distances.iloc[0]
+        return f"{self.event!r}: {self.method}, ICI {ici['value']:.4f} ({ici['low']:.4f} to {ici['high']:.4f})"
+
+
+def smooth_curve(
+    predictions: Predictions,
+    level: float = LEVEL,
+    *,
+    method: Literal["spline", "loess", "lowess"] = "spline",
+    intervals: bool = True,
+    seed: int = SEED,
+) -> SmoothCurve:
+    """Fit a smooth curve of the observed frequency of the event against its predicted risk.
+
+    "spline": logistic regression on a natural cubic spline of x = log-odds s with knots at the .05, .35, .65 and .95
+    quantiles of x (three knots below 50 events, a line below 20; events or rows without one, whichever is fewer).
+    "loess": local regression of the outcomes on s of degree 2 with span .75, as R's ``loess``. "lowess": of degree 1
+    with span 2/3, as R's ``lowess(iter = 0)``, the curve of rms::val.prob.
+
+    With T the mean (ICI), median (E50) or 90 % point (E90) of the distances |curve(s) - s| over the rows, beta the
+    spline's coefficients, beta0 those of the diagonal, V and V0 their covariances, F(beta) the distance at 120
+    quantiles of the risks, and a = (1 - level)/2:
+
+        floor = F(beta0 + V0^(1/2) Z): mean and 95 % point of 400 draws
+        low = 0 if fewer than 1 - a of the floor's draws are below T, else F(beta0 + lam (beta - beta0)) at the lam
+              where P(F(beta0 + lam (beta - beta0) + V^(1/2) Z) <= T) = 1 - a
+        high = the same with a, T raised to the floor's median, the largest over this and 6 random directions
+        value = 2 T - mean of F(beta + V^(1/2) Z), not below 0 and inside the ends
+
+    Distances of loess curves have no interval or floor; Emax has neither. ``intervals=False`` leaves them out.
+
+    What can mislead: the target is the same spline fitted to the true chances; what is finer than four knots is
+    smoothed away. A raw distance is never 0 and is raised by noise: compare it with the floor. Intervals are not given
+    where rows belong to groups, and were not simulated for weights. NotAnswerable where all risks are equal.
+
+    References: Austin & Steyerberg 2014 and 2019, Statistics in Medicine 33 and 38; Harrell 2015, §2.4 (spline);
+    Cleveland, Grosse & Shyu 1992 (loess).
+
+    >>> s = np.linspace(0.05, 0.95, 400)
+    >>> y = np.arange(400) * 7 % 10 + 0.5 < 10 * s  # as often as predicted
+    >>> curve = smooth_curve(Predictions(np.column_stack([1 - s, s]), y.astype(int)))
+    >>> bool(np.abs(curve.observed - curve.score).max() < 0.05), float(curve.distances.loc[0, "low"])
+    (True, 0.0)
+    """
+    as_share(level, "level")
+    if method not in ("spline", "loess", "lowess"):
+        raise InputError(f'method is {method!r:.80}; it must be "spline", "loess" or "lowess"')
+    return curve_of(EventRows.of(predictions), level, method, intervals, seed)
+
+
+def curve_of(
+    rows: EventRows, level: float, method: str = "spline", intervals: bool = True, seed: int = SEED
+) -> SmoothCurve:
+    """The same where the rows of the event are at hand."""
+    trials = rows.trials
+    if not np.ptp(trials.score) > 0:
+        raise NotAnswerable(ONE_RISK.replace("slope", "curve"))
+    weighed = not rows.copies and rows.weights is not None
+    if weighed:
+        assert rows.weights is not None
+        trials = trials.scaled(float(rows.weights.sum() / np.square(rows.weights).sum()))
+    grid = _drawn_scores(trials)
+    z = float(norm.isf((1 - level) / 2))
+    tested = not (weighed or rows.groups is not None or rows.note)
+    why = "" if rows.groups is None else "no interval: rows belong to groups, and it needs independent rows"
+    if method != "spline":
+        smooth = LOCAL[method](trials)
+        observed, spread = smooth.at_scores(grid)
+        distance, knots = np.abs(smooth.at_scores(trials.score)[0] - trials.score), 0
+        table = _without_intervals(distance, trials, "no interval: only simulated for the spline")
+        low, high = observed - z * spread, observed + z * spread
+    else:
+        spline = Spline.of(trials)
+        observed, knots = expit(spline.line(grid)), spline.knots_used
+        design = spline.design(log_odds(grid))
+        spread = np.sqrt(np.einsum("ij,jk,ik->i", design, spline.fit.covariance, design))
+        low, high = expit(spline.line(grid) - z * spread), expit(spline.line(grid) + z * spread)
+        distance = np.abs(expit(spline.line(trials.score)) - trials.score)
+        table = _without_intervals(distance, trials, why)
+        if intervals and not why:
+            table = Distances.of(spline, trials, np.random.default_rng(seed)).table(table, (1 - level) / 2)
+    if why:
+        low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
+    observed, low, high = (np.clip(part, 0.0, 1.0) for part in (observed, low, high))
+    note = "; ".join(filter(None, [why, rows.note]))
+    return SmoothCurve(rows.event, method, level, knots, grid, observed, low, high, table, tested, note)
+
+
+def _drawn_scores(trials: Trials) -> Float64s:
+    """Evenly spaced risks from the 1st to the 99th percentile, at least 5 rows beyond each end where there are."""
+    beyond = min(max(_ROOM, 0.01 * trials.total), trials.total / 2)
+    counted = np.cumsum(trials.rows)
+    first = trials.score[np.searchsorted(counted, beyond * (1 - 1e-9))]
+    last = trials.score[np.searchsorted(counted, trials.total - beyond)]
+    if not last > first:
+        first, last = trials.score[0], trials.score[-1]
+    return np.linspace(float(first), float(last), _POINTS)
+
+
+def _without_intervals(distance: Float64s, trials: Trials, why: str) -> pd.DataFrame:
+    """Distances of the curve itself at every row: mean, median, 90 % point and maximum."""
+    order = np.argsort(distance, kind="stable")
+    sorted_distance, weight = distance[order], trials.rows[order]
+    value = {
+        "ici": float(trials.rows @ distance / trials.total),
+        "e50": _quantile(sorted_distance, weight, 0.5),
+        "e90": _quantile(sorted_distance, weight, 0.9),
+        "emax": float(distance.max()),
+    }
+    none = np.nan
+    lines = [(key, TITLES[key], number, number, none, none, none, none, why) for key, number in value.items()]
+    columns = ["measure", "title", "value", "raw", "low", "high", "floor_mean", "floor", "note"]
+    table = pd.DataFrame(lines, columns=columns)
+    table.loc[3, "note"] = "no interval: the largest distance depends on few rows"
+    return table
+
+
+def _quantile(values: Float64s, rows: Float64s, share: float) -> float:
+    """The quantile of R's type 7 among values repeated as often as rows say."""
+    counted, total = np.cumsum(rows), rows.sum()
+    place = share * (total - 1)
+    below, above = (
+        values[min(int(np.searchsorted(counted, p + 1e-9, side="right")), len(values) - 1)]
+        for p in (np.floor(place), np.floor(place) + 1)
+    )
+    return float(below + (place - np.floor(place)) * (above - below))
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """A logistic fit on a natural cubic spline of log-odds; ``knots`` are empty for a line."""
+
+    knots: Float64s
+    fit: LogisticFit
+
+    @classmethod
+    def of(cls, trials: Trials, wanted: Trials | None = None) -> Spline:
+        """Fit the events; with fewer knots where the likelihood has no maximum, as a line by Firth's where none has.
+
+        ``wanted``: trials by whose number of events the knots are chosen, if others.
+        """
+        used = trials_of_fit(trials)
+        source = trials if wanted is None else wanted
+        fewer = min(source.observed, source.total - source.observed)
+        first = 4 if fewer >= THREE_KNOTS_BELOW else 3 if fewer >= LINE_BELOW else 2
+        for number in range(first, 2, -1):
+            knots = _knots(trials, number)
+            if len(knots) < number:
+                continue
+            fit = maximum_likelihood(natural_spline(used.x, knots), used.rows, used.events)
+            if fit is not None:
+                return cls(knots, fit)
+        design = natural_spline(used.x, np.empty(0))
+        fit = maximum_likelihood(design, used.rows, used.events) if fewer > 0 else None
+        return cls(np.empty(0), fit or _firth(used))
+
+    @property
+    def knots_used(self) -> int:
+        """Number of knots, 2 for a line."""
+        return max(len(self.knots), 2)
+
+    def design(self, x: Float64s) -> Float64s:
+        """The columns at these log-odds."""
+        return natural_spline(x, self.knots)
+
+    def line(self, scores: Float64s) -> Float64s:
+        """The curve's log-odds at these risks."""
+        return np.asarray(self.design(log_odds(scores)) @ self.fit.coefficients)
+
+
+def _firth(trials: Trials) -> LogisticFit:
+    line = FirthLine.of(trials.x, trials.rows, trials.events)
+    fit = line.fit()
+    back = np.array([[1.0, -line.middle / line.spread], [0.0, 1 / line.spread]])
+    return LogisticFit(back @ fit.coefficients, back @ fit.covariance @ back.T, fit.height)
+
+
+def _knots(trials: Trials, number: int) -> Float64s:
+    places = np.array([_quantile(trials.x, trials.rows, share) for share in KNOTS[number]])
+    apart = np.diff(places) > 1e-6 * max(np.ptp(trials.x), 1e-300)
+    return places if apart.all() else np.empty(0)
+
+
+def natural_spline(x: Float64s, knots: Float64s) -> Float64s:
+    """Columns 1, x and truncated cubics that are linear beyond the outer knots: (n, max(2, knots)).
+
+    ((x - t_j)+^3 - (x - t_(k-1))+^3 (t_k - t_j) / (t_k - t_(k-1)) + (x - t_k)+^3 (t_(k-1) - t_j) / (t_k - t_(k-1))) /
+    (t_k - t_1)^2 for j = 1..k-2.
+
+    References: Harrell 2015, eq. (2.25).
+
+    >>> natural_spline(np.array([0.0, 2.0]), np.array([0.0, 1.0, 2.0])).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 2.0, 1.5]]
+    """
+    columns = [np.ones_like(x), x]
+    if len(knots) > 2:
+        cubes = np.maximum(x[:, None] - knots, 0.0) ** 3
+        before, last = knots[-2], knots[-1]
+        for j in range(len(knots) - 2):
+            bent = cubes[:, -2] * (last - knots[j]) - cubes[:, -1] * (before - knots[j])
+            columns.append((cubes[:, j] - bent / (last - before)) / (last - knots[0]) ** 2)
+    return np.column_stack(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """What distances the curve of a calibrated model, and of one as far off as seen, would show.
+
+    ``scores`` (places,), ``design`` there, ``diagonal`` and ``away`` the diagonal's coefficients and what the fit adds,
+    ``noise`` and ``calm`` draws of log-odds (places, draws) under the fit and under calibration.
+    """
+
+    scores: Float64s
+    design: Float64s
+    diagonal: Float64s
+    away: Float64s
+    noise: Float64s
+    calm: Float64s
+    directions: Float64s
+
+    @classmethod
+    def of(cls, spline: Spline, trials: Trials, rng: np.random.Generator) -> Distances:
+        scores = places(trials)
+        design = spline.design(log_odds(scores))
+        used = trials_of_fit(trials)
+        of_rows = spline.design(used.x)
+        q = of_rows.shape[1]
+        diagonal = np.zeros(q)
+        diagonal[1] = 1.0
+        drawn = rng.standard_normal((q, _DRAWS))
+        root = _square_root(spline.fit.covariance)
+        calm = _square_root(
+            np.asarray(np.linalg.pinv(information(of_rows, used.rows, used.score), hermitian=True), dtype=np.float64)
+        )
+        around = rng.standard_normal((q, _DIRECTIONS))
+        around *= np.sqrt(q) / np.linalg.norm(around, axis=0)
+        away = spline.fit.coefficients - diagonal
+        return cls(scores, design, diagonal, away, design @ root @ drawn, design @ calm @ drawn, (root @ around).T)
+
+    def of_lines(self, lines: Float64s) -> Float64s:
+        """ICI, E50 and E90 of curves with these log-odds, (places, curves): (3, curves)."""
+        distance = np.abs(expit(lines) - self.scores[:, None])
+        return np.array([distance.mean(axis=0), *np.quantile(distance, [0.5, 0.9], axis=0)])
+
+    def table(self, plain: pd.DataFrame, tail: float) -> pd.DataFrame:
+        """The table of distances with bias-corrected values, ends and floors."""
+        table = plain.copy()
+        base = self.design @ self.diagonal
+        calm = self.of_lines(base[:, None] + self.calm)
+        seen = self.of_lines((base + self.design @ self.away)[:, None])[:, 0]
+        again = self.of_lines((base + self.design @ self.away)[:, None] + self.noise).mean(axis=1)
+        for m in range(len(MEASURES)):
+            low = self._end(m, self.away, seen[m], 1 - tail) if (calm[m] < seen[m]).mean() >= 1 - tail else 0.0
+            raised = max(float(seen[m]), float(np.median(calm[m])))
+            high = max(self._end(m, way, raised, tail) for way in (self.away, *self.directions))
+            high = max(high, low)
+            value = float(np.clip(2 * seen[m] - again[m], max(low, 0.0), high))
+            floor = float(calm[m].mean()), float(np.quantile(calm[m], 0.95))
+            table.loc[m, ["value", "low", "high", "floor_mean", "floor"]] = value, low, high, *floor
+        return table
+
+    def _end(self, m: int, way: Float64s, seen: float, share: float) -> float:
+        """The distance at which this share of draws is at most what was seen, moving from the diagonal this way."""
+        base, line = self.design @ self.diagonal, self.design @ way
+
+        def below(lam: float) -> float:
+            return float((self._one(m, (base + lam * line)[:, None] + self.noise) <= seen).mean())
+
+        near, far = 0.0, 1.0
+        if below(near) < share:
+            return 0.0
+        while below(far) >= share:
+            near, far = far, 2 * far
+            if far > 1e3:
+                break
+        for _ in range(_BISECTIONS):
+            middle = (near + far) / 2
+            near, far = (middle, far) if below(middle) >= share else (near, middle)
+        return float(self._one(m, (base + near * line)[:, None])[0])
+
+    def _one(self, m: int, lines: Float64s) -> Float64s:
+        distance = np.abs(expit(lines) - self.scores[:, None])
+        if m == 0:
+            return np.asarray(distance.mean(axis=0))
+        share = (0.5, 0.9)[m - 1] * (len(distance) - 1)
+        below = int(share)
+        parts = np.partition(distance, [below, min(below + 1, len(distance) - 1)], axis=0)
+        return np.asarray(parts[below] + (share - below) * (parts[min(below + 1, len(distance) - 1)] - parts[below]))
+
+
+def places(trials: Trials) -> Float64s:
+    """Risks at the 120 middle quantiles of the rows."""
+    counted = np.cumsum(trials.rows)
+    middles = (np.arange(PLACES) + 0.5) / PLACES * trials.total
+    return np.asarray(trials.score[np.minimum(np.searchsorted(counted, middles), len(counted) - 1)])
+
+
+def _square_root(covariance: Float64s) -> Float64s:
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,0 +1,91 @@
+"""Calibration in the large: are the predicted risks of the event right on average, and spread as they should be?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core.diagrams import LargeLines
+from calib_core.inference.number_words import score
+from calib_core.registry import Flag
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.session import Call, Scene, call
+
+NO_EVENT = "calibration in the large is about the event of two classes, and these rows have none"
+_SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "log-loss": "log loss"}
+
+
+@EXHIBITS.register("in-the-large", "Calibration in the large", reference="Van Calster et al. 2019")
+@dataclass(frozen=True)
+class InTheLarge(Exhibit):
+    """Predicted and observed events, calibration intercept and slope, and scores of the event's risk."""
+
+    curve: Annotated[
+        bool, Flag(), "Distances of the smooth curve", "adds ICI, E50, E90 and Emax: seconds for thousands of rows"
+    ] = False
+
+    height = 220
+    terms = ("in-the-large", "observed-expected", "calibration-intercept", "calibration-slope")
+    static = True
+
+    def lines(self, scene: Scene) -> dict[str, Call[LargeLines]]:
+        """Every model's measures, by title."""
+        if scene.claims != "event":
+            raise NotAnswerable(NO_EVENT)
+        wanted = scene.each(lambda model: call(cc.diagrams.large_lines, model.predictions, curve=self.curve))
+        return scene.answered(wanted)[0]
+
+    def first(self, scene: Scene) -> tuple[str, Call[LargeLines]]:
+        """The first model that has any, and its measures: what is drawn."""
+        return next(iter(self.lines(scene).items()))
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.stacked, self.lines(scene))
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        title, lines = self.first(scene)
+        return call("figures.large_lines", lines, model=title, looks=scene.looks)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        noted = (of.text("note"),) if frame["note"].astype(bool).any() else ()
+        return (
+            of.text("model"),
+            of.text("measure", "title"),
+            of.number("value"),
+            of.number_between("90 % interval", "low", "high"),
+            *((of.number("noise level", "floor"),) if frame["floor"].notna().any() else ()),
+            of.number("calibrated model", "reference"),
+            *noted,
+        )
+
+    def scores(self, scene: Scene) -> str:
+        """AUROC and proper scores of the first model in a line."""
+        found = scene.get(self.first(scene)[1]).measures.set_index("measure").to_dict("index")
+        parts = {key: f"{name} {score(found[key]['value'])}" for key, name in _SCORES.items()}
+        low, high = found["auroc"]["low"], found["auroc"]["high"]
+        if low <= high:  # both are numbers
+            parts["auroc"] += f" ({score(low)} to {score(high)})"
+        return f"{parts['auroc']} · {parts['brier']} ({parts['scaled-brier']}) · {parts['log-loss']}"
+
+    def words(self, scene: Scene) -> Words:
+        title, lines = self.first(scene)
+        found = scene.get(lines).found
+        differs = "differ" if found.differs else "are not shown to differ"
+        caption = (
+            f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
+            f"rows. Predicted and observed frequency {differs}."
+        )
+        return Words(caption, f"Calibration in the large of {title}. {caption}").also(
+            found.method,
+            "Observed to expected: events that happened for every one that the predicted risks add up to. Intercept: "
+            "the shift in log-odds that makes the mean risk right; 0 when calibrated. Slope: 1 when calibrated; below "
+            "1, high risks are too high and low risks too low.",
+            "ICI, E50 and E90: mean, median and 90 % point of the distance between the predicted risk and a smooth "
+            "curve of the observed frequency; Emax: the largest. Noise level: the 95 % point of calibrated models.",
+            "Right on average is not calibrated: gaps of opposite sign cancel.",
+        )

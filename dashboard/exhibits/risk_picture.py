@@ -1,0 +1,96 @@
+"""The reliability diagram of a predicted risk: which models it draws, its numbers and its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core._text import begun
+from calib_core.defaults import LEVEL
+from calib_core.diagrams import RiskDiagram
+from calib_core.inference.number_words import at_level, in_percent
+from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words
+from dashboard.exhibits.exhibit import Words
+from dashboard.session import Call, Model, Scene, call
+
+TERMS = ("bins", "noise-floor", "tolerance")
+"""Terms of the glossary that a newcomer needs to read it."""
+
+
+def drawn(scene: Scene) -> dict[str, Call[RiskDiagram]]:
+    """The diagrams of the model in focus and, beside it, of the first model, by title."""
+    models: list[Model] = list(dict.fromkeys((scene.model, scene.models.shown[0])))
+    found, _ = scene.answered({model.title: of_model(scene, model) for model in models})
+    return found
+
+
+def of_model(scene: Scene, model: Model | None = None) -> Call[RiskDiagram]:
+    """The diagram of a model, by default the one in focus."""
+    return call(cc.diagrams.risk_diagram, (model or scene.model).predictions, bins=scene.bins)
+
+
+def figure(scene: Scene) -> Call[Any]:
+    """The picture."""
+    rows, happened = event_words.in_words(scene)
+    return call(
+        "figures.risk_diagram",
+        drawn(scene),
+        looks=scene.looks,
+        tolerance=scene.tolerance,
+        rows=rows,
+        happened=happened,
+        event=event_words.of_scene(scene),
+    )
+
+
+def columns() -> tuple[of.Column, ...]:
+    """How its numbers are written."""
+    return (
+        of.text("model"),
+        of.between("bin", "lower", "upper"),
+        of.whole("rows", "count"),
+        of.share("mean risk", "risk"),
+        of.share("observed frequency", "observed"),
+        of.between(f"{at_level(LEVEL)} interval", "low", "high"),
+        of.between("calibrated models", "band_low", "band_high"),
+    )
+
+
+def words(scene: Scene) -> Words:
+    """What it shows, for the model in focus."""
+    rows, happened = event_words.in_words(scene)
+    title, name = scene.model.title, event_words.of_scene(scene)
+    frame = scene.get(call(cc.stacked, drawn(scene)))
+    tested = call(
+        cc.diagrams.bins_standing_out, {title: scene.model.predictions}, bins=scene.bins, notion="event", stem="bins"
+    )
+    mine = scene.get(of_model(scene))
+    note = f"{begun(mine.note)}." if mine.note else ""
+    return Words(
+        f"Star: {rows} of one bin, their mean predicted risk and how many {happened}, with an exact "
+        f"{at_level(LEVEL)} interval. Grey band: where {at_level(LEVEL)} of calibrated models would be, bin by bin. "
+        f"Line: smooth curve with its band, drawn only where there are {rows}. Spikes: {rows} "
+        "with the event above the line, all others below it (square-root scale). Hollow: fewer than 10 rows.",
+        f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
+        headline=cc.diagrams.headline(scene.get(tested), happened=happened),
+    ).also(
+        f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
+        "The sentence above the diagram counts a bin only where an exact test finds it off, corrected for the number "
+        "of bins. The intervals in the diagram are for one bin each.",
+        note,
+    )
+
+
+def _largest(frame: pd.DataFrame, title: str) -> str:
+    mine = frame[frame["model"] == title]
+    if mine.empty:
+        raise NotAnswerable("there is no bin to show")
+    worst = mine.iloc[int((mine["observed"] - mine["risk"]).abs().to_numpy().argmax())]
+    return (
+        f"{title}: largest distance of a bin from the diagonal at a mean risk of {in_percent(worst['risk'])}, observed "
+        f"{in_percent(worst['observed'])}."
+    )

@@ -1,0 +1,86 @@
+"""The event of two classes in the frame: what it is called, and the choices that another event or notion makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from calib_core import InputError
+from calib_core.event_names import event_of
+from calib_core.inference import notion_looked_at
+from calib_core.readers import Reading
+from dashboard import session
+from dashboard.exhibits import event_words
+from dashboard.selection import Selection
+from dashboard.session.reading_changes import written_changes
+
+
+@dataclass(frozen=True)
+class Named:
+    """The event of the file in use: its class, both classes, and what each is called."""
+
+    name: str
+    classes: tuple[str, ...]
+    column: str
+
+    @property
+    def title(self) -> str:
+        """What the event is called."""
+        return self.titled(self.name)
+
+    def titled(self, name: str) -> str:
+        """What a class is called as an event."""
+        return event_words.title(name, self.column)
+
+
+def named(selection: Selection) -> Named | None:
+    """The event of the file in use; None where its rows have none."""
+    try:
+        rows = session.parts(selection.source).test
+        label = session.reading(selection.source.data, selection.source.reading).label
+    except InputError:
+        return None
+    if rows.event is None or notion_looked_at(rows) != "event":
+        return None
+    classes = tuple(rows.class_names or ())
+    return Named(classes[rows.event], classes, label[0] if len(label) == 1 else "")
+
+
+def claims(selection: Selection) -> Literal["event", "confidence"]:
+    """What every page opens about."""
+    try:
+        return session.scene_of(selection).claims
+    except InputError:
+        return "confidence"
+
+
+def judging(notion: str) -> dict[str, Any]:
+    """The choices that judge the event's risk, or the confidence of the class predicted."""
+    return {"reduction": "" if notion == "event" else "confidence", "confidence": None, "zoom": None, "between": None}
+
+
+def of_another(selection: Selection, name: str) -> dict[str, Any]:
+    """The choices with another class of the two as the event, in every file that is open."""
+
+    def changed(key: str, reading: str) -> str:
+        proposal, how = session.file(key).proposal, session.reading(key, reading)
+        if how.classes and name not in how.classes:
+            return reading
+        # What the file suggests by itself is not written into the link.
+        own = proposal is not None and _suggested(proposal) == name
+        return written_changes(proposal, how.replace(event=proposal.event if own and proposal else name))
+
+    source = selection.source
+    changes: dict[str, Any] = {
+        "reading": changed(source.data, source.reading),
+        "others": tuple((key, changed(key, reading)) for key, reading in selection.others),
+        "risk": None, "zoom": None, "between": None,
+    }  # fmt: skip
+    return changes | ({"test_reading": changed(source.test, source.test_reading)} if source.test else {})
+
+
+def _suggested(proposal: Reading) -> str | None:
+    """The event where nobody chose one."""
+    if proposal.event is not None or len(proposal.classes) != 2:
+        return proposal.event
+    return proposal.classes[event_of(proposal.classes)]

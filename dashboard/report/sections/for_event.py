@@ -1,0 +1,137 @@
+"""What page one says of the risk of an event: its facts, calibration in the large, and the limitations of its rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from calib_core import NotAnswerable
+from calib_core._text import called
+from calib_core.figures.aligned_measures import number
+from calib_core.inference.number_words import between, percent, points, score
+from calib_core.inference.verdict import ratio_range
+from calib_core.risk import InTheLarge
+from dashboard.exhibits import event_words, line_words
+from dashboard.exhibits.mean_risk import InTheLarge as Large
+from dashboard.report.document import Facts
+from dashboard.report.exhibited import Shown
+from dashboard.session import Scene
+
+CURVE_NEEDS = 200
+"""Events, and as many rows without one, that a calibration curve needs (Van Calster et al. 2016)."""
+WIDE = 0.3
+"""Width of a bin's interval from which on it shows little."""
+
+
+def large_of(scene: Scene) -> InTheLarge | None:
+    """Predicted and observed events of the first model; None where they cannot be compared."""
+    if scene.claims != "event":
+        return None
+    try:
+        return scene.get(event_words.in_the_large(scene))
+    except NotAnswerable:
+        return None
+
+
+def in_numbers(events: float) -> str:
+    """A number of events.
+
+    >>> in_numbers(1234.4), in_numbers(4.0), in_numbers(4.12)
+    ('1,234', '4', '4.1')
+    """
+    return f"{events:,.0f}" if events >= 10 or events == round(events) else f"{events:.1f}"
+
+
+def tolerated(ratio: float) -> str:
+    """Both ends of the tolerance of observed to expected events.
+
+    >>> tolerated(1.25)
+    '0.8 to 1.25'
+    """
+    return ratio_range(1 / ratio, ratio, 2 * ratio)
+
+
+def event_facts(scene: Scene) -> list[tuple[str, str]]:
+    """What the event is, and how often it was observed."""
+    found, name = large_of(scene), called(event_words.of_scene(scene))
+    if found is None:
+        return [("Event", name)]
+    of_rows = f"{in_numbers(found.events)} of {found.rows:,.0f} rows"
+    return [("Event", f"{name}: {of_rows} ({percent(found.observed)})")]
+
+
+def measures(scene: Scene) -> list[tuple[str, str]]:
+    """The two measures of the verdict and their tolerances."""
+    try:
+        line = next(iter(scene.get(line_words.primaries(scene)).values())).line
+    except NotAnswerable:
+        return [("Tolerance", f"{points(scene.tolerance)[1:]}")]
+    beside = " and observed : expected" if math.isfinite(scene.ratio) else ""
+    return [("Measure", f"{line.title}, bins: {line.bins}{beside}; fixed in advance")]
+
+
+def in_the_large(scene: Scene) -> Facts | None:
+    """Mean risk, observed frequency, O:E, intercept, slope, AUROC and log loss of the first model, with intervals."""
+    found = large_of(scene)
+    if found is None:
+        return None
+    measured = scene.get(Large().first(scene)[1]).measures.set_index("measure").to_dict("index")
+    ratio = f"{number(found.ratio_low)} to {number(found.ratio_high)}"
+    if all(map(math.isfinite, (scene.ratio, found.ratio_low, found.ratio_high))):
+        ratio = ratio_range(found.ratio_low, found.ratio_high, scene.ratio)
+    auroc = measured["auroc"]
+    lines = [
+        ("Mean risk", percent(found.mean_predicted), ""),
+        ("Observed", percent(found.observed), _range(found.observed_low, found.observed_high, between)),
+        ("Observed : expected", number(found.ratio), ratio),
+        ("Intercept", number(found.intercept), _range(found.intercept_low, found.intercept_high)),
+        ("Slope", number(found.slope), _range(found.slope_low, found.slope_high)),
+        ("AUROC", number(auroc["value"]), _range(auroc["low"], auroc["high"])),
+        ("Log loss", score(measured["log-loss"]["value"]), ""),
+    ]
+    return Facts(tuple((name, f"{value} ({ends})" if ends else value) for name, value, ends in lines), in_lines=True)
+
+
+def _range(low: float, high: float, write: object = None) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    return between(low, high) if write is between else f"{number(low)} to {number(high)}"
+
+
+def limits(scene: Scene, diagram: Shown) -> Iterator[str]:
+    """What few events and few rows of high risk leave open."""
+    found = large_of(scene)
+    if found is None:
+        return
+    others = found.rows - found.events
+    needed = f"A calibration curve needs about {CURVE_NEEDS} (Van Calster et al., 2016)."
+    if min(found.events, others) < CURVE_NEEDS:
+        few = f"{in_numbers(found.events)} {'event' if found.events == 1 else 'events'}"
+        if others < found.events:
+            few = f"{in_numbers(others)} {'row' if others == 1 else 'rows'} without the event"
+        yield f"These rows contain only {few}. {needed}"
+    if math.isfinite(scene.ratio) and found.ratio_low > 0 and found.ratio_high / found.ratio_low > scene.ratio**2:
+        yield f"The interval of observed : expected is wider than the tolerance of {tolerated(scene.ratio)}."
+    if scene.tolerance > found.observed:
+        rate = percent(found.observed)
+        yield (
+            f"The tolerance of {points(scene.tolerance)[1:]} exceeds the event's rate of {rate}: a model that predicts "
+            "no event would be within it."
+        )
+    yield from _high_risks(scene, diagram)
+
+
+def _high_risks(scene: Scene, diagram: Shown) -> Iterator[str]:
+    """From which risk on intervals of bins are wide."""
+    if diagram.table is None or "risk" not in diagram.table.frame:
+        return
+    every = diagram.table.frame
+    frame = every[every["model"] == scene.titles[0]].sort_values("lower")
+    wide = (frame["high"] - frame["low"]) > WIDE
+    # The bins at the upper end, up to the first whose interval is narrow.
+    last = frame[wide[::-1].cummin()[::-1]]
+    if len(last) and len(last) < len(frame):
+        rows = float(last["count"].sum())
+        start = percent(float(last["lower"].iloc[0]), 0)
+        are = "row has" if rows == 1 else "rows have"
+        yield f"Only {rows:,.0f} {are} a risk above {start}; intervals there are wider than {WIDE * 100:.0f} points."

@@ -1,0 +1,37 @@
+"""A card of the overview: its kind, what was found, what that rests on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from calib_core import NotAnswerable
+from calib_core._text import begun
+from dashboard.exhibits.which_is_better import first_named
+from dashboard.session import Scene
+from dashboard.theme import markdown_plain
+
+
+def named(kind: str, scene: Scene) -> str:
+    """A card's kind, and of which of several files it is."""
+    name = first_named(scene)
+    return f"{kind}: {markdown_plain(name)}" if name else kind
+
+
+def card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
+    """A card: of what kind, what was found, what that rests on, and a small picture of it with its words."""
+    st.caption(kind)
+    if picture is None:
+        st.markdown(f"## {markdown_plain(headline)}")
+        st.markdown(markdown_plain(basis))
+        return
+    left, right = st.columns([1.35, 1], gap="small")
+    with left:
+        st.markdown(f"## {markdown_plain(headline)}")
+        st.markdown(markdown_plain(basis))
+    right.image(picture[0], alt=picture[1], width="stretch")
+
+
+def refused(kind: str, why: Exception) -> None:
+    """A card of what cannot be answered."""
+    text = str(why) if isinstance(why, NotAnswerable) else "these predictions do not tell it"
+    card(kind, "Not available for this file", f"{begun(text)}.")

@@ -1,0 +1,131 @@
+"""The overview's three cards of two classes: risks of all rows, of groups from low to high risk, and of subgroups."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import streamlit as st
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core.inference.number_words import at_level, of_rows, share_range, told_apart
+from calib_core.risk import InTheLarge
+from dashboard.exhibits import event_words
+from dashboard.exhibits.by_slice import ADDED, too_many
+from dashboard.exhibits.risk_groups import GROUPS, RiskGroups, headline
+from dashboard.hero import diagram_spark, group_spark, points_of
+from dashboard.session import Call, Scene, call
+from dashboard.views.card import card, named, refused
+from dashboard.views.exhibited import CLEARED, progress
+from dashboard.views.worst_places import leading
+
+_FEW = 1.15
+"""Risks that are less than so many times too high are said to be percents too high."""
+
+
+def draw(scene: Scene) -> None:
+    """Draw the cards, side by side."""
+    overall, groups, subgroups = st.columns(3, gap="small")
+    with overall, st.container(border=True, height="stretch", key="card-overall"):
+        _overall(scene)
+    with groups, st.container(border=True, height="stretch", key="card-groups"):
+        _by_risk(scene)
+    with subgroups, st.container(border=True, height="stretch", key="card-slices"):
+        _by_subgroup(scene)
+
+
+def _overall(scene: Scene) -> None:
+    try:
+        found = scene.get(event_words.in_the_large(scene))
+        first = scene.models.shown[0].predictions
+        diagram = scene.get(call(cc.diagrams.reliability, first, bins=scene.bins or GROUPS, notion="event"))
+    except NotAnswerable as why:
+        refused("Overall", why)
+        return
+    low, high = told_apart(found.mean_predicted, found.observed)
+    basis = f"{_events(found.expected)} expected, {found.events:,.4g} observed ({low} predicted, {high} observed)."
+    alt = "Across the predicted risk, up the observed frequency, larger for more rows"
+    points = points_of(diagram)
+    most = min(1.0, 1.1 * max([share for point in points for share in point[:2]], default=1.0) or 1.0)
+    card(named("Overall", scene), on_average(found), basis, (diagram_spark(points, 112, most), alt))
+    leading("overall", "See the diagram", view="reliability", model=scene.titles[0], **CLEARED)
+
+
+def on_average(found: InTheLarge) -> str:
+    """How much too high or too low risks are on average, where that is shown.
+
+    >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
+    >>> on_average(cc.risk.in_the_large(rows))
+    'Risks are about 2 times too high'
+    """
+    if not found.differs:
+        return "No gap shown on average"
+    if not found.events:
+        return "No event observed: risks are too high"
+    times = 1 / found.ratio if found.ratio < 1 else found.ratio
+    much = f"{times:.2g} times" if times >= _FEW else f"{100 * (times - 1):.2g} %"
+    if not math.isfinite(times) or times > 100:
+        much = "more than 100 times"
+    return f"Risks are about {much} too {'high' if found.ratio < 1 else 'low'}".replace("about more", "more")
+
+
+def _events(number: float) -> str:
+    text = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+    return f"{text} {'event' if text == '1' else 'events'}"
+
+
+def _by_risk(scene: Scene) -> None:
+    with progress(scene) as watched:
+        try:
+            frame = watched.get(RiskGroups().table(watched))
+        except NotAnswerable as why:
+            refused("By predicted risk", why)
+            return
+    first, basis = headline(frame)
+    alt = "For each group, from low to high risk: grey, events expected; in colour, events observed"
+    expected = (frame["count"] * frame["confidence"]).tolist()
+    observed = (frame["count"] * frame["accuracy"]).tolist()
+    picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
+    card(named("By predicted risk", scene), first, f"Grey: expected events; blue: observed. {basis}", picture)
+    leading("groups", "See all groups", view="reliability", model=scene.titles[0], **CLEARED)
+
+
+def subgroups(scene: Scene) -> Call[Any]:
+    """The event's risk in the slices of every column of the first model's rows."""
+    return call(cc.slices.by_column, scene.models.shown[0].predictions, notion="event", stem="slices")
+
+
+def _by_subgroup(scene: Scene) -> None:
+    first = scene.focused(model=scene.titles[0])
+    with progress(first) as watched:
+        try:
+            if too_many(watched):
+                card("By subgroup", "Many columns", "So many rows and columns are looked at when they are asked for.")
+            else:
+                found = watched.get(call(cc.diagrams.slice_dots, subgroups(watched)))
+                worst, basis = words(found, event_words.in_words(scene)[1])
+                card(named("By subgroup", scene), worst, basis)
+        except NotAnswerable:
+            card("By subgroup", "No column of subgroups", ADDED)
+            return
+    leading("slices", "Compare subgroups", view="slices", model=scene.titles[0], **CLEARED)
+
+
+def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
+    """The worst subgroup and what it rests on; or that none is clearly off."""
+    if not found.tests:
+        return "Too few rows in every subgroup", "No subgroup has rows enough to be tested."
+    among = f"{found.tests:,} subgroups" if found.tests > 1 else "the only subgroup"
+    corrected = "; corrected for multiple testing" if found.tests > 1 else ""
+    if not found.outstanding:
+        return "No subgroup is clearly off", f"Of {among} none differs from its predicted risk{corrected}."
+    worst = found.lines.iloc[0]
+    says, happens = told_apart(float(worst["claimed"]), float(worst["right"]))
+    ends = share_range(float(worst["low"]), float(worst["high"]))
+    some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
+    return (
+        f"{worst['slice']} is worst: {says} predicted, {happens} {phrase}",
+        f"{some}; {ends} ({at_level(found.level)} interval). {found.outstanding:,} of {among} "
+        f"{'is' if found.outstanding == 1 else 'are'} off{corrected}.",
+    )

@@ -1,0 +1,85 @@
+"""Beside the diagram of a risk: its gap from the smooth curve, calibration in the large in short, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core.inference.number_words import percent, score
+from dashboard.exhibits import EXHIBITS, Exhibit, line_words
+from dashboard.exhibits.curve_gaps import CURVE, LARGE
+from dashboard.session import Scene, call
+from dashboard.theme import markdown_plain
+from dashboard.views.exhibited import progress
+
+_SHORT = {"ici": "Mean gap (ICI)", "e50": "Median gap (E50)", "e90": "90 % point (E90)", "auroc": "AUROC"}
+_NONE = "\u2013"
+
+
+def draw(scene: Scene) -> None:
+    """Draw both tables and the verdict of the model in focus."""
+    exhibit: Exhibit = EXHIBITS.make("curve-gaps")
+    with progress(scene) as watched:
+        try:
+            found = watched.get(exhibit.table(watched)).set_index("measure")
+        except NotAnswerable as why:
+            st.caption(markdown_plain(f"{why}."))
+            return
+    st.markdown("**Gap from the smooth curve**")
+    lines: list[tuple[str, ...]] = [
+        (_SHORT[key], _points(line["value"]), _ends(line, _points), _points(line["floor"]))
+        for key, line in _lines(found, CURVE)
+    ]
+    _table(lines, ("points", "90 % interval", "noise"))
+    st.markdown("**Calibration in the large**")
+    large: list[tuple[str, ...]] = [
+        (_SHORT.get(key, str(line["title"])), _number(line["value"]), _ends(line, _number))
+        for key, line in _lines(found, LARGE)
+    ]
+    _table(large, ("value", "90 % interval"))
+    _verdict(scene)
+
+
+def _lines(found: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[str, Any]]:
+    return [(key, found.loc[key]) for key in keys if key in found.index]
+
+
+def _verdict(scene: Scene) -> None:
+    """The verdict on the line that decides, for the model in focus."""
+    try:
+        wanted = call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
+        found = scene.get(wanted).set_index("model")
+    except NotAnswerable:
+        return
+    if scene.model.title in found.index:
+        line = found.loc[scene.model.title]
+        st.markdown("**Verdict**")
+        st.markdown(markdown_plain(str(line["sentence"])))
+
+
+def _points(value: float) -> str:
+    return _NONE if not math.isfinite(value) else percent(value).removesuffix(" %")
+
+
+def _number(value: float) -> str:
+    if math.isinf(value):
+        return "\u221e" if value > 0 else "\u2212\u221e"
+    return _NONE if math.isnan(value) else score(value)
+
+
+def _ends(line: Any, write: Any) -> str:
+    return (
+        _NONE
+        if math.isnan(line["low"]) or math.isnan(line["high"])
+        else f"{write(line['low'])} to {write(line['high'])}"
+    )
+
+
+def _table(lines: list[tuple[str, ...]], headings: tuple[str, ...]) -> None:
+    cells = [[markdown_plain(cell) for cell in line[1:]] for line in lines]
+    st.table(pd.DataFrame(cells, [markdown_plain(line[0]) for line in lines], list(headings)))

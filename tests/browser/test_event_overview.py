@@ -1,0 +1,73 @@
+"""The overview of two classes in a real browser: the slider of a risk, the event and the notion one click away."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from calib_core.diagrams import local_frequency, opening
+from dashboard import session
+from dashboard.selection import Source
+from tests.browser.test_app import drawn
+from tests.browser.waiting import settled
+
+ADDRESS = "?view=overview&data=demo%3Abreast-cancer-svm"
+
+
+def plain(text: str) -> str:
+    return text.replace("\u00a0", " ")
+
+
+def test_the_sentence_follows_the_slider_of_a_risk(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/{ADDRESS}")
+    drawn(page, "verdict")
+    rows = session.parts(Source(data="demo:breast-cancer-svm")).test
+    local = local_frequency(rows)
+    sentence, slider = page.locator(".calib-hero h1"), page.locator(".calib-hero input")
+    assert plain(sentence.inner_text()) == local.answer(opening(rows)).headline
+    box = slider.bounding_box()
+    last = int(slider.get_attribute("max"))
+    middle, place = box["y"] + box["height"] / 2, lambda i: box["x"] + 12 + (box["width"] - 24) * i / last
+    page.mouse.move(place(int(slider.input_value())), middle)
+    page.mouse.down()
+    page.mouse.move(place(30), middle, steps=6)
+    dragged = int(slider.input_value())
+    assert abs(dragged - 30) <= 1
+    risk = float(local.confidence[dragged])
+    assert plain(sentence.inner_text()) == local.answer(risk).headline
+    page.mouse.up()
+    page.wait_for_url(f"**risk={risk:g}*")
+    settled(page)
+    assert "confidence" not in page.url
+    assert plain(sentence.inner_text()) == local.answer(risk).headline
+
+
+def test_another_event_and_the_confidence_are_one_choice_away(open_page, served) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/{ADDRESS}")
+    drawn(page, "verdict")
+    sentence = page.locator(".calib-hero h1")
+    expect(sentence).to_contain_text("were “malignant”")
+    page.locator(".st-key-frame-event button").first.click()
+    page.get_by_text("benign", exact=True).last.click()
+    expect(sentence).to_contain_text("were “benign”")
+    page.keyboard.press("Escape")
+    settled(page)
+    page.locator(".st-key-frame-judged button").first.click()
+    page.get_by_text("confidence", exact=True).last.click()
+    expect(sentence).to_contain_text("it is right")
+    page.wait_for_url("**reduction=confidence*")
+
+
+@pytest.mark.parametrize("width", [900, pytest.param(1920, marks=pytest.mark.wide)])
+def test_nothing_of_a_risk_leaves_the_page(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
+    page = open_page(f"{served().url}/{ADDRESS}", width=width)
+    drawn(page, "verdict")
+    drawn(page, "in-the-large")
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    large, verdict = (page.locator(f".st-key-{key}").bounding_box() for key in ("panel-large", "verdict-strip"))
+    beside = abs(large["y"] - verdict["y"]) < 2
+    assert beside == (width > 1150)
+    picture = page.locator(".calib-hero .picture").bounding_box()
+    for words in page.locator(".calib-hero svg text").all():
+        box = words.bounding_box()
+        assert box["x"] + box["width"] <= picture["x"] + picture["width"] + 12

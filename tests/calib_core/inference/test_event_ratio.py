@@ -1,0 +1,199 @@
+"""Observed to expected events: ends that hold, events that are needed, and the verdict of an event on two scales."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calib_core as cc
+from calib_core.inference import EventRatio, event_ratio, primaries, primary
+from calib_core.risk import events_needed, in_the_large
+from calib_core.risk import ratio_ends as ends
+
+
+def risks(rng, n, rate=0.2, spread=1.5):
+    """Risks whose log-odds are normal."""
+    return 1 / (1 + np.exp(-(math.log(rate / (1 - rate)) + spread * rng.standard_normal(n))))
+
+
+def ratio_ends(scores, outcomes, weights, tail):
+    """``ends`` of lists."""
+    return ends(np.asarray(scores), np.asarray(outcomes, dtype=bool), weights, tail)
+
+
+def predictions(scores, outcomes, **more):
+    return cc.Predictions(np.column_stack([1 - scores, scores]), outcomes.astype(int), **more)
+
+
+def test_equal_scores_have_the_exact_ends_of_a_binomial_number():
+    low, high = ratio_ends([0.2] * 50, [True] * 12 + [False] * 38, None, 0.05)
+    exact = stats.beta.ppf(0.05, 12, 39) / 0.2, stats.beta.ppf(0.95, 13, 38) / 0.2
+    # The scores tell nothing: the effective number is about that of the rows.
+    assert (low, high) == pytest.approx(exact, rel=0.02)
+
+
+@pytest.mark.parametrize(("events", "low", "high"), [(0, 0.0, 1 - 0.05**0.02), (50, 0.05**0.02, 1.0)])
+def test_no_event_and_all_events_have_one_end_each(events, low, high):
+    found = ratio_ends([0.5] * 50, np.arange(50) < events, None, 0.05)
+    assert found == pytest.approx((2 * low, 2 * high))
+
+
+def test_rows_and_counts_of_them_have_the_same_bits():
+    rng = np.random.default_rng(2)
+    s = risks(rng, 3000).astype(np.float32)
+    rows = predictions(s, rng.random(3000) < s)
+    made = [
+        event_ratio(cc.estimate(of, "event").question) for of in (rows, cc.Summary.of(rows), cc.tally(rows, "event"))
+    ]
+    assert made[0] == made[1] == made[2]
+
+
+def test_copies_are_weights():
+    rng = np.random.default_rng(3)
+    s, w = risks(rng, 200), rng.integers(0, 4, 200)
+    y = rng.random(200) < s
+    written_out = ratio_ends(np.repeat(s, w), np.repeat(y, w), None, 0.05)
+    assert ratio_ends(s, y, w, 0.05) == pytest.approx(written_out, rel=1e-12)
+    low, high = ratio_ends(s, y, rng.uniform(0.5, 2, 200), 0.05)
+    assert low < 1 < high
+
+
+@pytest.mark.parametrize("slope", [1.0, 0.6, 0.0])
+def test_each_end_misses_in_at_most_its_share(slope):
+    """Twin: the effective number taken from the scores themselves misses where these are too bold."""
+    rng = np.random.default_rng(4)
+    below = above = raw = 0
+    runs = 600
+    for _ in range(runs):
+        s = risks(rng, 300, 0.3, 2.5)
+        p = 1 / (1 + np.exp(-(math.log(0.3 / 0.7) + slope * np.log(s / (1 - s)))))
+        y, truth = rng.random(300) < p, p.sum() / s.sum()
+        low, high = ratio_ends(s, y, None, 0.05)
+        below, above = below + (high < truth), above + (low > truth)
+        n = y.sum() / (np.square(s).sum() / s.sum())
+        ends = n * stats.beta.ppf([0.05, 0.95], [y.sum(), y.sum() + 1], [n - y.sum() + 1, n - y.sum()]) / s.sum()
+        raw += not ends[0] <= truth <= ends[1]
+    most = runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)
+    assert max(below, above) <= most
+    if slope == 0.0:
+        assert raw > runs * 0.1 + 3 * math.sqrt(runs * 0.1 * 0.9)
+
+
+def test_events_needed_show_a_calibrated_model_to_be_within_in_eight_of_ten_samples():
+    """Drawn, and the exact ends by another formula."""
+    rng, needed = np.random.default_rng(6), events_needed().events
+
+    def shown(expected):
+        o = rng.poisson(expected, 20_000)
+        low, high = stats.chi2.ppf(0.05, 2 * o) / 2, stats.chi2.ppf(0.95, 2 * o + 2) / 2
+        return np.mean((low > expected / 1.25) & (high < expected * 1.25))
+
+    assert shown(needed) == pytest.approx(0.8, abs=0.025)
+    assert shown(needed / 2) < 0.4
+    assert events_needed(ratio=1.5).events < needed < events_needed(ratio=1.1).events
+
+
+# -- the verdict ------------------------------------------------------------------------------------------------
+
+
+def test_a_rare_event_is_not_within_because_its_tolerance_says_nothing():
+    rng = np.random.default_rng(7)
+    s = 0.004 * rng.uniform(0.5, 1.5, 20_000)
+    p = predictions(s, rng.random(20_000) < 4 * s)
+    found = cc.estimate(p, "event").verdict()
+    assert found.high < found.eps
+    assert found.word == "miscalibrated"
+    assert "so the ratio decides" in found.sentence
+    assert cc.estimate(p, "event").verdict(ratio=math.inf).word == "within"
+    assert cc.inference.gate_check(p, 0.05).word == "miscalibrated"
+    assert cc.inference.gate_check(p, 0.05, ratio=8.0).word == "within"
+
+
+def test_too_few_events_are_named():
+    rng = np.random.default_rng(8)
+    s = 0.01 * rng.uniform(0.5, 1.5, 4000)
+    found = cc.estimate(predictions(s, rng.random(4000) < s), "event").verdict()
+    assert found.word == "too few rows to tell"
+    assert "about 180 expected events would be needed, and there are 40" in found.sentence
+    assert found.rows_needed == pytest.approx(17_700, rel=0.02)
+
+
+@pytest.mark.parametrize("low", [0.7, 0.79, 0.81, 1.0])
+@pytest.mark.parametrize("high", [1.1, 1.24, 1.26, 2.0])
+def test_within_only_where_the_whole_interval_is(low, high):
+    found = EventRatio(100, 100, 1000, low, high, 0.05, 1.25, 177)
+    assert (found.word == "within") == (low > 0.8 and high < 1.25)
+    assert (
+        EventRatio(1, 1, 9, 1.3, 2, 0.05, 1.25, 177).word
+        == EventRatio(1, 1, 9, 0.1, 0.7, 0.05, 1.25, 1).word
+        == "outside"
+    )
+
+
+def test_both_tolerances_hold_in_a_verdict_of_within():
+    """Within: the error's end lies below its tolerance and both of the ratio's ends within theirs."""
+    rng = np.random.default_rng(9)
+    words = set()
+    for n in (300, 3000, 30_000):
+        for factor in (1.0, 1.1, 1.6):
+            s = risks(rng, n, 0.1, 1.0)
+            found = cc.estimate(predictions(s, rng.random(n) < np.minimum(factor * s, 1)), "event").verdict()
+            words.add(found.word)
+            assert (found.word == "within") == (found.high < 0.02 and found.ratio.word == "within")
+            assert (found.word == "miscalibrated") == (found.low > 0.02 or found.ratio.word == "outside")
+    assert {"within", "miscalibrated"} <= words
+
+
+def test_false_words_are_rare_at_the_edge_of_both_tolerances():
+    """The truth lies on the ratio's limit: hardly ever within, hardly ever outside."""
+    rng = np.random.default_rng(10)
+    runs, words = 120, []
+    for _ in range(runs):
+        s = risks(rng, 1500, 0.06, 0.5)
+        words.append(cc.estimate(predictions(s, rng.random(1500) < 1.25 * s), "event").verdict().word)
+    most = runs * 0.05 + 3 * math.sqrt(runs * 0.05 * 0.95)
+    assert words.count("within") <= most
+    assert words.count("miscalibrated") <= most
+
+
+def test_two_classes_are_judged_by_their_event():
+    rng = np.random.default_rng(11)
+    s = risks(rng, 500)
+    p = predictions(s, rng.random(500) < s, class_names=["survived", "died"])
+    line = primary(p)
+    assert (line.notion, line.reason) == ("event", "Judged by the predicted risk of “died”: two classes.")
+    assert line.line.value == cc.estimate(p, cc.REDUCTIONS.make("class-specific", cls=1)).value
+    assert "class 1" not in line.sentence
+    assert primary(p.with_event("survived")).line.ratio == pytest.approx((500 - p.labels.sum()) / (500 - s.sum()))
+    three = cc.Predictions(rng.dirichlet(np.ones(3), 500), rng.integers(3, size=500))
+    assert {name: one.notion for name, one in primaries({"a": p, "b": p}).items()} == {"a": "event", "b": "event"}
+    assert primary(three).notion != "event"
+    assert primary(three).line.ratio is None
+
+
+def test_risks_of_zero_have_no_ratio_and_a_verdict_all_the_same():
+    p = predictions(np.zeros(50), np.zeros(50))
+    assert cc.estimate(p, "event").verdict().ratio is None
+    with pytest.raises(cc.NotAnswerable, match="no event is expected"):
+        event_ratio(cc.estimate(p, "event").question)
+
+
+def test_the_verdict_and_the_panel_have_one_ratio_with_the_same_ends():
+    rng = np.random.default_rng(11)
+    s = risks(rng, 700)
+    for weights in (None, rng.integers(1, 4, 700), rng.uniform(0.5, 2, 700)):
+        p = predictions(s, rng.random(700) < s**1.3, weights=weights)
+        there, here = in_the_large(p), event_ratio(cc.estimate(p, "event").question)
+        assert (here.value, here.low, here.high) == pytest.approx(
+            (there.ratio, there.ratio_low, there.ratio_high), rel=1e-12
+        )
+
+
+def test_risks_of_zero_and_one_alone_have_a_verdict():
+    s = np.tile([0.0, 1.0], 40)
+    found = cc.estimate(predictions(s, s), "event").verdict()
+    assert found.ratio.value == 1
+    assert found.ratio.needed <= 1

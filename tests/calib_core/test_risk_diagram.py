@@ -1,0 +1,81 @@
+"""The diagram of a predicted risk: its bins by hand, one interval with the pane, and a headline that tests allow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calib_core as cc
+from calib_core import Predictions
+from calib_core.diagrams import bins_standing_out, headline, models_in_range, risk_diagram
+
+RUNS, LEVEL = 200, 0.9
+
+
+def drawn(n: int, middle: float, times: float, seed: int) -> Predictions:
+    """Risks around a log-odds, of which the events have so many times the chance."""
+    rng = np.random.default_rng(seed)
+    risk = 1 / (1 + np.exp(-rng.normal(middle, 0.8, n)))
+    happened = rng.random(n) < np.minimum(times * risk, 1)
+    return Predictions(np.column_stack([1 - risk, risk]), happened.astype(int))
+
+
+def test_bins_are_those_counted_row_by_row() -> None:
+    p = drawn(1500, -1, 1, 0)
+    risk, happened = p.rows.column(1), p.true_labels == 1
+    found = risk_diagram(p)
+    for line in found.frame().to_dict("records"):
+        inside = (risk >= line["lower"]) & (risk < line["upper"])
+        assert inside.sum() == line["count"]
+        assert line["risk"] == pytest.approx(risk[inside].mean())
+        assert line["observed"] == pytest.approx(happened[inside].mean())
+    assert (found.events, found.rows) == (happened.sum(), 1500)
+
+
+@pytest.mark.parametrize("weights", [None, np.tile([1.0, 2.5], 500)])
+def test_a_bin_has_the_interval_that_its_rows_have_beside_it(weights: Any) -> None:
+    p = drawn(1000, -1, 1, 1)
+    p = p if weights is None else p.replace(weights=weights)
+    for line in risk_diagram(p).frame().to_dict("records"):
+        beside = models_in_range({"one": p}, line["lower"], line["upper"], notion="event").iloc[0]
+        assert (beside["right_low"], beside["right_high"]) == pytest.approx((line["low"], line["high"]))
+
+
+def test_a_rare_event_is_seen_in_tenths_and_others_in_equal_widths() -> None:
+    assert risk_diagram(drawn(2000, -5, 1, 2)).frame()["count"].tolist() == [200.0] * 10
+    assert risk_diagram(drawn(2000, 0, 1, 2)).bins == "15 equal width"
+    assert risk_diagram(drawn(2000, -5, 1, 2), 15).bins == "15 equal width"
+
+
+def claims(middle: float, times: float, n: int = 800) -> float:
+    """In how many runs the headline says that a risk is too high or too low."""
+    found = 0
+    for seed in range(RUNS):
+        table = bins_standing_out({"one": drawn(n, middle, times, seed)}, notion="event", level=LEVEL)
+        found += "too" in headline(table, happened="died")[0]
+    return found / RUNS
+
+
+@pytest.mark.parametrize("middle", [-1.0, -4.0])
+def test_the_headline_calls_few_calibrated_risks_wrong_and_most_doubled_ones(middle: float) -> None:
+    margin = 3 * np.sqrt(0.1 * 0.9 / RUNS)
+    assert claims(middle, 1) <= 1 - LEVEL + margin
+    assert claims(middle, 2, 3000) > 0.9
+
+
+def test_a_stretch_is_named_only_where_each_of_its_bins_is_off() -> None:
+    table = bins_standing_out({"one": drawn(20_000, -1, 0.5, 3)}, notion="event")
+    off = table["stands_out"].ne("").to_numpy()
+    first = np.flatnonzero(off)[0]
+    sentence = headline(table, happened="died")[0]
+    if off[first : np.flatnonzero(off)[-1] + 1].all():
+        assert sentence.startswith("Predicted risks are too high from")
+    gap = table.assign(stands_out=np.where(np.arange(len(table)) == first + 1, "", table["stands_out"]))
+    assert f"of {len(table)} bins" in headline(gap, happened="died")[0]
+
+
+def test_without_an_event_there_is_no_diagram() -> None:
+    with pytest.raises(cc.NotAnswerable, match="event"):
+        risk_diagram(Predictions(np.full((4, 3), 1 / 3), [0, 1, 2, 0]))

@@ -1,0 +1,130 @@
+"""Doubts about labels: on the first screen, on a report's first page and in the output of every command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from streamlit.testing.v1 import AppTest
+
+from dashboard import session
+from dashboard.cli import main
+from dashboard.exhibits.doubt_words import rules_out_advice, sentences
+from dashboard.selection import Selection, Source
+from tests.corpus.risk_files import OUTCOME, RISK, SEX, table
+from tests.dashboard.test_data_view import click, plain, source
+from tests.dashboard.test_data_view import opened as empty
+from tests.dashboard.test_data_view import upload as uploaded
+
+APP = Path(__file__).parents[2] / "dashboard" / "app.py"
+ONE_CLASS = table({"risk": RISK.tolist(), "outcome": [0] * len(RISK)})
+HONEST = table({"risk": RISK.tolist(), "outcome": OUTCOME.tolist()})
+RISKS = np.random.default_rng(4).uniform(0.02, 0.98, 120)
+COPIED = table({"risk": RISKS.tolist(), "outcome": (RISKS > 0.5).astype(int).tolist()})
+SAID = {
+    "one class": (ONE_CLASS, "no other class is observed"),
+    "copied": (COPIED, "label equals the predicted class in all"),
+}
+
+
+def run(*args: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+COMMANDS: dict[str, Callable[[Path, Path], list[str | Path]]] = {
+    "audit": lambda file, _: ["audit", file],
+    "choose": lambda file, _: ["choose", file],
+    "gate": lambda file, _: ["gate", file, "--max-ece", "0.05"],
+    "compare": lambda file, _: ["compare", file, file],
+    "fit": lambda file, out: ["fit", file, "--calibrator", "temperature", "-o", out],
+    "report": lambda file, out: ["report", file, "-o", out],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("case", SAID)
+def test_every_command_reports_the_doubt(command: str, case: str, tmp_path: Path) -> None:
+    data, said = SAID[case]
+    (file := tmp_path / "risk.csv").write_bytes(data)
+    found = run(*COMMANDS[command](file, tmp_path / "out.file"))
+    assert said in found.stderr
+    assert "doubt: " in found.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_of_honest_rows_no_command_reports_one(command: str, tmp_path: Path) -> None:
+    (file := tmp_path / "risk.csv").write_bytes(HONEST)
+    found = run(*COMMANDS[command](file, tmp_path / "out.file"))
+    assert found.exit_code in (0, 1), found.stderr
+    assert "doubt: " not in found.stderr
+
+
+def test_records_have_the_doubts(tmp_path: Path) -> None:
+    (file := tmp_path / "risk.csv").write_bytes(ONE_CLASS)
+    record = json.loads(run("audit", file, "--json", "--notion", "confidence", "--estimator", "ece").stdout)
+    assert [(doubt["key"], doubt["blocks_advice"]) for doubt in record["file"]["doubts"]] == [("one-class", True)]
+
+
+def test_the_first_page_of_a_report_has_it(tmp_path: Path) -> None:
+    (file := tmp_path / "risk.csv").write_bytes(COPIED)
+    run("report", file, "-o", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "The label equals the predicted class in all" in page
+
+
+def opened(data: bytes) -> tuple[AppTest, Selection]:
+    key = session.hold(data, "risk.csv").key
+    selection = Selection(view="overview", source=Source(key, share=0.5))
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    for name, text in selection.to_query().items():
+        app.query_params[name] = text
+    app.run()
+    assert not app.exception, [e.value for e in app.exception]
+    return app, selection
+
+
+def test_the_overview_opens_with_it_and_offers_no_calibrator() -> None:
+    app, selection = opened(ONE_CLASS)
+    assert any("no other class is observed" in box.value for box in app.warning)
+    assert rules_out_advice(session.scene_of(selection))
+    assert not any("Recalibrate at all" in each.value or "log loss" in each.value for each in app.markdown)
+
+
+def test_the_overview_of_honest_rows_has_no_doubt() -> None:
+    app, selection = opened(HONEST)
+    assert sentences(session.scene_of(selection)) == ()
+    assert not any("observed" in box.value for box in app.warning)
+
+
+def test_label_and_event_are_options(tmp_path: Path) -> None:
+    file = tmp_path / "risk.csv"
+    file.write_bytes(table({"risk": RISK.tolist(), "died": OUTCOME.tolist(), "readmitted": SEX.tolist()}))
+    refused = run("audit", file)
+    assert refused.exit_code == 2
+    assert '"died", "readmitted"' in refused.stderr
+    read = run("audit", file, "--label", "died", "--event", "0", "--json", "--notion", "confidence",
+               "--estimator", "ece")  # fmt: skip
+    how = json.loads(json.loads(read.stdout)["file"]["reading"])
+    assert (how["label"], how["event"]) == (["died"], "0")
+
+
+def test_the_outcome_taken_is_named_with_the_option_that_changes_it(tmp_path: Path) -> None:
+    (file := tmp_path / "risk.csv").write_bytes(table({"risk": RISK.tolist(), "died": OUTCOME.tolist()}))
+    taken = run("gate", file, "--max-ece", "0.3")
+    assert 'warning: "died" contains only 0 and 1: it is read as the outcome. Another column: --label COLUMN' in (
+        taken.stderr
+    )
+    assert "is read as the outcome" not in run("gate", file, "--max-ece", "0.3", "--label", "died").stderr
+
+
+def test_one_click_takes_a_column_as_the_outcome() -> None:
+    data = table({"risk": RISK.tolist(), "died": OUTCOME.tolist(), "readmitted": SEX.tolist()})
+    app = uploaded(empty(), "risk.csv", data)
+    offered = [plain(button.label) for button in app.button if "as the outcome" in button.label]
+    assert offered == ["Use “died” as the outcome", "Use “readmitted” as the outcome"]
+    assert source(click(app, offered[0])).data == session.hold(data, "risk.csv").key
+    assert session.reading(source(app).data, source(app).reading).label == ("died",)

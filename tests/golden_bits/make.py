@@ -1,0 +1,260 @@
+"""Every number of the project on fixed data, kept to the last bit: made, checked, and accepted where meant to move.
+
+``bits.txt`` beside this file has a line a number: its path (subject/data/what) and the shortest decimal that reads
+back to the same bits; a decision as its word in quotes, a refusal as ``!`` and its class, a long array as a hash with
+a few of its numbers. Sentences are not kept.
+
+Run at the root of the project::
+
+    python -m tests.golden_bits.make                     # all anew
+    python -m tests.golden_bits.make --check             # what moved, by subject, old -> new; exit code 1 if anything
+    python -m tests.golden_bits.make --accept estimates/beta compare   # only keys below these prefixes
+    python -m tests.golden_bits.make --check --only bins primary       # some subjects
+
+How a deliberate change is recorded: run ``--check`` and read what moved; see that nothing else did; ``--accept`` the
+prefixes that were meant to; look through the difference of ``bits.txt``; give the reason in the commit's body, and in
+CHANGELOG where users see the numbers. A number that moved and should not have is a fault to be found, not accepted.
+
+Bits depend on the versions of NumPy, SciPy and scikit-learn and on what the processor can do: the head of the file has
+the fingerprint of where it was made. Where it is the same, bits have to be equal. Elsewhere numbers have to agree to
+1e-9 of their size (those that rest on an optimised fit to 1e-6), decisions and refusals have to be equal, and hashes
+are not looked at. Linear algebra has one thread, whatever the environment says: with more, sums are made in another
+order, and what is drawn along an eigenvector of a tie is another draw (``--threads 2 --check`` shows which).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FILE = Path(__file__).with_name("bits.txt")
+CLOSE, CLOSE_FITTED = 1e-9, 1e-6
+FITTED = ("calibrators/", "binary-calibrators/", "choose/", "compare/", "exports/")
+"""Subjects whose numbers rest on fits by steps towards a minimum."""
+MOST_SHOWN = 12
+"""Moved numbers that are printed of each subject."""
+
+Bits = dict[str, str]
+
+
+def fingerprint() -> Bits:
+    """What bits depend on besides the project: versions, the machine, and what NumPy and BLAS found in it."""
+    import numpy as np
+    import scipy
+    import sklearn
+    from threadpoolctl import threadpool_info  # type: ignore[import-untyped]
+
+    features = np._core._multiarray_umath.__cpu_features__  # type: ignore[attr-defined]
+    kernels = {str(each.get("architecture", "")) for each in threadpool_info() if each.get("user_api") == "blas"}
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "machine": f"{platform.system()} {platform.machine()}",
+        "processor": " ".join(sorted(name for name, there in features.items() if there)),
+        "blas": " ".join(sorted(kernels)),
+    }
+
+
+def computed(only: Sequence[str] = ()) -> Bits:
+    """All numbers as they are now, or those of some subjects."""
+    from tests.golden_bits import data, subjects
+
+    found: Bits = {}
+
+    def add(lines: Iterable[tuple[str, str]]) -> None:
+        for key, value in lines:
+            if key in found:
+                raise ValueError(f"two numbers are called {key}")
+            found[key] = value
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = {name: make() for name, make in data.every().items()}
+        add((f"data/{name}", data.data_hash(each)) for name, each in rows.items())
+        for subject, (lines, sets) in subjects.OF.items():
+            if not only or subject in only:
+                for name in sets:
+                    add(lines(name, rows[name]))
+        if not only or "guarantees" in only:
+            add(subjects.promises())
+    return found
+
+
+def read(path: Path = FILE) -> tuple[Bits, Bits]:
+    """The fingerprint and the numbers that are kept."""
+    head: Bits = {}
+    bits: Bits = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            name, _, value = line[2:].partition(": ")
+            head[name] = value
+        elif line:
+            key, _, value = line.partition("\t")
+            bits[key] = value
+    return head, bits
+
+
+def write(head: Bits, bits: Bits, path: Path = FILE) -> None:
+    """Both as text, in the order of the keys."""
+    lines = [f"# {name}: {value}" for name, value in head.items()]
+    lines += [f"{key}\t{bits[key]}" for key in sorted(bits)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@dataclass
+class Report:
+    """What moved: keys with old and new values, and which were compared how."""
+
+    exact: bool
+    compared: int = 0
+    data: list[str] = field(default_factory=list)
+    moved: list[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Did nothing move?"""
+        return not self.data and not self.moved
+
+    @property
+    def text(self) -> str:
+        """By subject, how many moved and the first of them."""
+        how = "to the last bit" if self.exact else f"to {CLOSE:g} of their size (another machine, or other versions)"
+        lines = [f"{self.compared:,} numbers compared {how}; {len(self.moved):,} differ."]
+        if self.data:
+            lines.append(f"OTHER DATA, so that other results say nothing: {', '.join(self.data)}")
+        by_subject: dict[str, list[tuple[str, str, str]]] = {}
+        for each in self.moved:
+            by_subject.setdefault(each[0].partition("/")[0], []).append(each)
+        for subject, group in by_subject.items():
+            lines.append(f"\n{subject}: {len(group):,}")
+            lines += [f"  {key}: {old} -> {new}" for key, old, new in group[:MOST_SHOWN]]
+            if len(group) > MOST_SHOWN:
+                lines.append(f"  ... and {len(group) - MOST_SHOWN:,} more")
+        return "\n".join(lines)
+
+
+MISSING = "(none)"
+
+
+def compare(old: Mapping[str, str], new: Mapping[str, str], *, exact: bool) -> Report:
+    """What differs: other values, and keys that only one of the two has."""
+    report = Report(exact)
+    for key in sorted({*old, *new}):
+        before, after = old.get(key, MISSING), new.get(key, MISSING)
+        if key.startswith("data/"):
+            if before != after:
+                report.data.append(key.removeprefix("data/"))
+            continue
+        report.compared += 1
+        tolerance = 0.0 if exact else CLOSE_FITTED if key.startswith(FITTED) else CLOSE
+        if not same(before, after, tolerance):
+            report.moved.append((key, before, after))
+    return report
+
+
+def same(old: str, new: str, tolerance: float = 0.0) -> bool:
+    """Equal texts; within a tolerance also numbers that are near, and any two hashes.
+
+    >>> same("0.1", "0.1"), same("0.1", "0.10000000000000002"), same("0.1", "0.10000000000000002", 1e-9)
+    (True, False, True)
+    >>> same('"within"', '"too few rows to tell"', 1.0), same("!NotAnswerable", "0.1", 1.0), same("true", "1", 1.0)
+    (False, False, False)
+    """
+    if old == new:
+        return True
+    if not tolerance or MISSING in (old, new):
+        return False
+    if old.startswith("sha256:") and new.startswith("sha256:"):
+        return old.split()[1:] == new.split()[1:]
+    kinds = {"f32 " if text.startswith("f32 ") else "" for text in (old, new)}
+    if len(kinds) > 1:
+        return False
+    try:
+        a, b = (float(text.removeprefix("f32 ")) for text in (old, new))
+    except ValueError:
+        return False
+    # Numbers near 0 are differences of shares: there the size is that of a share.
+    return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance * 1e-3)
+
+
+def accepted(old: Mapping[str, str], new: Mapping[str, str], prefixes: Sequence[str]) -> Bits:
+    """The old numbers, with those below the prefixes as they are now.
+
+    A prefix is whole parts of a path: "bins/beta" is not above "bins/beta-grouped".
+
+    >>> accepted({"a/b/x": "1", "a/bc": "2", "d": "3"}, {"a/b/y": "4", "a/bc": "5", "d": "6"}, ["a/b"])
+    {'a/bc': '2', 'd': '3', 'a/b/y': '4'}
+    """
+
+    def below(key: str) -> bool:
+        return any(key == prefix or key.startswith(f"{prefix.rstrip('/')}/") for prefix in prefixes)
+
+    kept = {key: value for key, value in old.items() if not below(key)}
+    return kept | {key: value for key, value in new.items() if below(key)}
+
+
+def say(text: str) -> None:
+    """A line for whoever runs it."""
+    sys.stdout.write(f"{text}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; 1 where something moved that was to be checked."""
+    parser = argparse.ArgumentParser(prog="python -m tests.golden_bits.make", description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="print what moved; nothing is written")
+    parser.add_argument("--accept", nargs="+", metavar="PREFIX", help="keep the new numbers below these prefixes alone")
+    parser.add_argument("--threads", type=int, default=1, help="of linear algebra; kept are the numbers of one")
+    parser.add_argument("--only", nargs="+", metavar="SUBJECT", help="with --check: these subjects alone")
+    given = parser.parse_args(arguments)
+    if given.only and not given.check:
+        parser.error("--only goes with --check")
+    if given.threads != 1 and not given.check:
+        parser.error("--threads goes with --check: kept are the numbers of one thread")
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = str(given.threads)  # NumPy, which reads it once, is not loaded yet
+    now, new = fingerprint(), computed(given.only or ())
+    crashed = [key for key, value in new.items() if value.startswith("!! ")]
+    if crashed and not given.check:
+        say(f"{len(crashed):,} of the numbers could not be made, so that nothing is kept; the first: {crashed[0]}")
+        return 1
+    if not given.check and not given.accept:
+        write(now, new)
+        say(f"{len(new):,} numbers written to {FILE}")
+        return 0
+    head, old = read()
+    if given.only:
+        old = {key: value for key, value in old.items() if key in new or _subject(key) in _subjects(new)}
+    report = compare(old, new, exact=head == now)
+    if given.check:
+        say(report.text)
+        return 0 if report.ok else 1
+    if head != now:
+        say("These bits are of another machine or other versions: accepting some would mix two; make them anew.")
+        return 1
+    after = accepted(old, new, given.accept)
+    write(head, after)
+    left = compare(after, new, exact=True)
+    changed = len(compare(old, after, exact=True).moved)
+    say(f"{changed:,} numbers accepted; {len(left.moved):,} others differ still.")
+    return 0
+
+
+def _subject(key: str) -> str:
+    return key.partition("/")[0]
+
+
+def _subjects(bits: Mapping[str, str]) -> set[str]:
+    return {_subject(key) for key in bits} - {"data"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

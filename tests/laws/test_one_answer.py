@@ -1,0 +1,264 @@
+"""One answer: whatever speaks of a model, by whatever way, gives the same number of the same rows, with the same word.
+
+Facts are collected from every exhibit, from the cards, the advice and the records of commands; each has one value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import calib_core as cc
+from calib_core import InputError, NotAnswerable, Recipe
+from calib_core.datasets import demo
+from dashboard import session
+from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.recommendation import Recommendation
+from dashboard.selection import Selection, Source
+from dashboard.views.rows_judged import judged_words
+
+NUMBERS = ("value", "point", "low", "high", "floor", "p", "verdict", "rows", "ratio", "ratio_low", "ratio_high")
+"""What a line says of a model, a notion and an estimator."""
+
+
+class Fact(NamedTuple):
+    """One number or word, of one model, and where it is said."""
+
+    model: str
+    notion: str
+    estimator: str
+    name: str
+    value: Any
+    said: str
+
+
+def unknown(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def contradictions(facts: Iterable[Fact]) -> list[str]:
+    """Two different values of one fact, each as a sentence."""
+    by_key: dict[tuple[str, ...], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if not unknown(fact.value):
+            by_key[fact[:4]].append(fact)
+    found = []
+    for key, said in by_key.items():
+        first = said[0]
+        for other in said[1:]:
+            same = first.value == other.value
+            if not same and not isinstance(first.value, str) and not isinstance(other.value, str):
+                same = math.isclose(first.value, other.value, rel_tol=1e-9, abs_tol=1e-13)
+            if not same:
+                found.append(f"{key}: {first.value} in {first.said}, {other.value} in {other.said}")
+    return found
+
+
+def test_the_law_finds_a_contradiction() -> None:
+    one = Fact("Base model", "event", "ece", "point", 0.04, "here")
+    assert contradictions([one, one._replace(said="there"), one._replace(name="low", value=0.01)]) == []
+    for other in (0.0401, -0.04):
+        assert len(contradictions([one, one._replace(value=other)])) == 1
+    word = one._replace(name="verdict", value="within")
+    assert len(contradictions([word, word._replace(value="miscalibrated")])) == 1
+
+
+# ---- data ----------------------------------------------------------------------------------------------------
+
+
+def clinical(n: int, seed: int) -> tuple[bytes, str]:
+    """Risks that are twice too high, at four sites."""
+    rng = np.random.default_rng(seed)
+    risk = rng.beta(2, 5, n)
+    frame = pd.DataFrame({"risk": risk, "died": (rng.random(n) < risk / 2).astype(int)})
+    return frame.assign(site=np.array(list("abcd"))[np.arange(n) % 4]).to_csv(index=False).encode(), f"clinic-{n}.csv"
+
+
+def confidences(n: int) -> tuple[bytes, str]:
+    rng = np.random.default_rng(3)
+    confidence = rng.uniform(0.5, 1, n)
+    right = rng.random(n) < 0.5 + 0.7 * (confidence - 0.5)
+    return pd.DataFrame({"confidence": confidence, "correct": right.astype(int)}).to_csv(index=False).encode(), "c.csv"
+
+
+DATA = {
+    "clinic, few rows": clinical(400, 1),
+    "clinic, many rows": clinical(1_600, 2),
+    "confidences": confidences(700),
+    "wine-logistic": demo("wine-logistic"),
+    "digits-naive-bayes": demo("digits-naive-bayes"),
+}
+
+
+@lru_cache(len(DATA))
+def selected(name: str) -> Selection:
+    """The data as they open, with what is recommended ticked beside temperature scaling."""
+    data, file = DATA[name]
+    source = Source(data=session.hold(data, file).key)
+    chosen = Selection(source=source)
+    scene = session.scene_of(chosen)
+    found = scene.get(Recommendation.suited(scene).found(scene))
+    ticked = dict.fromkeys((*chosen.calibrators, *([found.recipe] if found.recalibrate else [])))
+    kept = [recipe for recipe in ticked if recipe.key in session.usable(chosen, [recipe.key])]
+    return replace(chosen, calibrators=tuple(kept))
+
+
+# ---- what is said --------------------------------------------------------------------------------------------
+
+
+def of_lines(lines: Iterable[dict[Any, Any]], said: str) -> Iterator[Fact]:
+    """Of lines of estimates; those in other bins than declared are about something else."""
+    for line in lines:
+        for name in NUMBERS:
+            if name in line:
+                notion = "" if unknown(line["notion"]) else line["notion"]
+                yield Fact(line["model"], notion, line["estimator"], name, line[name], said)
+
+
+def on_screen(selection: Selection) -> Iterator[Fact]:
+    """What every exhibit says, and the cards and the advice."""
+    scene = session.scene_of(selection)
+    for key in EXHIBITS:
+        try:
+            frame = scene.get(EXHIBITS.make(key).table(scene))
+        except (InputError, NotAnswerable):
+            continue
+        lines = frame.to_dict("records")
+        if {"model", "notion", "estimator", "value"} <= set(frame):
+            yield from of_lines(lines, key)
+        if key == "costs":
+            for line in lines:
+                yield Fact(line["model"], "", "log-loss", "value", line["log_loss"], key)
+        if {"model", "accuracy", "rows"} <= set(frame) and key != "rows":
+            for line in lines:
+                yield Fact(line["model"], "", "accuracy", "value", line["accuracy"], key)
+        if key == "tests":
+            for line in lines:
+                if "Brier score" in line["test"]:
+                    yield Fact(line["model"], "", "any size", "p", line["p"], key)
+        if key == "verdict":
+            for line in lines:
+                yield Fact(line["model"], "", "any size", "p", line["p_of_any_error"], key)
+    yield from of_cards(selection)
+
+
+def of_cards(selection: Selection) -> Iterator[Fact]:
+    """What the cards of calibrators say, and the recommendation."""
+    scene = session.scene_of(selection)
+    notion = next(iter(scene.get(EXHIBITS.make("verdict").table(scene))["notion"]))
+    base = scene.titles[0]
+    if scene.models.recalibrated:
+        for line in scene.get(EXHIBITS.make("gains").table(scene)).to_dict("records"):
+            for name in ("point", "low", "high", "verdict"):
+                yield Fact(line["calibrator"], notion, "ece", name, line[name], "card")
+            yield Fact(base, notion, "ece", "point", line["point_before"], "card of a calibrator")
+            if scene.get(scene.models.shown[0].predictions).kind == "full":
+                yield Fact(line["calibrator"], "", "log-loss", "value", line["log_loss"], "card")
+                yield Fact(base, "", "log-loss", "value", line["log_loss_before"], "card of a calibrator")
+    exhibit = Recommendation.suited(scene)
+    found = scene.get(exhibit.found(scene))
+    yield from of_choice(found.record(), found.recipe.title, base, "advice", full=found.kind == "full")
+    yield Fact("", "", "advice", "said", exhibit.advice(scene, found)[0], "advice")
+
+
+def of_choice(record: dict[str, Any], title: str, base: str, said: str, *, full: bool) -> Iterator[Fact]:
+    """Score and gain of what is recommended."""
+    yield Fact("", "", "advice", "recommended", json.dumps(record["recommended"], sort_keys=True), said)
+    yield Fact("", "", "advice", "said", record["sentences"][0], said)
+    yield Fact("", "", "advice", "judged on", record["judged_on"], said)
+    for name in ("point", "low", "high"):
+        yield Fact("", "", "advice", f"gain, {name}", record["gain"][name], said)
+    if full:
+        yield Fact(base, "", "log-loss", "value", record["before"], said)
+        if record["gain_shown"]:
+            yield Fact(title, "", "log-loss", "value", record["before"] - record["gain"]["point"], said)
+
+
+def run(*words: object) -> Any:
+    ended = CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False)
+    assert ended.exit_code == 0, ended.output
+    return ended.stdout
+
+
+def by_commands(name: str, selection: Selection, folder: Path) -> Iterator[Fact]:
+    """What the commands say about the same file, each by its own default."""
+    data, file = DATA[name]
+    (path := folder / file).write_bytes(data)
+    scene = session.scene_of(selection)
+    base = scene.titles[0]
+    ticked = [word for recipe in selection.calibrators for word in ("--calibrator", recipe.key)]
+    audit = json.loads(run("audit", path, "--json", *ticked))
+    titles = {"as given": base}
+    named = [line | {"model": titles.get(line["model"], line["model"])} for line in audit["lines"]]
+    yield from of_lines(named, "calib audit")
+    for model, told in audit["models"].items():
+        title, line = titles.get(model, model), told["primary"]["line"]
+        yield from of_lines([line | {"model": title}], "calib audit, the line that decides")
+        yield Fact(title, "", "any size", "p", told["primary"]["shown"]["p_value"], "calib audit")
+    yield Fact("", "", "rows", "judged", audit["options"]["judged"], "calib audit")
+    record = json.loads(run("choose", path, "--json"))
+    full = scene.get(scene.models.shown[0].predictions).kind == "full"
+    recommended = Recipe.from_dict("CALIBRATORS", record["recommended"])
+    yield from of_choice(record, recommended.title, base, "calib choose", full=full)
+    if record["remaining"]:
+        left = record["remaining"]["line"] | {"model": recommended.title}
+        yield from of_lines([left], "calib choose, what remains")
+    words = [word for recipe in selection.calibrators for word in ("--calibrator", recipe.to_json())]
+    shown = json.loads(run("show", "verdict", path, "--format", "json", *words))["table"]
+    yield from of_lines(shown, "calib show")
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_every_way_to_ask_gives_one_answer(name: str, tmp_path: Path) -> None:
+    selection = selected(name)
+    facts = [*on_screen(selection), *by_commands(name, selection, tmp_path)]
+    judged = session.parts(selection.source).judged
+    facts.append(Fact("", "", "rows", "judged", judged, "Overview"))
+    assert contradictions(facts) == []
+    said = {fact.said for fact in facts if not unknown(fact.value)}
+    assert {"verdict", "card", "advice", "calib audit", "calib choose", "calib show"} <= said
+    rows = {fact.value for fact in facts if fact.name == "rows" and fact.estimator == "ece"}
+    assert rows == {session.parts(selection.source).test.n_rows}
+
+
+@pytest.mark.parametrize("name", ["clinic, few rows", "clinic, many rows", "wine-logistic"])
+def test_the_switch_names_both_ways_and_the_one_in_use(name: str) -> None:
+    source = selected(name).source
+    words = judged_words(source)
+    n = session.whole(source.data, "").n_rows
+    assert words["folds"] == f"all {n:,} rows, cross-fitted"
+    assert words["share"].endswith(" held-out rows")
+    assert session.split_by(source) == ("folds" if n <= 1_000 else "share")
+    other = replace(source, by="share" if n <= 1_000 else "folds")
+    assert judged_words(other) == words
+    assert words[session.split_by(other)] == session.parts(other).judged
+
+
+def test_a_recommended_calibrator_is_named_beside_the_verdict_on_what_remains() -> None:
+    selection = selected("clinic, few rows")
+    scene = session.scene_of(selection)
+    exhibit = Recommendation.suited(scene)
+    found = scene.get(exhibit.found(scene))
+    assert found.recalibrate
+    _, left = exhibit.advice(scene, found)
+    card = next(
+        line
+        for line in scene.get(EXHIBITS.make("gains").table(scene)).to_dict("records")
+        if line["calibrator"] == found.recipe.title
+    )
+    words = {"within": "is within", "miscalibrated": "still"}
+    assert words.get(card["verdict"], "do not show") in left
+    record = cc.advice.remaining(*(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1])))
+    assert record.word == card["verdict"]
