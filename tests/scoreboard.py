@@ -273,10 +273,10 @@ LINES: dict[str, Line] = {
 
 
 if __name__ == "__main__":
-    import calib_core.readers.parquet
+    import calib_core.readers.formats.parquet
 
     # Decoded in this process: what a decoder does to it is to be seen, and one process a file would take hours.
-    calib_core.readers.parquet._HAS_LIMITS = False
+    calib_core.readers.formats.parquet._HAS_LIMITS = False
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     with contextlib.suppress(KeyboardInterrupt), warnings.catch_warnings():
         warnings.simplefilter("ignore")

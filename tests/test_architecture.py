@@ -192,10 +192,10 @@ PARSERS = re.compile(
 MAY_PARSE_JSON = {
     "dashboard/session/reading_changes.py": "what a link holds of a reading, validated as a reading is",
     "calib_core/calibrators/saving.py": "saved calibrators, checked value by value and tried before use",
-    "calib_core/paper_tables/kept.py": "results it has kept itself, taken only where they are what was wanted",
-    "calib_core/inference/baselines.py": "a gate's own record, checked value by value",
+    "calib_core/papers/tables/kept.py": "results it has kept itself, taken only where they are what was wanted",
+    "calib_core/inference/gates/baselines.py": "a gate's own record, checked value by value",
     "calib_core/exporting/trial.py": "what a module it has just written and run has answered",
-    "calib_core/registry.py": "recipes, validated against the registries",
+    "calib_core/registry/registry.py": "recipes, validated against the registries",
     "dashboard/selection.py": "the choices in a share link, validated against the registries",
     "dashboard/report/recipe.py": "the recipe in a report, checked as a link is",
     "dashboard/chart/drawn.py": "figures the app itself has just written, read back by its tests",

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Bools, Float64s, Floats, frozen
+from calib_core._base.arrays import Bools, Float64s, Floats, frozen
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.claims import Stratum
-from calib_core.registry import Part
+from calib_core.claims.binary_claims import Stratum
+from calib_core.registry.registry import Part
 from calib_core.smoothing import (
     Bandwidth,
     Grid,

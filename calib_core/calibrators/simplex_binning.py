@@ -8,8 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Codes, Float64s, frozen
+from calib_core._base.arrays import Codes, Float64s, frozen
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.binning import (
     Grid,
     Partition,
@@ -25,9 +25,9 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number, class_names, counted
 from calib_core.calibrators.profile import Profile
 from calib_core.guarantees import Promise, no_promise, simplex_promise
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 from calib_core.reductions import Canonical
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 
 @dataclass(eq=False, repr=False)

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
-from calib_core._text import begun, called
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.number_words import at_level, of_rows, share_range, told_apart
-from calib_core.inference.picked_out import (
+from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.significance.selected_shares import (
     FALSE,
     FEWEST,
     count_words,
@@ -24,8 +23,8 @@ from calib_core.inference.picked_out import (
     rows_of_cells,
     worth_of_cells,
 )
-from calib_core.inference.right_shares import share_ends, share_test
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.text import at_level, begun, called, of_rows, share_range, told_apart
 
 MOST_CLASSES = 25
 """Of up to so many classes every pair is listed; of more, what stands out."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.binning import BinningScheme, bins_of, tabulate
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators import Binned
 from calib_core.inference import per_class_tests, standing_out
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Reduction, claims_of
 
 SORTS = ("beyond", "error", "share", "rows", "name")

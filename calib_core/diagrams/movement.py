@@ -10,7 +10,7 @@ import pandas as pd
 from calib_core.binning import BinningScheme
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False, repr=False)

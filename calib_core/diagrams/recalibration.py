@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning import (
     BINNINGS,
     SimplexScheme,
@@ -21,7 +21,7 @@ from calib_core.calibrators import SimplexBinning
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPair, steps
 from calib_core.guarantees import cell_eps
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Canonical
 
 

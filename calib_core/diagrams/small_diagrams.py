@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._base.arrays import Codes, Float64s
 from calib_core.binning import BinningScheme, BinTable, as_binning, tabulate
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import total_rows
@@ -15,7 +15,7 @@ from calib_core.diagrams.curve import KERNEL_CURVE, KernelCurve, kernel_curve
 from calib_core.diagrams.validity import ValidityPlot, validity, validity_tables
 from calib_core.estimators import Binned
 from calib_core.estimators.kernel import KernelECE
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 from calib_core.reductions import Reduction, claims_of
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference import EstimateLine, PrimaryLine, estimate_line, on_tolerance_scale
-from calib_core.inference.number_words import between, percent
+from calib_core.text import between, short_percent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,7 +127,7 @@ def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
     places = {
         "within": "below the tolerance",
         "miscalibrated": "above the tolerance",
-        "too close to call": f"holds {percent(eps)}",
-        "too few rows to tell": f"holds {percent(eps)}",
+        "too close to call": f"holds {short_percent(eps)}",
+        "too few rows to tell": f"holds {short_percent(eps)}",
     }
     return f"{text}, {places[line.verdict]}"

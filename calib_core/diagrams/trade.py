@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._distributions import norm
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import norm
 from calib_core.binning import BinningScheme, Distinct
 from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
 from calib_core.defaults import LEVEL
@@ -18,7 +18,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.estimators import Binned, Brier, DebiasedL2, Estimator, estimate
 from calib_core.estimators.base import Question
 from calib_core.inference import bootstrap
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import Reduction, as_reduction
 
 BINS = (2, 5, 10, 15, 20, 30, 50, 75, 100)

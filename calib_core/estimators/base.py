@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, ca
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
+from calib_core._base.arrays import Float64s
+from calib_core._base.notebook_display import OneLine
 from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
 from calib_core.binning.declared import moves_edges
-from calib_core.claims import Claims
+from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
+from calib_core.estimators.answer_cache import Answers
 from calib_core.estimators.facts import facts_of
-from calib_core.estimators.once import Answers
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
 from calib_core.reductions.base import NOT_BINARY, claims_in
-from calib_core.registry import Recipe, Registry, RegistryError
+from calib_core.registry.registry import Recipe, Registry, RegistryError
 
 if TYPE_CHECKING:  # what an estimate answers is made by the layer above, which it must not import
     from calib_core.inference import Interval, NoiseFloor, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.binning import SimplexTable
 
 

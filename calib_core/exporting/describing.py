@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators import (
     CALIBRATORS,
     Calibrator,
@@ -49,9 +49,9 @@ from calib_core.exporting.nodes import (
     Unsure,
 )
 from calib_core.exporting.score_maps import SAME, Interpolated, Map, Pieces, described_map
-from calib_core.predictions import NotAnswerable
+from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions import scope
-from calib_core.registry import Recipe, RegistryError
+from calib_core.registry.registry import Recipe, RegistryError
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.binning import EqualWidth
 from calib_core.calibrators import (
     BINARY_CALIBRATORS,
@@ -30,7 +30,7 @@ from calib_core.calibrators import (
     ScalingBinning,
     VennAbers,
 )
-from calib_core.predictions import NotAnswerable
+from calib_core.predictions.predictions import NotAnswerable
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.defaults import LEVEL
+from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
-from calib_core.inference.picked_out import counts_rows
-from calib_core.inference.right_shares import share_floor
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core.inference.intervals.share_intervals import share_floor
+from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
+from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.inference.verdicts.verdict import SHOWN_AT
+from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.reductions.base import counts
 from calib_core.slices.counted_values import kept_counts, kept_sums, summed
 from calib_core.slices.cut import PARTS, coded, divided_by

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._base.arrays import Codes, Float64s
 from calib_core.inference import benjamini_yekutieli, share_ends
-from calib_core.inference.picked_out import counts_rows
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import Predictions
+from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.inference.verdicts.verdict import SHOWN_AT
+from calib_core.predictions.predictions import Predictions
 
 _LEAST = 1e-12
 _STEPS = 26

@@ -13,23 +13,23 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Codes, Float64s
-from calib_core._parallel import shared_out
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.parallel import shared_out
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
+from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference import benjamini_yekutieli, holm, share_test
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.count_tests import SMALLEST, count_test, node_counts, score_nodes
-from calib_core.inference.number_words import in_percent, of_rows, share_range
-from calib_core.inference.picked_out import counts_rows
-from calib_core.inference.right_shares import share_floor
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions, split_rows
+from calib_core.inference.intervals.share_intervals import share_floor
+from calib_core.inference.significance.count_tests import SMALLEST, count_test, node_counts, score_nodes
+from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.inference.verdicts.verdict import SHOWN_AT
+from calib_core.predictions.predictions import NotAnswerable, Predictions, split_rows
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
 from calib_core.slices.gaps import FEWEST, judged
 from calib_core.slices.rest import unlike
+from calib_core.text import in_percent, of_rows, share_range
 
 MIN_ROWS = 50
 MOST_CONFIRMED = 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from calib_core.predictions import Grain, NotAnswerable, Predictions, event_among
+from calib_core.predictions.predictions import Grain, NotAnswerable, Predictions, event_among
 from calib_core.summaries.counted_claims import NEEDS_ROWS
 
 

@@ -146,8 +146,8 @@ def _models(
 ) -> tuple[dict[str, Predictions], str, str]:
     """The predictions to judge by name, as they are and after each calibrator; which rows they are; and a note."""
     from calib_core import CALIBRATORS, fitted, recalibrated
-    from calib_core._text import begun, count
-    from calib_core.cross_fitting import COLUMN_UNUSED
+    from calib_core.evaluation.cross_fitting import COLUMN_UNUSED
+    from calib_core.text import begun, count
 
     if rows != "auto":
         if calibrators:
@@ -191,7 +191,7 @@ def _of_all(loaded: _shared.Loaded, judged: Predictions) -> str:
 
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
     """The models on the rows that the table is over, and the share of rows that each of them answers."""
-    from calib_core.study import over_same_rows_by_name
+    from calib_core.evaluation.study import over_same_rows_by_name
 
     rows = over_same_rows_by_name(models, "all" if counting == "all" else "answered")
     return rows, {name: model.coverage for name, model in models.items()}
@@ -210,7 +210,7 @@ def _questions(
 ) -> list[tuple[str | None, str]]:
     """Pairs of notion and estimator; without choices also the scores of whole predictions."""
     from calib_core.estimators import takes_bins
-    from calib_core.study import SCORES, error_keys
+    from calib_core.evaluation.study import SCORES, error_keys
 
     every = keys or tuple(key for key in error_keys() if slow or takes_bins(key))
     whole: list[tuple[str | None, str]] = [] if keys or chosen else [(None, key) for key in SCORES]

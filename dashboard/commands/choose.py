@@ -13,8 +13,8 @@ from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     from calib_core import Predictions
-    from calib_core.choice import Choice, Remaining
-    from calib_core.updates import UpdateGains
+    from calib_core.evaluation.choice import Choice, Remaining
+    from calib_core.evaluation.update_gains import UpdateGains
 
 
 @click.command("choose")
@@ -103,7 +103,7 @@ def command(
 
 def _rows(loaded: _shared.Loaded, rows: str, judge: str) -> tuple[Predictions, Predictions | None, str]:
     """The rows it is chosen on, as on the dashboard; the held-out rows that judge the choice; and both in words."""
-    from calib_core._text import count
+    from calib_core.text import count
 
     if rows != "auto":
         given = loaded.rows(rows)
@@ -146,7 +146,8 @@ class _Advice(NamedTuple):
 
 def _advice(choice: Choice, given: Predictions, held_out: Predictions | None) -> _Advice:
     """The rest of the advice, as on the dashboard."""
-    from calib_core import NotAnswerable, advice
+    from calib_core import NotAnswerable
+    from calib_core.evaluation import advice
 
     left = None
     if choice.recalibrate:
@@ -157,7 +158,7 @@ def _advice(choice: Choice, given: Predictions, held_out: Predictions | None) ->
 
 def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:
     """What to do, with its price, and a line a calibrator."""
-    from calib_core.advice import sentences
+    from calib_core.evaluation.advice import sentences
     from dashboard.exhibits.recommendation import Recommendation
 
     frame = found.frame()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calib_core._text import count
-from calib_core._text import percent as to_a_tenth
-from calib_core.inference.number_words import percent
+from calib_core.text import count, short_percent
+from calib_core.text import percent as to_a_tenth
 
-SURE = percent(0.95)
+SURE = short_percent(0.95)
 """How sure a model is of the rows that are counted."""
 
 
@@ -25,7 +24,11 @@ def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     check Accuracy stays 90.0 %, and so does the order of the classes.
     equal Rows that say 95 % or more: 12 before, 10 after; right 50.0 % before and 90.0 % after.
     """
-    silent = [("block", f"It leaves {percent(line['abstained'])} of the rows unanswered.")] if line["abstained"] else []
+    silent = (
+        [("block", f"It leaves {short_percent(line['abstained'])} of the rows unanswered.")]
+        if line["abstained"]
+        else []
+    )
     return (_decisions(line), *silent, ("equal", _sure(line)))
 
 
@@ -35,7 +38,7 @@ def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
         order = ", and so does the order of the classes" if line["keeps_order"] else "; no prediction changes"
         return "check", f"Accuracy stays {now}{order}."
     moved = line["class_changed"]
-    changed = "" if moved != moved else f"; {percent(moved) if moved else 'none'} of the predictions change"
+    changed = "" if moved != moved else f"; {short_percent(moved) if moved else 'none'} of the predictions change"
     among = " among the rows answered" if line["abstained"] else ""
     verb = f"stays {now}" if now == was else f"goes from {was} to {now}"
     return "swap_horiz", f"Accuracy {verb}{among}{changed}."

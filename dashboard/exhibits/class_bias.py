@@ -11,8 +11,8 @@ import calib_core as cc
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import ClassBias
 from calib_core.diagrams.class_bias import MOST_CLASSES
-from calib_core.inference.number_words import percent
-from calib_core.inference.picked_out import FALSE
+from calib_core.inference.significance.selected_shares import FALSE
+from calib_core.text import short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_slice import row_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -79,8 +79,8 @@ class Bias(Exhibit):
             headline=found.headline,
         ).also(
             f"{how_judged(scene)} Corrected: for the number of pairs, so that on average at most "
-            f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995, Benjamini and "
+            f"{short_percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995, Benjamini and "
             f"Yekutieli 2001). Intervals of what stands out are widened, each to its level, so that on average at most "
-            f"{percent(1 - LEVEL)} of them miss (Benjamini and Yekutieli 2005). In order of rows times the smallest "
-            "gap that the interval leaves."
+            f"{short_percent(1 - LEVEL)} of them miss (Benjamini and Yekutieli 2005). In order of rows times the "
+            "smallest gap that the interval leaves."
         )

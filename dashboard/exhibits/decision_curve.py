@@ -8,10 +8,9 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import called
 from calib_core.diagrams import DecisionCurve as Curve
-from calib_core.inference.number_words import at_level, difference, in_percent
-from calib_core.registry import Range
+from calib_core.registry.registry import Range
+from calib_core.text import at_level, called, difference, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, methods_of

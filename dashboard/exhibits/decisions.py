@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable
-from calib_core.registry import Text
+from calib_core.registry.registry import Text
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.decision_curve import base_titles
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

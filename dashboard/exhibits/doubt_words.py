@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import calib_core as cc
-from calib_core.doubts import Doubt
+from calib_core.predictions.plausibility import Doubt
 from dashboard.session import Scene, call
 
 

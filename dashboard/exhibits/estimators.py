@@ -11,9 +11,9 @@ import calib_core as cc
 from calib_core import REDUCTIONS, NotAnswerable
 from calib_core.binning import bins_said
 from calib_core.defaults import BINS
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.registry import Flag
-from calib_core.study import error_keys
+from calib_core.evaluation.study import error_keys
+from calib_core.inference.verdicts.verdict import SHOWN_AT
+from calib_core.registry.registry import Flag
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

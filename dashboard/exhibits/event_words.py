@@ -8,11 +8,10 @@ import numpy as np
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable
-from calib_core._text import called
 from calib_core.diagrams import EventWords
-from calib_core.event_names import POSITIVE
-from calib_core.inference.number_words import told_apart
+from calib_core.predictions.event_names import POSITIVE
 from calib_core.risk import InTheLarge
+from calib_core.text import called, told_apart
 from dashboard import session
 from dashboard.session import Call, Scene, call
 from dashboard.session.shelf import RESULTS

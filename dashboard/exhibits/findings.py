@@ -9,9 +9,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.discoveries import OVERALL, SHOWN, SLICE, headline
-from calib_core.inference.number_words import percent
-from calib_core.inference.picked_out import FALSE, counts_rows
+from calib_core.inference.significance.selected_shares import FALSE, counts_rows
+from calib_core.slices.findings import OVERALL, SHOWN, SLICE, headline
+from calib_core.text import short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import row_columns, too_many
@@ -98,11 +98,11 @@ class Findings(Exhibit):
             f"Looked at: {_places(scene)}{slices}. Bins: {scene.in_bins}. In order of the rows that are off at least: "
             "rows times the smallest gap that the interval leaves.",
             f"{how_judged(scene)} Corrected: for the number of places looked at, so that on average at most "
-            f"{percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places share "
-            "rows, Benjamini and Yekutieli 2001).",
+            f"{short_percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places "
+            "share rows, Benjamini and Yekutieli 2001).",
             "Places that are picked because they look bad had bad luck, too: the intervals of what stands out are "
-            f"widened, each to its level, so that on average at most {percent(1 - LEVEL)} of them miss (Benjamini and "
-            "Yekutieli 2005). The others stand alone.",
+            f"widened, each to its level, so that on average at most {short_percent(1 - LEVEL)} of them miss "
+            "(Benjamini and Yekutieli 2005). The others stand alone.",
         )
 
 

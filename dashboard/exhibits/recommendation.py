@@ -10,11 +10,10 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import ESTIMATORS, InputError, NotAnswerable
-from calib_core._text import count, inside
-from calib_core.choice import SCORES
 from calib_core.defaults import LEVEL
-from calib_core.inference.number_words import at_level
-from calib_core.registry import Choice
+from calib_core.evaluation.choice import SCORES
+from calib_core.registry.registry import Choice
+from calib_core.text import at_level, count, inside
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.selection import Source

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import count
-from calib_core.registry import Choice
-from calib_core.reproductions import REPRODUCTIONS
-from calib_core.reproductions.markdown import AGREES, DIFFERS, HOW_TO_READ, expected
+from calib_core.papers.reproductions import REPRODUCTIONS
+from calib_core.papers.reproductions.markdown import AGREES, DIFFERS, HOW_TO_READ, expected
+from calib_core.registry.registry import Choice
+from calib_core.text import count
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

@@ -8,7 +8,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
-from calib_core._text import begun
+from calib_core.text import begun
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.mean_risk import NO_EVENT

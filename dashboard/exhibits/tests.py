@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core.inference.verdict import SHOWN_AT
+from calib_core.inference.verdicts.verdict import SHOWN_AT
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

@@ -14,8 +14,8 @@ import streamlit as st
 
 from calib_core.diagrams import LocalAccuracy
 from calib_core.figures.marks import numbers
-from calib_core.inference.number_words import in_percent
 from calib_core.palette import outline, style
+from calib_core.text import in_percent
 from dashboard.theme import markdown_plain
 
 _LOGGER = logging.getLogger(__name__)

@@ -14,9 +14,9 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import calib_core as cc
 from calib_core import Predictions, Recipe
-from calib_core.choice import MOST_NUMBERS
-from calib_core.division import Division
-from calib_core.registry import FAMILIES
+from calib_core.evaluation.choice import MOST_NUMBERS
+from calib_core.evaluation.splitting import Division
+from calib_core.registry.registry import FAMILIES
 from dashboard.session.visitors import stop_if_closed
 from dashboard.workers.durations import Work
 from dashboard.workers.pool import compute

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeVar
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
-from calib_core._text import count
 from calib_core.binning import bins_said
-from calib_core.cross_fitting import OF_ALL_ROWS
 from calib_core.defaults import BINS, RATIO, TOLERANCE
+from calib_core.evaluation.cross_fitting import OF_ALL_ROWS
 from calib_core.inference import notion_looked_at
+from calib_core.text import count
 from dashboard.selection import Selection, Source
 from dashboard.session import model_looks
 from dashboard.session.call import Call, call

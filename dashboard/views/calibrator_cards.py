@@ -10,12 +10,11 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
-from calib_core._arrays import LOG_FLOOR
-from calib_core._text import count
+from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import FAMILY_TITLES, Contract
-from calib_core.choice import Choice
-from calib_core.inference.number_words import between, percent, score
+from calib_core.evaluation.choice import Choice
 from calib_core.palette import COLOURS
+from calib_core.text import between, count, score, short_percent
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.event_words import beside_advice
@@ -93,7 +92,7 @@ def _as_it_is(scene: Scene) -> str:
         line = next((line for line in table.to_dict("records") if line["model"] == base.title), None)
         if line is not None and line["point"] == line["point"]:
             ends = between(line["low"], line["high"]).removesuffix(" %")
-            parts.append(f"error {percent(line['point'])} ({ends})")
+            parts.append(f"error {short_percent(line['point'])} ({ends})")
     except NotAnswerable:
         pass
     loss = call(cc.estimate, base.predictions, None, "log-loss")
@@ -104,7 +103,7 @@ def _as_it_is(scene: Scene) -> str:
 
 def _endless(rows: Predictions) -> str:
     """How many rows would make the log loss infinite, and what they count; empty where there are none."""
-    if rows.grain == "counts" or not (number := cc.scores.floored_rows(rows)):
+    if rows.grain == "counts" or not (number := cc.predictions.proper_scores.floored_rows(rows)):
         return ""
     what = "a row" if number == 1 else f"{count(number)} rows"
     return (

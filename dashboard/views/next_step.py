@@ -9,8 +9,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import InputError
-from calib_core._text import begun, count
-from calib_core.choice import Choice
+from calib_core.evaluation.choice import Choice
+from calib_core.text import begun, count
 from dashboard import session, widgets
 from dashboard.exhibits.doubt_words import rules_out_advice
 from dashboard.exhibits.event_words import beside_advice

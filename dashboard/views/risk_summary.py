@@ -10,7 +10,7 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.inference.number_words import percent, score
+from calib_core.text import score, short_percent
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.curve_gaps import CURVE, LARGE
 from dashboard.session import Scene, call
@@ -63,7 +63,7 @@ def _verdict(scene: Scene) -> None:
 
 
 def _points(value: float) -> str:
-    return _NONE if not math.isfinite(value) else percent(value).removesuffix(" %")
+    return _NONE if not math.isfinite(value) else short_percent(value).removesuffix(" %")
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core.discoveries import BIN, OVERALL, SLICE
+from calib_core.slices.findings import BIN, OVERALL, SLICE
 from dashboard import widgets
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.which_is_better import first_named

@@ -20,7 +20,7 @@ import numpy as np
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions
 from calib_core.calibrators import Calibrator
-from calib_core.division import Division
+from calib_core.evaluation.splitting import Division
 from dashboard.workers import durations
 from dashboard.workers.durations import TABLE, Costs, Work
 

@@ -4,7 +4,7 @@ import pytest
 import sklearn.base
 
 from calib_core import CALIBRATORS
-from calib_core._adjustable import clone
+from calib_core._base.sklearn_api import clone
 
 
 def lifted():

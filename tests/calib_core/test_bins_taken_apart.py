@@ -10,9 +10,9 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions, diagrams, figures
 from calib_core.calibrators import Composed, Reduced
 from calib_core.diagrams import banded_bins, bin_rows, brier_parts, reliability, zoom
+from calib_core.evaluation.study import MEASURES
 from calib_core.inference import clopper_pearson
 from calib_core.palette import style
-from calib_core.study import MEASURES
 
 
 @pytest.fixture(scope="module")

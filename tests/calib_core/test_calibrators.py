@@ -23,7 +23,7 @@ from calib_core.calibrators import (
 )
 from calib_core.calibrators.temperature import _Loss
 from calib_core.reductions import Canonical, ClassSpecific, ClassWise, Confidence, TopKConfidence, TopLabel
-from calib_core.registry import RegistryError
+from calib_core.registry.registry import RegistryError
 
 # ---- histogram binning -------------------------------------------------------------------------------------
 

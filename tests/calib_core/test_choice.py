@@ -11,16 +11,16 @@ from scipy.stats import t as student
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choose
-from calib_core._arrays import LOG_FLOOR
+from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
-from calib_core.candidates import COLUMNS, Trial, candidates_for, simplicity
-from calib_core.contest import Contest, bold_claims
-from calib_core.cross_fitting import over_folds, plain_folds
-from calib_core.doubts import blocking
 from calib_core.estimators import LogLoss
-from calib_core.inference.joint_cells import Difference
-from calib_core.inference.mean_gain import mean_gain
-from calib_core.registry import Recipe, RegistryError
+from calib_core.evaluation.candidate_ranking import Contest, bold_claims
+from calib_core.evaluation.candidates import COLUMNS, Trial, candidates_for, simplicity
+from calib_core.evaluation.cross_fitting import over_folds, plain_folds
+from calib_core.inference.comparison.joint_cells import Difference
+from calib_core.inference.comparison.mean_gain import mean_gain
+from calib_core.predictions.plausibility import blocking
+from calib_core.registry.registry import Recipe, RegistryError
 
 FAST = ("temperature", "vector")
 TABLE = Path(__file__).parents[1] / "simulations" / "calibrator_choice.csv"
@@ -385,7 +385,9 @@ def test_the_brier_score_of_claims_is_the_mean_square_of_what_they_miss():
         each.test(each.seen(s, None), each.gains(s, None))[0] for each, s in ((one, sure), (two, _two(sure)))
     )
     assert (2 * ends.low, 2 * ends.high) == pytest.approx((twice.low, twice.high)), "bounds know the size of a step"
-    assert whole.before == pytest.approx(cc.scores.brier_scores(p).mean()), "whole rows are summed over classes"
+    assert whole.before == pytest.approx(cc.predictions.proper_scores.brier_scores(p).mean()), (
+        "whole rows are summed over classes"
+    )
 
 
 def test_rows_that_need_not_sum_to_one_have_no_log_loss():
@@ -478,7 +480,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped():
 
 def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     found = choose(rows(800), FAST)
-    words = cc.inference.number_words.score
+    words = cc.text.score
     assert found.sentence == (
         f"Use temperature scaling: log loss falls from {words(found.before)} to "
         f"{words(found.before - found.gain.point)} and no prediction changes; the simplest of two that do equally well."

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import calib_core as cc
 from calib_core.binning import Distinct, EqualMass, Groups
-from calib_core.claim_lines import side_by_side
+from calib_core.claims.stacked_samples import side_by_side
 from calib_core.estimators import Binned, ConvexBinned, KernelECE, traits
 from calib_core.smoothing.beta_kernel import Beta
 

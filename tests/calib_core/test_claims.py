@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import REDUCTIONS, NotAnswerable, Predictions, estimate
-from calib_core._arrays import BLOCK_BYTES, Rows, owned, safe_log
+from calib_core._base.arrays import BLOCK_BYTES, Rows, owned, safe_log
 from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin, tabulate, tabulate_at
-from calib_core.claims import ColumnClaims, FlatClaims
+from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.exact_sums import ROUNDING
+from calib_core.claims.tallies import Tally
 from calib_core.diagrams import kernel_curve
-from calib_core.exact_sums import ROUNDING
 from calib_core.reductions import claims_of
-from calib_core.tallies import Tally
 
 edge_lists = st.lists(st.sampled_from([i / 20 for i in range(21)]), max_size=6, unique=True).map(sorted)
 

@@ -12,7 +12,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams.class_bias import LISTED
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends
-from calib_core.inference.number_words import at_level, of_rows, share_range, told_apart
+from calib_core.text import at_level, of_rows, share_range, told_apart
 from tests.calib_core.test_findings import drawn, networks
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, cross_fitted
-from calib_core.cross_fitting import over_folds
+from calib_core.evaluation.cross_fitting import over_folds
 
 RNG = np.random.default_rng(5)
 N, K = 240, 3

@@ -5,7 +5,7 @@ import pytest
 import shared_files
 
 from calib_core import Predictions, diagrams, estimate
-from calib_core.claims import Stratum
+from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.estimators import KernelECE
 from calib_core.estimators.kernel import Fixed, Gaussian, Grid, Linear, LogOdds, StandardDeviation, local_calibration

@@ -6,7 +6,7 @@ from curve_laws import LAWS, RISING, corp_coverage, drawn, kernel_coverage, nois
 from scipy.stats import beta, gamma, norm
 
 from calib_core import NotAnswerable, Predictions
-from calib_core.claims import Stratum
+from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, corp, corp_band, kernel_curve
 from calib_core.estimators import KernelECE
 from calib_core.estimators.kernel import Beta, Fixed, Gaussian, Grid, LogOdds, StandardDeviation, Triweight, limits

@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import InputError, NotAnswerable, Predictions, figures
-from calib_core.decisions import cost_matrix, cost_threshold, cost_words, decision_costs, decisions, net_benefits
 from calib_core.diagrams import decision_curve
+from calib_core.evaluation.decisions import (
+    cost_matrix,
+    cost_threshold,
+    cost_words,
+    decision_costs,
+    decisions,
+    net_benefits,
+)
 from calib_core.inference import clopper_pearson
 
 ASYMMETRIC = "0 5 1; 1 0 1; 2 2 0"

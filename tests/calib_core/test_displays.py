@@ -14,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import calib_core as cc
-from calib_core import InputError, NotAnswerable, Predictions, ReliabilityDisplay, displays
+from calib_core import InputError, NotAnswerable, Predictions, ReliabilityDisplay
+from calib_core.diagrams import matplotlib_display
 
 matplotlib = pytest.importorskip("matplotlib", reason="the extra `matplotlib` is not installed")
 matplotlib.use("agg")
@@ -200,11 +201,11 @@ def test_models_without_probabilities_and_notions_without_bins_are_refused(binar
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch, binary):
-    monkeypatch.setattr("calib_core.displays.find_spec", lambda name: None)
+    monkeypatch.setattr("calib_core.diagrams.matplotlib_display.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'^displays are drawn with Matplotlib.*: pip install "calib\[matplotlib\]"$'):
         ReliabilityDisplay.from_predictions(*binary)
 
 
 def test_the_module_is_read_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert "ReliabilityDisplay" in runpy.run_path(displays.__file__)
+    assert "ReliabilityDisplay" in runpy.run_path(matplotlib_display.__file__)

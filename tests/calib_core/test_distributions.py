@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calib_core import _distributions as ours
+from calib_core._base import distributions as ours
 
 Q = np.array([1e-8, 1e-3, 0.05, 0.3, 0.5, 0.9, 0.999])
 X = np.array([-9.0, -2.0, 0.0, 0.7, 5.0, 30.0])

@@ -18,7 +18,7 @@ from calib_core import (
     recalibrated,
     within,
 )
-from calib_core.division import Division, Marked, three_corners
+from calib_core.evaluation.splitting import Division, Marked, three_corners
 
 RNG = np.random.default_rng(8)
 N, K = 240, 4

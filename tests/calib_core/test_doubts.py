@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from calib_core import Predictions
-from calib_core._arrays import Codes, Float64s
-from calib_core.doubts import _expected, blocking, doubts
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.predictions.plausibility import _expected, blocking, doubts
 
 RUNS = 60
 SIZES = (50, 200, 1000)

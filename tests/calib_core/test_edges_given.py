@@ -9,7 +9,7 @@ import calib_core as cc
 from calib_core.binning import Edges
 from calib_core.diagrams import reliability, reliability_bands
 from calib_core.inference import noise_floor
-from calib_core.registry import RegistryError
+from calib_core.registry.registry import RegistryError
 
 
 @pytest.fixture(scope="module")

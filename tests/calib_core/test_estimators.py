@@ -8,8 +8,8 @@ from hypothesis import given
 from calib_core import ESTIMATORS, REDUCTIONS, Estimate, NotAnswerable, Predictions, RegistryError, estimate
 from calib_core.binning import EqualMass, EqualWidth, as_binning, tabulate
 from calib_core.estimators import Binned, as_estimator
+from calib_core.predictions.proper_scores import brier_scores, floored_rows, log_losses
 from calib_core.reductions import Confidence, as_reduction
-from calib_core.scores import brier_scores, floored_rows, log_losses
 
 P = Predictions([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 0, 0])
 

@@ -8,8 +8,8 @@ import pytest
 
 import calib_core as cc
 from calib_core import diagrams, slices
-from calib_core.discoveries import findings
-from calib_core.discoveries import headline as findings_headline
+from calib_core.slices.findings import findings
+from calib_core.slices.findings import headline as findings_headline
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from calib_core import REDUCTIONS, Predictions
 from calib_core.binning import EqualWidth, Groups, tabulate, tabulate_at
-from calib_core.claims import FlatClaims
-from calib_core.exact_sums import AT_ONCE, ROUNDING, ExactSums, added, halves, rounded, sums_of
+from calib_core.claims.binary_claims import FlatClaims
+from calib_core.claims.exact_sums import AT_ONCE, ROUNDING, ExactSums, added, halves, rounded, sums_of
 
 NOTIONS = [key for key in REDUCTIONS if key != "canonical"]
 numbers = st.lists(st.floats(-1, 1), max_size=30)
@@ -148,7 +148,7 @@ def test_weights_that_are_no_copies_have_no_exact_sums():
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_weights_whole_in_one_block_alone_are_no_copies(monkeypatch, backwards):
-    monkeypatch.setattr("calib_core.claims.LARGE_BLOCK_BYTES", 64)
+    monkeypatch.setattr("calib_core.claims.binary_claims.LARGE_BLOCK_BYTES", 64)
     rng = np.random.default_rng(0)
     weights = np.array([1.0, 1.0, 1.0, 1.0, 0.5, 1.5, 0.75, 1.25])[:: -1 if backwards else 1]
     rows, labels = rng.dirichlet(np.ones(2), 8), rng.integers(0, 2, 8)

@@ -15,7 +15,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams import edges_said
 from calib_core.inference import share_ends, share_test
-from calib_core.inference.number_words import at_level, share_range, told_apart
+from calib_core.text import at_level, share_range, told_apart
 
 NUMBERS = [
     "rows",

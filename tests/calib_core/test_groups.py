@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import calib_core as cc
 from calib_core import Predictions, estimate
 from calib_core.binning import EqualWidth, Groups, group_codes, tabulate, variance_codes
-from calib_core.claims import FlatClaims
+from calib_core.claims.binary_claims import FlatClaims
 from calib_core.inference import bootstrap
 from calib_core.reductions import ClassWise, TopLabel
 

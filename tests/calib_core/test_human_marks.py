@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calib_core as cc
-from calib_core import human_marks
+from calib_core.judged import corrected_mean
 
 Z = 1.6448536269514722
 """The normal 95 % point."""
@@ -202,7 +202,7 @@ def test_the_sentence_has_all_three():
     ends = [found.judge, found.alone.point, found.interval.point, found.errors.interval.point]
     assert frame["value"].tolist() == ends
     assert found.errors.sentence in found.sentence
-    assert human_marks.FEWEST_LABELLED == 20
+    assert corrected_mean.FEWEST_LABELLED == 20
 
 
 def test_rows_that_were_drawn_at_random_are_rarely_called_unlike():

@@ -11,7 +11,7 @@ from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams import classes_standing_out, local_accuracy, overall_gap
 from calib_core.diagrams.local_accuracy import ENOUGH, points
 from calib_core.inference import per_class_tests, share_ends
-from calib_core.inference.number_words import in_percent
+from calib_core.text import in_percent
 
 
 def said(confidence, right, **more):

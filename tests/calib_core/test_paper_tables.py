@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from calib_core import CALIBRATORS, InputError, Predictions, estimate
 from calib_core.binning import EqualMass
-from calib_core.paper_tables import (
+from calib_core.evaluation.study import over_same_rows
+from calib_core.papers.tables import (
     PAPER_TABLES,
     TABLE_MEASURES,
     Method,
@@ -26,7 +27,6 @@ from calib_core.paper_tables import (
     ranked,
     runs,
 )
-from calib_core.study import over_same_rows
 
 
 def predictions(n=240, k=3, seed=0):

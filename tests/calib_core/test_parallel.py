@@ -11,8 +11,9 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import calib_core as cc
-from calib_core import Predictions, _parallel
-from calib_core._parallel import chunks, one_blas_thread, run, shared_out
+from calib_core import Predictions
+from calib_core._base import parallel
+from calib_core._base.parallel import chunks, one_blas_thread, run, shared_out
 from calib_core.inference import sharpen
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="forks, and CPUs allowed to a process, are Linux's")
@@ -31,19 +32,19 @@ def in_a_process(code, seconds=60, **environment):
 
 def test_threads_are_the_cpus_allowed_unless_the_variable_says_otherwise(monkeypatch):
     monkeypatch.delenv("CALIB_THREADS", raising=False)
-    for cpus, expected in ((1, 1), (3, 3), (64, _parallel.MOST)):
-        monkeypatch.setattr(_parallel, "_cpus", lambda cpus=cpus: cpus)
-        assert _parallel.threads() == expected
-    for given, expected in (("1", 1), ("12", 12), ("", _parallel.MOST)):
+    for cpus, expected in ((1, 1), (3, 3), (64, parallel.MOST)):
+        monkeypatch.setattr(parallel, "_cpus", lambda cpus=cpus: cpus)
+        assert parallel.threads() == expected
+    for given, expected in (("1", 1), ("12", 12), ("", parallel.MOST)):
         monkeypatch.setenv("CALIB_THREADS", given)
-        assert _parallel.threads() == expected
+        assert parallel.threads() == expected
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "two", "1.5", "x" * 200])
 def test_a_number_of_threads_that_is_none_is_refused(monkeypatch, given):
     monkeypatch.setenv("CALIB_THREADS", given)
     with pytest.raises(ValueError, match=r"CALIB_THREADS is .*; it must be a whole number of threads, 1 or more"):
-        _parallel.threads()
+        parallel.threads()
 
 
 @LINUX
@@ -53,7 +54,7 @@ import os, threading
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 os.environ.pop("CALIB_THREADS", None)
 import calib_core as cc, numpy as np
-from calib_core import _parallel
+from calib_core._base import parallel as _parallel
 before = threading.active_count()
 cc.Predictions(np.full((20000, 2), 0.5), np.zeros(20000, dtype=int))
 alone = threading.active_count()
@@ -191,8 +192,8 @@ import multiprocessing, os, sys, warnings
 warnings.simplefilter("ignore", DeprecationWarning)
 sys.path[:0] = {path!r}
 from test_parallel import digest
-from calib_core import _parallel
-from calib_core._parallel import one_blas_thread, shared_out
+from calib_core._base import parallel as _parallel
+from calib_core._base.parallel import one_blas_thread, shared_out
 
 def answer(_=None):
     return digest()
@@ -232,8 +233,8 @@ def test_an_interrupt_does_not_wait_for_jobs_that_nobody_will_read(monkeypatch):
     """The command line ends at once by the name of these threads, which it cannot load."""
     from dashboard import cli
 
-    assert cli._JOBS == _parallel.JOBS
-    monkeypatch.setenv(_parallel.VARIABLE, "2")
+    assert cli._JOBS == parallel.JOBS
+    monkeypatch.setenv(parallel.VARIABLE, "2")
     release, names, finished = threading.Event(), [], []
 
     def stop(done):
@@ -245,8 +246,8 @@ def test_an_interrupt_does_not_wait_for_jobs_that_nobody_will_read(monkeypatch):
         finished.append(1)
 
     with pytest.raises(KeyboardInterrupt):
-        _parallel.run([lambda: None, slow, slow, slow], stop)
+        parallel.run([lambda: None, slow, slow, slow], stop)
     assert not finished
     release.set()
     assert len(names) < 3
-    assert all(name.startswith(_parallel.JOBS) for name in names)
+    assert all(name.startswith(parallel.JOBS) for name in names)

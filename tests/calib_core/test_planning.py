@@ -296,7 +296,7 @@ def test_the_rows_needed_are_those_that_the_verdict_names():
         found = answer("within", test=rows, tolerance=error)
         assert found.limit == error
         assert found.needed == pytest.approx(named, rel=0.01)
-        assert cc.inference.number_words.rows(named) in found.inverse
+        assert cc.text.rows(named) in found.inverse
 
 
 def test_few_outputs_are_verified_with_about_the_rows_told():

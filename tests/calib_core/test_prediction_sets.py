@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
-from calib_core.prediction_sets import METHODS, _threshold, class_sets, set_sentence, set_sizes
+from calib_core.evaluation.prediction_sets import METHODS, _threshold, class_sets, set_sentence, set_sizes
 
 
 def drawn(n, k, sharp, seed=0, **extras):

@@ -7,8 +7,10 @@ from generated import full_predictions
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import InputError, Logits, NotAnswerable, Predictions, _checks, errors, predictions
-from calib_core.predictions import split_rows
+from calib_core import InputError, Logits, NotAnswerable, Predictions
+from calib_core._base import errors
+from calib_core.predictions import predictions, validation
+from calib_core.predictions.predictions import split_rows
 
 GOOD = [[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]]
 
@@ -531,6 +533,6 @@ def test_checks_and_errors_are_found_where_they_always_were():
         "MOST_COPIES",
         "WEIGHTS",
     ):
-        assert getattr(predictions, name) is getattr(_checks, name)
+        assert getattr(predictions, name) is getattr(validation, name)
     assert predictions.InputError is InputError is errors.InputError
     assert predictions.NotAnswerable is NotAnswerable is errors.NotAnswerable

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from calib_core import pytest_plugin
+from calib_core.testing import pytest_plugin
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ def ran(pytester, monkeypatch):
 
     def run(text, *more):
         pytester.makepyfile(ROWS + text)
-        return pytester.runpytest_inprocess("-p", "calib_core.pytest_plugin", "-p", "no:cacheprovider", *more)
+        return pytester.runpytest_inprocess("-p", "calib_core.testing.pytest_plugin", "-p", "no:cacheprovider", *more)
 
     return run
 

@@ -12,12 +12,12 @@ from scipy.stats import beta, binom, chi2, poisson
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from calib_core import Predictions, Summary, risk
-from calib_core.errors import InputError, NotAnswerable
+from calib_core._base.errors import InputError, NotAnswerable
 from calib_core.inference.events.event_rows import EventRows, Trials, log_odds
 from calib_core.inference.events.events_needed import verdict_power
-from calib_core.inference.events.firth import FirthLine, maximum_likelihood, slope_profile
+from calib_core.inference.events.logistic_regression import FirthLine, maximum_likelihood, slope_profile
 from calib_core.inference.events.observed_expected import effective_number, events_p_value, intercept_at
-from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.risk.in_the_large import COLUMNS
 from calib_core.risk.loess import loess
 from calib_core.risk.smooth_curve import Spline, natural_spline

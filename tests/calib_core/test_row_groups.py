@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calib_core as cc
-from calib_core._row_groups import RowGroups
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.calibrators.held_out import hold_out
 from calib_core.calibrators.reduced import Reduced
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.row_groups import RowGroups
 from calib_core.readers import examine, propose, read_predictions, read_table
 from calib_core.reductions import REDUCTIONS
 
@@ -108,7 +108,7 @@ def test_a_group_on_both_sides_is_said():
     divided = cc.divide(P)
     assert divided.warning == ""
     assert divided.rule == "split at random, class by class, each group (patient) on one side"
-    torn = cc.divide(P, marked=cc.division.Marked(np.array([0, 2, 4, 5]), np.array([1, 3]), "part"))
+    torn = cc.divide(P, marked=cc.evaluation.splitting.Marked(np.array([0, 2, 4, 5]), np.array([1, 3]), "part"))
     assert torn.warning.startswith("2 groups (patient) have rows on both sides: calibrators can know them again")
     # Two files: one row of every patient in the second is enough.
     assert cc.divide(P, test=P.take([1, 2])).warning.startswith("2 groups (patient) have rows on both sides")

@@ -5,7 +5,7 @@ import pytest
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable
-from calib_core.score_parts import parts_of_scores
+from calib_core.evaluation.score_decomposition import parts_of_scores
 from tests.calib_core.test_prediction_sets import drawn
 
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from calib_core import Predictions, estimate
 from calib_core.binning import EqualMass, EqualWidth, Groups, tabulate
-from calib_core.claims import ColumnClaims
-from calib_core.inference.wild import influence, reach
-from calib_core.shared_rows import FEW_CLASSES, SMALL
+from calib_core.claims.binary_claims import ColumnClaims
+from calib_core.claims.row_covariance import FEW_CLASSES, SMALL
+from calib_core.inference.intervals.wild_bootstrap import influence, reach
 
 NOTIONS = ("class-wise", "top-k-confidence", "top-k-label")
 SCHEMES = (EqualWidth(4), EqualMass(3), Groups(rows=5, bins=6))

@@ -6,9 +6,9 @@ import pytest
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions
 from calib_core.diagrams import constraint, wanted_rates
+from calib_core.evaluation.model_tables import gains, promises, side_effects, standings, sure_rows
+from calib_core.evaluation.study import every_measure, over_same_rows_by_name, summaries
 from calib_core.inference import primaries, verdicts
-from calib_core.side_by_side import gains, promises, side_effects, standings, sure_rows
-from calib_core.study import every_measure, over_same_rows_by_name, summaries
 
 KEYS = ("temperature", "top-label-hb", "class-wise-hb", "metacal-miscoverage")
 

@@ -14,9 +14,9 @@ from scipy.stats import binom
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli
-from calib_core.inference.count_tests import count_test
-from calib_core.inference.poisson_binomial import poisson_binomial
-from calib_core.inference.right_shares import share_floor, share_test
+from calib_core.inference.intervals.share_intervals import share_floor, share_test
+from calib_core.inference.noise.poisson_binomial import poisson_binomial
+from calib_core.inference.significance.count_tests import count_test
 from calib_core.slices import Slice, Span, Value
 from calib_core.slices.gaps import judged
 
@@ -288,7 +288,7 @@ def test_a_scan_looks_at_every_slice_once(monkeypatch):
     looked = []
     monkeypatch.setattr(SCANNING, "benjamini_yekutieli", lambda p: looked.append(p) or np.zeros(len(p)))
     found = cc.slices.scan(p, min_rows=20)
-    first = ~cc.predictions.split_rows(np.zeros(900, dtype=int), 0.5, 0)
+    first = ~cc.predictions.predictions.split_rows(np.zeros(900, dtype=int), 0.5, 0)
     names, expected = ["c0", "c1", "c2", "copy"], []
     for pair in [*((name,) for name in names), *itertools.combinations(names, 2)]:
         for part in cc.slices.cut(p, pair):
@@ -344,7 +344,7 @@ def test_scans_of_calibrated_models_confirm_wrongly_in_at_most_a_twentieth(monke
         frame = cc.slices.scan(p, crossings=False, min_rows=10, random_state=seed).frame()
         wrong += bool(frame["stands_out"].any())
         uncorrected += bool((frame["p"] <= 0.05).any())
-        first = np.flatnonzero(~cc.predictions.split_rows(np.zeros(600, dtype=int), 0.5, seed))
+        first = np.flatnonzero(~cc.predictions.predictions.split_rows(np.zeros(600, dtype=int), 0.5, seed))
         chosen = [first[Slice.read(where).rows(p)[first]] for where in frame["where"]]
         # Twin: chosen and judged on the same rows, the one that looks worst not corrected for having been chosen.
         unheld += bool(judged(p, chosen)["p"].min() <= 0.05)

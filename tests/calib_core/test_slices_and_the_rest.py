@@ -8,7 +8,7 @@ import pytest
 
 import calib_core as cc
 from calib_core import Predictions
-from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.slices.rest import against_rest
 
 
@@ -136,7 +136,7 @@ def test_rows_in_groups_that_come_out_alike_differ_nowhere(trials):
 def test_a_scan_compares_with_the_other_rows_kept_apart():
     p = off_everywhere(np.random.default_rng(3), 4000, worse=(1,))
     found = cc.slices.scan(p).frame()
-    first = cc.predictions.split_rows(np.zeros(4000, dtype=int), 0.5, 0)
+    first = cc.predictions.predictions.split_rows(np.zeros(4000, dtype=int), 0.5, 0)
     apart = np.flatnonzero(first)
     mine = apart[(p.metadata["site"] == "1").to_numpy()[apart]]
     line = found.set_index("where").loc["site=1"]

@@ -8,8 +8,8 @@ from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, Reci
 from calib_core.binning import Distinct, EqualMass, EqualWidth, tabulate_alike
 from calib_core.calibrators import Temperature
 from calib_core.estimators import Binned
+from calib_core.evaluation.study import MEASURES, SCORES, compared, over_same_rows, recalibrated, rows_said, summaries
 from calib_core.reductions import Confidence, TopLabel
-from calib_core.study import MEASURES, SCORES, compared, over_same_rows, recalibrated, rows_said, summaries
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,9 @@ from calib_core.calibrators import refitted
 from calib_core.diagrams import error_sweep, swept_estimators, swept_kinds
 from calib_core.estimators import as_estimator
 from calib_core.estimators.base import Question
-from calib_core.inference import draws, many_binnings
-from calib_core.inference.null import noise_floor
+from calib_core.inference.intervals import binning_sweep
+from calib_core.inference.noise import outcome_draws
+from calib_core.inference.noise.noise_floor import noise_floor
 from calib_core.reductions import as_reduction
 
 
@@ -88,14 +89,14 @@ def test_floors_from_shared_draws_are_those_drawn_for_each_number_alone(kind, no
 @pytest.mark.parametrize("few", [1, 10**6])
 def test_floors_of_many_cells_are_those_drawn_for_each_number_alone(notion, kind, weights, few, monkeypatch):
     """However few replicates or drawn outcomes are in memory at a time."""
-    for module, name, value in ((many_binnings, "MOST_CELLS", 0), (many_binnings, "_AT_ONCE", few),
-                                (draws, "_BLOCK_BYTES", 1000)):  # fmt: skip
+    for module, name, value in ((binning_sweep, "MOST_CELLS", 0), (binning_sweep, "_AT_ONCE", few),
+                                (outcome_draws, "_BLOCK_BYTES", 1000)):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     if notion == "class-wise":
-        monkeypatch.setattr(many_binnings, "_HELD", few)
+        monkeypatch.setattr(binning_sweep, "_HELD", few)
     p, numbers = sample(300, weights=weights), [2, 7, 40]
     estimators = [as_estimator("rmsce", scheme(kind, b)) for b in numbers]
-    for found, estimator in zip(many_binnings.floors(p, as_reduction(notion), estimators, 20), estimators, strict=True):
+    for found, estimator in zip(binning_sweep.floors(p, as_reduction(notion), estimators, 20), estimators, strict=True):
         alone = noise_floor(Question(p, as_reduction(notion), estimator), 20, 0)
         np.testing.assert_allclose(found.draws, alone.draws, rtol=1e-9)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from calib_core import InputError, NotAnswerable, Predictions
-from calib_core.three_classes import corners, largest_three, most_confused_three
+from calib_core.predictions.three_classes import corners, largest_three, most_confused_three
 
 NAMES = ("ant", "bee", "cat", "dog", "eel")
 

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
-from calib_core.cross_fitting import plain_folds
+from calib_core.evaluation.cross_fitting import plain_folds
 
 SITES = np.array(["Ashby", "Brook", "Carlow", "Dunmere", "Eastleigh"])
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions
+from calib_core.evaluation.usefulness import changes, order_changes, sentences, surest_right
 from calib_core.inference import skill_differences
-from calib_core.inference.influences import Answers
-from calib_core.uses import changes, order_changes, sentences, surest_right
+from calib_core.inference.intervals.influence_functions import Answers
 from tests.calib_core.test_prediction_sets import drawn
 
 levels = st.sampled_from([0.5, 0.6, 0.7, 0.9])

@@ -10,7 +10,7 @@ from calib_core import NotAnswerable, Predictions, figures
 from calib_core.diagrams import classes_standing_out, local_accuracy, reconciled, verdict_strip
 from calib_core.figures.verdict_strip import ROW
 from calib_core.inference import estimate_line, on_scale_of, on_tolerance_scale, primaries, primary
-from calib_core.inference.primary import PrimaryLine
+from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.palette import style
 
 

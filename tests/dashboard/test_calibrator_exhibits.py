@@ -9,11 +9,10 @@ import pytest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
-from calib_core._text import percent
+from calib_core.evaluation.study import SCORES, over_same_rows_by_name
 from calib_core.inference import estimate_lines as lines
-from calib_core.inference.number_words import percent as in_percent
-from calib_core.inference.number_words import points
-from calib_core.study import SCORES, over_same_rows_by_name
+from calib_core.text import percent, points
+from calib_core.text import short_percent as in_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrator_errors import NOTIONS

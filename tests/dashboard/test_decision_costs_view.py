@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import Recipe
-from calib_core.inference.number_words import points, score
+from calib_core.text import points, score
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.cli import main

@@ -10,10 +10,10 @@ from generated import asked_of
 import calib_core
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, Predictions
 from calib_core.calibrators import BINARY_CALIBRATORS
-from calib_core.inference.counted import of_counts
+from calib_core.claims.probability_vectors import Vectors
+from calib_core.inference.noise.bin_count_estimators import of_counts
 from calib_core.reductions import scope
-from calib_core.registry import FAMILIES
-from calib_core.vectors import Vectors
+from calib_core.registry.registry import FAMILIES
 
 ROOT = Path(calib_core.__file__).parent
 PROTOCOLS = {"Estimator", "Reduction", "IntervalScheme", "SimplexScheme", "PoolingScheme", "NormOfResiduals", "Claims"}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from calib_core._arrays import LOG_FLOOR, Bools, Float64s
-from calib_core._row_groups import RowGroups
-from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s
+from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
+from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions import Event
 from calib_core.summaries.cells import Cells
 

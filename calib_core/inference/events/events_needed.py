@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 from scipy.special import pdtr
 
-from calib_core._arguments import as_share
-from calib_core._arrays import Float64s
-from calib_core._distributions import gamma
-from calib_core._repr import OneLine
+from calib_core._base.arguments import as_share
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import gamma
+from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO
-from calib_core.predictions import InputError, NotAnswerable
+from calib_core.predictions.predictions import InputError, NotAnswerable
 
 POWER = 0.8
 """How often the wanted verdict is reached."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from calib_core._arrays import Bools, Float64s
-from calib_core._distributions import beta
-from calib_core.inference.clusters import shares_in_cells
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.distributions import beta
 from calib_core.inference.events.event_rows import EventRows, Trials, grid_of
-from calib_core.inference.events.firth import FirthLine, root
-from calib_core.inference.poisson_binomial import poisson_binomial
-from calib_core.inference.right_shares import WEIGHED
-from calib_core.predictions import Predictions
+from calib_core.inference.events.logistic_regression import FirthLine, root
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.share_intervals import WEIGHED
+from calib_core.inference.noise.poisson_binomial import poisson_binomial
+from calib_core.predictions.predictions import Predictions
 from calib_core.summaries.cells import Cells
 
 TRUSTED = 5.0

@@ -9,11 +9,11 @@ from scipy import stats
 
 from calib_core import Predictions, estimate
 from calib_core.calibrators import BinaryKernel
-from calib_core.claims import Stratum
+from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import kernel_curve
 from calib_core.estimators import DirichletKernelError, KernelECE
 from calib_core.estimators.kernel import Beta, Fixed, Grid, Linear, StandardDeviation, local_calibration
-from calib_core.inference import wild
+from calib_core.inference.intervals import wild_bootstrap
 from calib_core.reductions import Canonical
 
 
@@ -127,9 +127,9 @@ def test_the_noise_is_measured_as_the_error_is():
     p = Predictions.from_confidence(s, np.random.default_rng(1).random(400) < chance)
     method = KernelECE(Beta(), StandardDeviation(), smoothed="gaps")
     question = estimate(p, "confidence", method).question
-    ((_, stratum, rows),) = wild.strata_of(question.claims, question.ranks)
+    ((_, stratum, rows),) = wild_bootstrap.strata_of(question.claims, question.ranks)
     image = method.image(question.claims, question.answer(p), 0, stratum)
-    sums = image.map(wild.residuals(stratum), rows, 400) @ np.ones((400, 1))
+    sums = image.map(wild_bootstrap.residuals(stratum), rows, 400) @ np.ones((400, 1))
     found = image.errors(np.asarray(sums).T / stratum.total)[0]
     assert found == pytest.approx(estimate(p, "confidence", method).value, rel=5e-3)
 

@@ -8,7 +8,7 @@ import pytest
 
 import calib_core as cc
 from calib_core.inference import share_test
-from calib_core.inference.count_tests import count_test, counts_in_cells, node_counts, score_nodes
+from calib_core.inference.significance.count_tests import count_test, counts_in_cells, node_counts, score_nodes
 
 LAWS = {
     "spread": lambda rng, n: rng.beta(5, 1.3, n),

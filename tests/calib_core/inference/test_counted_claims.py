@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from calib_core import ESTIMATORS, NotAnswerable, Predictions, estimate
 from calib_core.binning import EqualWidth, tabulate
-from calib_core.claims import FlatClaims
+from calib_core.claims.binary_claims import FlatClaims
+from calib_core.claims.tallies import Moments
 from calib_core.estimators import Binned
 from calib_core.estimators.base import reads_bins
-from calib_core.inference.cell_draws import FineCells, counts_suffice
-from calib_core.inference.many_binnings import floors
-from calib_core.inference.null import NoiseFloor
-from calib_core.inference.squares import pairs
+from calib_core.inference.intervals.binning_sweep import floors
+from calib_core.inference.intervals.squared_errors import pairs
+from calib_core.inference.noise.cell_draws import FineCells, counts_suffice
+from calib_core.inference.noise.noise_floor import NoiseFloor
 from calib_core.reductions import as_reduction
-from calib_core.tallies import Moments
 
 COUNTED = [key for key in ESTIMATORS if ESTIMATORS[key].flags.counts != "never" and reads_bins(key)]
 

@@ -13,12 +13,12 @@ from scipy.stats import t as student
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, estimate, inference
-from calib_core._row_groups import as_groups
 from calib_core.binning import EqualWidth, tabulate
 from calib_core.diagrams import local_accuracy, overall_gap
-from calib_core.inference import draws
-from calib_core.inference.clusters import GroupsInCells
-from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.intervals.clustered_rows import GroupsInCells
+from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.inference.noise import outcome_draws
+from calib_core.predictions.row_groups import as_groups
 from calib_core.reductions import REDUCTIONS
 
 LEVEL = 0.9
@@ -93,8 +93,8 @@ def test_one_uniform_a_group_makes_equal_claims_come_out_alike():
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(50), 4)
     claims = REDUCTIONS.make("confidence").split(Predictions.from_confidence(np.full(200, 0.7), np.ones(200)))
-    stream = draws.Alike(groups, rng.random((50, 400)))
-    outcomes = np.array([drawn.outcomes for drawn in draws.outcomes(claims, 1, stream, 400)])
+    stream = outcome_draws.Alike(groups, rng.random((50, 400)))
+    outcomes = np.array([drawn.outcomes for drawn in outcome_draws.outcomes(claims, 1, stream, 400)])
     assert (outcomes.reshape(400, 50, 4).std(axis=2) == 0).all()
     assert abs(outcomes.mean() - 0.7) < 0.02
 
@@ -121,7 +121,11 @@ def test_paired_scores_of_equal_groups_are_students_test_of_their_means():
     p = Predictions(probs, rng.integers(0, 3, 300), groups=np.arange(300) // 6)
     q = p.with_probs(0.7 * probs + 0.1)
     found = inference.paired_difference(p, q, None, "brier")
-    means = (cc.scores.brier_scores(p) - cc.scores.brier_scores(q)).reshape(50, 6).mean(axis=1)
+    means = (
+        (cc.predictions.proper_scores.brier_scores(p) - cc.predictions.proper_scores.brier_scores(q))
+        .reshape(50, 6)
+        .mean(axis=1)
+    )
     twin = ttest_1samp(means, 0.0)
     np.testing.assert_allclose(found.p_value, twin.pvalue)
     np.testing.assert_allclose([found.low, found.high], list(twin.confidence_interval(LEVEL)))

@@ -18,24 +18,15 @@ from calib_core import (
 )
 from calib_core.binning import EqualMass, EqualWidth, Groups, tabulate
 from calib_core.estimators import Binned
-from calib_core.inference import (
-    CellGaps,
-    bootstrap,
-    cell_sums,
-    clopper_pearson,
-    interval,
-    inverted,
-    percentile,
-    pivotal,
-    wilson,
-)
-from calib_core.inference.cell_sums import claimed_covariance, column_sums, listed_sums, normal, unit_noise
-from calib_core.inference.chain import Chain
-from calib_core.inference.intervals import IN_BINS
-from calib_core.inference.inversion import RICH
-from calib_core.inference.judged_bins import judged_bins
-from calib_core.inference.null import null_outcomes
-from calib_core.inference.resampling import shares_follow_rows
+from calib_core.inference import CellGaps, bootstrap, clopper_pearson, interval, inverted, percentile, pivotal, wilson
+from calib_core.inference.intervals.bins_of_interval import judged_bins
+from calib_core.inference.intervals.elementary import IN_BINS
+from calib_core.inference.intervals.error_hierarchy import Chain
+from calib_core.inference.intervals.inversion import RICH
+from calib_core.inference.intervals.row_bootstrap import shares_follow_rows
+from calib_core.inference.noise import cell_sums
+from calib_core.inference.noise.cell_sums import claimed_covariance, column_sums, listed_sums, normal, unit_noise
+from calib_core.inference.noise.noise_floor import null_outcomes
 from calib_core.reductions import as_reduction
 
 NOTIONS = [key for key in REDUCTIONS if key != "canonical"]
@@ -115,9 +106,9 @@ def test_no_gap_and_fewer_gaps_than_chance_leave_an_upper_end_above_0():
 @pytest.mark.parametrize("notion", [*NOTIONS, None])
 @pytest.mark.parametrize("key", [key for key in ESTIMATORS if "claims" in ESTIMATORS[key].flags.takes])
 def test_every_estimate_has_an_interval_that_says_how_it_was_made(notion, key, monkeypatch):
-    from calib_core.inference import interval_forms
+    from calib_core.inference.intervals import interval_methods
 
-    monkeypatch.setattr(interval_forms, "bootstrap", lambda asked, random_state: bootstrap(asked, 20, random_state))
+    monkeypatch.setattr(interval_methods, "bootstrap", lambda asked, random_state: bootstrap(asked, 20, random_state))
     member = ESTIMATORS.make(key)
     if notion is None and not hasattr(member, "of"):
         pytest.skip("not a score of whole predictions")

@@ -9,8 +9,8 @@ import pytest
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, inference
 from calib_core.estimators import takes_bins
-from calib_core.inference.line_tables import NOT_MADE
-from calib_core.study import error_keys
+from calib_core.evaluation.study import error_keys
+from calib_core.inference.verdicts.estimate_tables import NOT_MADE
 
 RNG = np.random.default_rng(0)
 P = RNG.dirichlet((1, 1, 1), 400)

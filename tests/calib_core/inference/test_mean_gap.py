@@ -7,7 +7,7 @@ from scipy.stats import foldnorm, gamma, norm
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
 from calib_core.inference import mean_gap
-from calib_core.inference.mean_gap import GapSums, MeanGap
+from calib_core.inference.intervals.mean_gap import GapSums, MeanGap
 
 
 def sums(gap, deviation, n=1000):

@@ -6,8 +6,8 @@ from scipy import stats
 
 from calib_core import Predictions, estimate
 from calib_core.estimators import Brier, LogLoss
-from calib_core.inference import means
-from calib_core.inference.poisson_limits import beyond
+from calib_core.inference.intervals import mean_scores
+from calib_core.inference.intervals.poisson_limits import beyond
 
 FLOOR = np.finfo(float).eps
 
@@ -55,7 +55,7 @@ def test_the_ends_are_their_formula_row_by_row(key):
     span = estimate(Predictions(p, y, weights=w), None, key).interval()
     assert span.low == pytest.approx(max(mean - stats.norm.isf(0.05) * reach * seen**0.5, w @ lost.min(1)))
     assert span.high == pytest.approx(min(mean + reach * (stats.gamma.isf(0.05, seen + 1) - seen), w @ lost.max(1)))
-    assert (span.about, span.tested) == (means.GIVEN, False)
+    assert (span.about, span.tested) == (mean_scores.GIVEN, False)
 
 
 @pytest.mark.parametrize("key", ["brier", "log-loss"])
@@ -82,7 +82,7 @@ def test_expected_scores_are_inside_where_heavy_losses_are_rare(law, k):
                 lost, found = losses(p, key), []
                 aim = float((truth * lost).sum() / n)
                 for _ in range(runs):
-                    made = means._of_rows(score, Predictions(p, drawn(truth, rng)))
+                    made = mean_scores._of_rows(score, Predictions(p, drawn(truth, rng)))
                     low, high = made.bounds(0.9)
                     half = (made.seen.mean() + high) / 2
                     found.append((low > aim + 1e-12, high < aim - 1e-12, half < aim - 1e-12))
@@ -116,7 +116,7 @@ def test_accuracy_has_exact_ends_for_rows_alike():
         estimate(Predictions.from_confidence(np.full(n, 0.9), np.arange(n) < right), None, "accuracy").interval()
         for right in k
     ]
-    assert all(span.tested and span.about == means.RIGHT for span in ends)
+    assert all(span.tested and span.about == mean_scores.RIGHT for span in ends)
     worst, wilson = 0.0, 0.0
     from calib_core.inference import wilson as score_interval
 

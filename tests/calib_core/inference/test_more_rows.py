@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import norm
 
 from calib_core import Predictions, estimate
-from calib_core.inference import more_rows
-from calib_core.inference.bin_intervals import InBins
-from calib_core.inference.inversion import absolute_high
-from calib_core.inference.more_rows import DRAWS, cells_with, drawn_cells, times_for_power
-from calib_core.inference.verdict import of_sample_size
+from calib_core.inference.intervals import larger_samples
+from calib_core.inference.intervals.binned_errors import InBins
+from calib_core.inference.intervals.inversion import absolute_high
+from calib_core.inference.intervals.larger_samples import DRAWS, cells_with, drawn_cells, times_for_power
+from calib_core.inference.verdicts.verdict import of_sample_size
 
 LEVEL, EPS = 0.9, 0.02
 
@@ -40,7 +40,7 @@ def test_samples_counted_are_those_whose_upper_end_lies_below_the_limit(n, k, no
 
 
 def test_a_count_of_one_draw_would_be_caught(monkeypatch):
-    monkeypatch.setattr(more_rows, "absolute_high_reaches", lambda *_: False)
+    monkeypatch.setattr(larger_samples, "absolute_high_reaches", lambda *_: False)
     bins = bins_of(400, 30, "top-label")
     assert bins.within_with(1.0, LEVEL, float(np.median(highs(bins, 1.0, 0.0)))) == DRAWS
 

@@ -9,8 +9,9 @@ from calib_core import ESTIMATORS, Predictions, estimate
 from calib_core.estimators import ConvexBinned, KernelCalibrationError
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.smooth import smooth_errors
-from calib_core.inference import coverage_table, interval, kernel_intervals, rejection_table, wild
-from calib_core.inference.poisson_limits import beyond
+from calib_core.inference import coverage_table, interval, rejection_table
+from calib_core.inference.intervals import kernel_errors, wild_bootstrap
+from calib_core.inference.intervals.poisson_limits import beyond
 from calib_core.reductions import as_reduction
 from tests.support.smooth_by_hand import fixed_point
 
@@ -27,11 +28,11 @@ def sample(n=300, k=3, seed=0, power=1.6):
 def error_of(question, times=None):
     """The norm of each row's residuals taken ``times`` (n,) (None: once), put together as the noise is."""
     claims, ranks = question.claims, question.ranks
-    made, n, total = question.answer(question.predictions), wild.n_rows(claims, ranks), 0.0
+    made, n, total = question.answer(question.predictions), wild_bootstrap.n_rows(claims, ranks), 0.0
     times = np.ones(n) if times is None else times
-    for s, stratum, rows in wild.strata_of(claims, ranks):
+    for s, stratum, rows in wild_bootstrap.strata_of(claims, ranks):
         image = question.estimator.image(claims, made, s, stratum)
-        sums = image.map(wild.residuals(stratum), rows, n) @ times[:, None]
+        sums = image.map(wild_bootstrap.residuals(stratum), rows, n) @ times[:, None]
         total += claims.shares[s] * image.errors(np.asarray(sums).T / stratum.total)[0]
     return total
 
@@ -73,11 +74,11 @@ def test_no_row_moves_an_error_further_than_its_influence(notion):
     p = sample(60)
     question = estimate(p, notion, "max-deviation").question
     claims, ranks = question.claims, question.ranks
-    moved = wild.influence(claims, ranks)
-    n = wild.n_rows(claims, ranks)
+    moved = wild_bootstrap.influence(claims, ranks)
+    n = wild_bootstrap.n_rows(claims, ranks)
     wanted = np.zeros(n)
-    for s, stratum, rows in wild.strata_of(claims, ranks):
-        np.add.at(wanted, rows, claims.shares[s] * np.abs(wild.residuals(stratum)) / stratum.total)
+    for s, stratum, rows in wild_bootstrap.strata_of(claims, ranks):
+        np.add.at(wanted, rows, claims.shares[s] * np.abs(wild_bootstrap.residuals(stratum)) / stratum.total)
     np.testing.assert_allclose(moved, wanted)
     for key in ("max-deviation", "ece-convex", "ece-sweep"):
         asked = estimate(p, notion, key)
@@ -144,9 +145,9 @@ def test_the_reach_is_no_less_than_any_outcome_moves_and_not_twice_as_much(notio
     claims, most = question.claims, 0.0
     for label in range(3):
         p = question.predictions.relabelled(np.full(40, label))
-        most = max(most, wild.influence(question.reduction.split(p), question.ranks).max())
-    assert most <= wild.reach(claims, question.ranks) * (1 + 1e-12)
-    assert wild.reach(claims, question.ranks) <= 2 * most
+        most = max(most, wild_bootstrap.influence(question.reduction.split(p), question.ranks).max())
+    assert most <= wild_bootstrap.reach(claims, question.ranks) * (1 + 1e-12)
+    assert wild_bootstrap.reach(claims, question.ranks) <= 2 * most
 
 
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence"])
@@ -156,7 +157,9 @@ def test_noise_drawn_from_the_scores_is_that_of_the_noise_floor(notion):
     claims, ranks = made.question.claims, made.question.ranks
     answer = made.question.answer(made.question.predictions)
     estimator = made.question.estimator
-    drawn = wild.calibrated_sizes(lambda s, stratum: estimator.image(claims, answer, s, stratum), claims, ranks, 0)
+    drawn = wild_bootstrap.calibrated_sizes(
+        lambda s, stratum: estimator.image(claims, answer, s, stratum), claims, ranks, 0
+    )
     floor = made.noise_floor.draws
     assert drawn.mean() == pytest.approx(floor.mean(), rel=0.06)
     assert drawn.std() == pytest.approx(floor.std(), rel=0.2)
@@ -194,7 +197,7 @@ def test_near_certain_scores_hide_no_error_of_a_few_percent(key, law):
             span = asked.interval()
             assert span.low < span.high
             below += span.high < aim
-            moved = wild.influence(asked.question.claims)
+            moved = wild_bootstrap.influence(asked.question.claims)
             plain = max(asked.value, 0) ** (0.5 if key == "skce" else 1) + 1.645 * np.sqrt(np.square(moved).sum())
             old += plain ** (2 if key == "skce" else 1) < aim
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / (2 * runs))
@@ -223,7 +226,7 @@ def test_the_bounds_follow_the_level():
 
 def pair_ends(p, level=0.9, block=100):
     claims = as_reduction("canonical").split(p)
-    return kernel_intervals.of_blocks(KernelCalibrationError(block=block), claims, level)
+    return kernel_errors.of_blocks(KernelCalibrationError(block=block), claims, level)
 
 
 def test_blocks_of_rows_give_students_interval_where_outcomes_are_many():

@@ -10,13 +10,14 @@ from null_rates import gumbel_labels, rejection_rate, rejection_rates, spread_ro
 from scipy.stats import ks_2samp
 
 from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable, Predictions, estimate
-from calib_core._arrays import Rows
+from calib_core._base.arrays import Rows
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
-from calib_core.inference import NoiseFloor, draws, kuiper, noise_floor, spiegelhalter
-from calib_core.inference.many_binnings import floors
-from calib_core.inference.null import null_outcomes
-from calib_core.inference.score_tests import brownian_range_tail
+from calib_core.inference import NoiseFloor, kuiper, noise_floor, spiegelhalter
+from calib_core.inference.intervals.binning_sweep import floors
+from calib_core.inference.noise import outcome_draws
+from calib_core.inference.noise.noise_floor import null_outcomes
+from calib_core.inference.significance.calibration_tests import brownian_range_tail
 from calib_core.reductions import as_reduction
 
 NOTIONS = [key for key in REDUCTIONS if key != "canonical"]
@@ -120,8 +121,8 @@ def test_seeds_decide_alone(monkeypatch):
         assert (noise_floor(question, 250, random_state=2).draws != first).any()
         for rows, size in ((17, 1 << 8), (100_000, 1 << 24)):
             with monkeypatch.context() as patch:
-                patch.setattr(draws, "_BLOCK_ROWS", rows)
-                patch.setattr(draws, "_BLOCK_BYTES", size)
+                patch.setattr(outcome_draws, "_BLOCK_ROWS", rows)
+                patch.setattr(outcome_draws, "_BLOCK_BYTES", size)
                 np.testing.assert_array_equal(noise_floor(question, 250, random_state=1).draws, first)
 
 
@@ -242,7 +243,7 @@ class Given:
 )
 def test_a_drawn_class_is_the_one_whose_part_of_the_row_holds_the_uniform_number(p, uniforms):
     p[:, 0] += p.sum(1) == 0
-    ((_, _, drawn),) = draws.classes(Rows(p), Given(uniforms), len(uniforms))
+    ((_, _, drawn),) = outcome_draws.classes(Rows(p), Given(uniforms), len(uniforms))
     upto = np.cumsum(p, axis=1)
     for i, (row, classes) in enumerate(zip(upto / upto[:, -1:] + np.arange(len(p))[:, None], drawn, strict=True)):
         passed = [int((row <= u + i).sum()) for u in np.resize(uniforms, drawn.shape)[i]]

@@ -8,8 +8,9 @@ import weakref
 import numpy as np
 
 from calib_core import Predictions, estimate
-from calib_core.inference import estimate_lines, estimates, null, primaries
-from calib_core.inference.recalled import recalled
+from calib_core.inference import estimate_lines, estimates, primaries
+from calib_core.inference.noise import noise_floor
+from calib_core.inference.verdicts.cached_estimates import recalled
 
 ASKED = [("confidence", "ece"), ("top-label", "rmsce"), (None, "brier")]
 
@@ -23,7 +24,7 @@ def test_two_tables_draw_once_and_say_what_each_says_alone(monkeypatch):
     rows = sample()
     first = estimate_lines(estimates({"one": rows}, ASKED))
     drawn = []
-    monkeypatch.setattr(null, "_null_values", lambda *given: drawn.append(given))
+    monkeypatch.setattr(noise_floor, "_null_values", lambda *given: drawn.append(given))
     again = estimate_lines(estimates({"other": rows}, ASKED[::-1]))[::-1].reset_index(drop=True)
     assert not drawn
     monkeypatch.undo()

@@ -9,7 +9,10 @@ from null_rates import gumbel_labels, spread_rows
 from calib_core import ESTIMATORS, REDUCTIONS, Predictions, estimate
 from calib_core.estimators import KernelECE, SmoothECE
 from calib_core.estimators.smooth import _FINE_GRID, _GRID
-from calib_core.inference import draws, noise_floor, null, redrawn, wild
+from calib_core.inference import noise_floor
+from calib_core.inference.intervals import wild_bootstrap
+from calib_core.inference.noise import noise_floor as null
+from calib_core.inference.noise import outcome_draws, redrawn_errors
 
 KEYS = tuple(key for key in ESTIMATORS if hasattr(ESTIMATORS.make(key), "redrawn"))
 BY_ROWS = (
@@ -40,8 +43,8 @@ def one_by_one(question, resamples, seed=0):
     return np.array(
         [
             question.of(drawn).value
-            for count, rng in draws.streams(resamples, seed)
-            for drawn in draws.outcomes(claims, question.ranks, rng, count)
+            for count, rng in outcome_draws.streams(resamples, seed)
+            for drawn in outcome_draws.outcomes(claims, question.ranks, rng, count)
         ]
     )
 
@@ -54,7 +57,7 @@ def test_every_error_of_claims_that_looks_at_the_rows_takes_outcomes_together():
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise", "top-k-confidence"])
 def test_a_floor_is_that_of_outcomes_taken_one_by_one(notion, case, monkeypatch):
     """In parts of a few draws, too: what is held at a time decides nothing."""
-    monkeypatch.setattr(redrawn, "_AT_ONCE", 1000)
+    monkeypatch.setattr(redrawn_errors, "_AT_ONCE", 1000)
     predictions = sample(case == "weighted", rounded=case == "rounded")
     for key in KEYS:
         question = estimate(predictions, notion, key).question
@@ -88,8 +91,8 @@ def test_masses_of_the_coarser_grid_are_those_of_the_finer():
 def test_the_floor_of_a_score_of_whole_rows_is_that_of_rows_relabelled_one_by_one(score, weighted):
     predictions = sample(weighted)
     question = estimate(predictions, None, score).question
-    (count, rng), *_ = draws.streams(9, 0)
-    labels = draws.labels(predictions.rows, rng, count).astype(np.intp)
+    (count, rng), *_ = outcome_draws.streams(9, 0)
+    labels = outcome_draws.labels(predictions.rows, rng, count).astype(np.intp)
     twin = [question.answer(predictions.relabelled(labels[:, r])).value for r in range(count)]
     np.testing.assert_allclose(noise_floor(question, 9).draws, twin, atol=1e-12)
 
@@ -97,9 +100,9 @@ def test_the_floor_of_a_score_of_whole_rows_is_that_of_rows_relabelled_one_by_on
 def test_streams_are_joined_and_parted_to_what_is_held(monkeypatch):
     claims = REDUCTIONS.make("confidence").split(sample())
     picture = partial(ESTIMATORS.make("max-deviation").redrawn, claims)
-    together = redrawn.values(claims, 1, [picture], draws.streams(450, 0))
-    monkeypatch.setattr(redrawn, "_HELD", 120 * 200)
-    np.testing.assert_array_equal(redrawn.values(claims, 1, [picture], draws.streams(450, 0)), together)
+    together = redrawn_errors.values(claims, 1, [picture], outcome_draws.streams(450, 0))
+    monkeypatch.setattr(redrawn_errors, "_HELD", 120 * 200)
+    np.testing.assert_array_equal(redrawn_errors.values(claims, 1, [picture], outcome_draws.streams(450, 0)), together)
     assert together.shape == (1, 450)
 
 
@@ -109,10 +112,11 @@ def test_rows_that_are_no_distribution_have_each_claim_drawn_alone():
 
     def rates(s, stratum):
         place = np.zeros(400, dtype=np.intp)
-        return redrawn.Image(place, None, 1, lambda sums: sums[:, 0] / 400 * (1 if s else -1))
+        return redrawn_errors.Image(place, None, 1, lambda sums: sums[:, 0] / 400 * (1 if s else -1))
 
     apart, together = (
-        redrawn.values(claims, 1, [rates], [(300, np.random.default_rng(0))], apart=law)[0] for law in (True, False)
+        redrawn_errors.values(claims, 1, [rates], [(300, np.random.default_rng(0))], apart=law)[0]
+        for law in (True, False)
     )
     # Half the difference of the rates: variance (1/4 + 1/4)/400/4 drawn apart, 1/400/4 where one class comes true.
     assert apart.std() == pytest.approx(np.sqrt(0.5 / 400) / 2, rel=0.15)
@@ -122,6 +126,8 @@ def test_rows_that_are_no_distribution_have_each_claim_drawn_alone():
 @pytest.mark.parametrize("notion", ["confidence", "class-wise"])
 def test_noise_of_residuals_is_the_same_with_maps_kept_or_made_anew(notion, monkeypatch):
     asked = estimate(sample(n=40), notion, "max-deviation").question
-    kept = wild.bounds(asked.estimator, asked.claims, asked.estimator(asked.claims), asked.ranks, 0.9, 0)
-    monkeypatch.setattr(wild, "_KEPT_BYTES", 0)
-    assert wild.bounds(asked.estimator, asked.claims, asked.estimator(asked.claims), asked.ranks, 0.9, 0) == kept
+    kept = wild_bootstrap.bounds(asked.estimator, asked.claims, asked.estimator(asked.claims), asked.ranks, 0.9, 0)
+    monkeypatch.setattr(wild_bootstrap, "_KEPT_BYTES", 0)
+    assert (
+        wild_bootstrap.bounds(asked.estimator, asked.claims, asked.estimator(asked.claims), asked.ranks, 0.9, 0) == kept
+    )

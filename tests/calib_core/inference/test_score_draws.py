@@ -8,8 +8,9 @@ from null_rates import gumbel_labels, spread_rows
 from scipy.stats import ks_2samp, kstest, norm
 
 from calib_core import Predictions, estimate
-from calib_core.inference import draws, noise_floor, score_draws
-from calib_core.inference.label_losses import label_losses
+from calib_core.inference import noise_floor
+from calib_core.inference.noise import outcome_draws, score_draws
+from calib_core.inference.noise.label_losses import label_losses
 
 SCORES = ("log-loss", "brier", "accuracy")
 RUNS, LEVEL = 500, 0.1
@@ -129,6 +130,6 @@ def test_what_many_rows_show_by_noise_reads_no_row_again(monkeypatch):
     def refuse(*_):
         raise AssertionError("classes drawn row by row")
 
-    monkeypatch.setattr(draws, "classes", refuse)
+    monkeypatch.setattr(outcome_draws, "classes", refuse)
     p = spread(60_000, 3, 0)
     assert all(estimate(p, None, key).p_value > 0.001 for key in SCORES)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from calib_core import Predictions, estimate
-from calib_core.inference import kuiper, score_tests, shown_at_all, spiegelhalter
-from calib_core.predictions import NotAnswerable
+from calib_core.inference import kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.significance import calibration_tests
+from calib_core.predictions.predictions import NotAnswerable
 
 
 def network_like(n, k, rng, scale=2.7):
@@ -21,7 +22,7 @@ def drawn(p, rng):
 
 @pytest.mark.parametrize(("k", "n", "runs"), [(2, 10, 500), (10, 10, 500), (100, 30, 300), (10, 100, 200)])
 def test_calibrated_models_are_rejected_at_the_level_at_most(k, n, runs, monkeypatch):
-    monkeypatch.setattr(score_tests, "_RESAMPLES", (199, 199))
+    monkeypatch.setattr(calibration_tests, "_RESAMPLES", (199, 199))
     rng, whole, claims = np.random.default_rng(k + n), 0, 0
     for seed in range(runs):
         p = network_like(n, k, rng)
@@ -52,7 +53,7 @@ def test_large_samples_have_the_normal_p_of_spiegelhalters_z():
     assert shown_at_all(made).statistic == pytest.approx(spiegelhalter(made).statistic)
     assert shown_at_all(made).p_value == pytest.approx(spiegelhalter(made).p_value)
     half = made.take(np.arange(300))
-    assert score_tests.NORMAL > 0.05
+    assert calibration_tests.NORMAL > 0.05
     assert shown_at_all(half).p_value == pytest.approx(spiegelhalter(half).p_value, abs=0.04)
 
 

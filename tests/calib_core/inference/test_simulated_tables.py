@@ -6,7 +6,7 @@ import pytest
 from coverage_promise import at_most, broken
 
 from calib_core.inference import coverage_table, group_errors_table
-from calib_core.inference.domain import (
+from calib_core.inference.intervals.simulated_domain import (
     ANY,
     BINNED,
     CANONICAL,

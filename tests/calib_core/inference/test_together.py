@@ -9,9 +9,10 @@ from generated import ordinary_rows
 from calib_core import ESTIMATORS, NotAnswerable, Predictions, estimate
 from calib_core.binning import EqualWidth, tabulate
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
-from calib_core.inference import bootstrap, draws, on_scale_of, sharpen
-from calib_core.inference.counted import of_counts
-from calib_core.inference.together import shares_draws
+from calib_core.inference import bootstrap, on_scale_of, sharpen
+from calib_core.inference.intervals.joint_intervals import shares_draws
+from calib_core.inference.noise import outcome_draws
+from calib_core.inference.noise.bin_count_estimators import of_counts
 from calib_core.reductions import as_reduction
 
 BINNED = ("ece", "rmsce", "mce", "debiased-l2", "debiased-ece")
@@ -38,8 +39,8 @@ def test_the_same_bits_as_alone(notion, weights):
 def test_scores_share_the_labels_that_are_drawn(weights, monkeypatch):
     predictions = sample(weights)
     drawn = []
-    classes = draws.classes
-    monkeypatch.setattr(draws, "classes", lambda *given: drawn.append(given) or classes(*given))
+    classes = outcome_draws.classes
+    monkeypatch.setattr(outcome_draws, "classes", lambda *given: drawn.append(given) or classes(*given))
     together = [estimate(predictions, None, key) for key in ("brier", "accuracy", "log-loss")]
     sharpen(together)
     once = len(drawn)
@@ -122,7 +123,7 @@ def test_means_of_rows_are_resampled_as_the_rows_are(score, weights):
     asked = estimate(predictions, None, score).question
     slow = [
         asked.answer(predictions.take(rng.integers(150, size=150))).value
-        for count, rng in draws.streams(30, 5)
+        for count, rng in outcome_draws.streams(30, 5)
         for _ in range(count)
     ]
     assert bootstrap(asked, 30, 5) == pytest.approx(np.array(slow), rel=1e-12)

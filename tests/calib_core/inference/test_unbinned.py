@@ -6,10 +6,11 @@ import pytest
 from calib_core import Predictions, RegistryError, estimate
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.estimators import Binned
-from calib_core.inference import unbinned, unbinned_bound
-from calib_core.inference.number_words import percent
-from calib_core.inference.unbinned import gini_mean_difference
-from calib_core.predictions import NotAnswerable
+from calib_core.inference import unbinned_bound
+from calib_core.inference.significance import unbinned_bound as unbinned
+from calib_core.inference.significance.unbinned_bound import gini_mean_difference
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.text import short_percent
 
 
 def all_pairs(scores, weights, codes, cells):
@@ -71,7 +72,7 @@ def test_the_bound_is_its_parts(notion, assumption):
     assert bound.added == pytest.approx(added)
     assert bound.binned == binned.interval(0.9).high
     assert bound.value == min(1.0, bound.binned + bound.added)
-    assert f"at most {percent(bound.value)}" in bound.sentence
+    assert f"at most {short_percent(bound.value)}" in bound.sentence
     assert "95 % sure, one-sided" in bound.sentence
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import calib_core as cc
 from calib_core.readers import Finding, examine, predictions, propose, read_table
-from calib_core.readers.about_chance import association
+from calib_core.readers.checks.shuffled_labels import association
 
 NAMES = np.array(["zebra", "cat", "mouse"])
 

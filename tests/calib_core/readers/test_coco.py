@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calib_core as cc
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import as_csv, examine, limits, propose, read_table, with_labels
 from calib_core.readers.foreign import box_matching
 from calib_core.readers.foreign.box_matching import Boxes, matched

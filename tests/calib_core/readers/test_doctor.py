@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calib_core._text import percent
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import Finding, Reading, by_severity, checks, examine, predictions, propose, read_table
 from calib_core.readers.table import Table
+from calib_core.text import percent
 
 CLASSES = ("cat", "dog", "bird")
 

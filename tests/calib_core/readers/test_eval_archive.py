@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import calib_core as cc
-from calib_core.readers import eval_archive, limits, npy, read_table
+from calib_core.readers import limits, read_table
+from calib_core.readers.formats import eval_archive, npy
 from tests.corpus.inspect_files import NAME, archive, drawn, judged, log, score, summary
 
 ZSTD = 93

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calib_core as cc
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import as_csv, examine, propose, read_table
 from tests.corpus.lm_eval_files import accuracy, drawn, encoded, line, softmax
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calib_core as cc
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import examine, limits, predictions, propose, read_predictions, read_table
 from calib_core.readers.table import Table
 
@@ -138,7 +138,7 @@ def test_mutated_files_are_read_or_refused(form: str, formatted: Formatted) -> N
 
 def test_mutated_parquet_is_read_or_refused(formatted: Formatted, monkeypatch: pytest.MonkeyPatch) -> None:
     """In this process, so that a crash is seen; a child a file would hide it."""
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
     data, filename = formatted("parquet")
     rng = random.Random(1)
     for _ in range(300):

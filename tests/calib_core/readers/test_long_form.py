@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calib_core as cc
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import Reading, examine, propose, read_table, split_rows
-from calib_core.readers.long_form import of_one_model
+from calib_core.readers.proposal.long_form import of_one_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
 

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from calib_core.predictions import InputError
-from calib_core.readers import limits, parquet, parquet_child, read_table
+from calib_core.predictions.predictions import InputError
+from calib_core.readers import limits, read_table
+from calib_core.readers.formats import parquet, parquet_child
 from calib_core.readers.table import Table
 
 Refused = Callable[[bytes, str], str]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import Reading, predictions, propose, read_table
 from calib_core.readers.table import Table
 

@@ -9,8 +9,8 @@ import pytest
 import scipy
 
 from calib_core.readers import Reading
-from calib_core.readers.about_chance import no_better_than_chance, ranking
-from calib_core.readers.subject import Subject
+from calib_core.readers.checks.shuffled_labels import no_better_than_chance, ranking
+from calib_core.readers.checks.subject import Subject
 from calib_core.readers.table import Table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import propose, read_table, shared_rows, split_rows
 
 
@@ -82,7 +82,7 @@ def test_shared_rows_of_other_kinds() -> None:
 
 
 def test_equal_rows_get_equal_keys_and_others_do_not() -> None:
-    from calib_core.readers.survey import row_keys
+    from calib_core.readers.proposal.score_survey import row_keys
 
     grid = np.array(np.meshgrid(*[np.arange(8) / 8] * 4)).reshape(4, -1).T
     for dtype in (np.float32, np.float64):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import Reading, examine, predictions, propose, read_table, split_rows
 
 FILE = b"""question,model,answer,truth,seed,split

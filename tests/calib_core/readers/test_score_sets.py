@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calib_core as cc
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import Reading, examine, predictions, propose, read_table
 
 RNG = np.random.default_rng(0)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import calib_core as cc
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import examine, predictions, propose, read_table
 
 N = 60

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import calib_core as cc
-from calib_core.paper_tables import PAPER_TABLES
-from calib_core.reproductions import (
+from calib_core.papers.reproductions import (
     REPRODUCTIONS,
     errors_over_bins,
     from_files,
@@ -23,10 +22,11 @@ from calib_core.reproductions import (
     reproduced,
     valk_kull,
 )
-from calib_core.reproductions.author_files import _network
-from calib_core.reproductions.gallery import COLUMNS, KEPT, read_kept, write_kept
-from calib_core.reproductions.markdown import page
-from calib_core.reproductions.paper_lines import Found
+from calib_core.papers.reproductions.author_files import _network
+from calib_core.papers.reproductions.gallery import COLUMNS, KEPT, read_kept, write_kept
+from calib_core.papers.reproductions.markdown import page
+from calib_core.papers.reproductions.paper_lines import Found
+from calib_core.papers.tables import PAPER_TABLES
 
 PAGE = Path(__file__).parents[2] / "reproductions/table.md"
 HERE = [key for key, entry in REPRODUCTIONS.items() if not entry.needs]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib_core.reproductions import Found, mean, printed, ratio, share, stated
+from calib_core.papers.reproductions import Found, mean, printed, ratio, share, stated
 
 
 def test_a_tolerance_is_four_standard_errors_of_both_and_half_a_digit():

@@ -1,0 +1,1 @@
+"""Predicted probabilities of binary outcomes, and their sums in cells."""

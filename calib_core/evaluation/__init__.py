@@ -1,0 +1,1 @@
+"""Calibrators fitted on some rows and evaluated on others; what it costs and gains."""

@@ -1,0 +1,334 @@
+"""Intervals that respect the order of errors: none lies below that of an error it can never be smaller than."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.binning import BinningScheme, EqualWidth
+from calib_core.defaults import LEVEL, SEED
+from calib_core.estimators import Binned
+from calib_core.estimators.base import Question, estimate
+from calib_core.inference.intervals.binned_errors import InBins
+from calib_core.inference.intervals.bins_of_interval import TOP_LABEL, facts_of, target
+from calib_core.inference.intervals.elementary import Interval
+from calib_core.inference.intervals.inversion import NULL_DRAWS, CellGaps, Ends, binomial_null
+from calib_core.inference.intervals.mean_gap import GapSums, MeanGap
+from calib_core.inference.intervals.simulated_domain import in_bins
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.row_groups import made_for_single_rows
+from calib_core.reductions import Confidence, Reduction, TopLabel
+
+CONFIDENCE, CLASS_WISE = "confidence", "class-wise"
+OF_ONE_STRATUM = ("class-specific", "event")
+"""Notions of one stratum of claims, whose error is never smaller than its mean gap."""
+
+_GIVEN = ", given these predictions"
+_OR_TOGETHER = ", or over all classes together where that is more"
+_JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
+"""What calibrated draws show, by what is asked: every line of the same predictions needs it."""
+
+
+class Chain:
+    """The lines about the same claims, from the mean gap up, and the one level at which their lower ends are read.
+
+    Of what a model says about its predicted class: mean gap <= error of confidence <= error class by class (top-label);
+    about a class or an event: mean gap <= error in bins; of all classes (class-wise): mean gaps of the classes,
+    averaged <= error in the cells. In nested bins that is an order of the true errors. Groups of rows need not be
+    nested in the bins of all classes together, so the error class by class is taken to be the larger of the two. Ends:
+
+        upper  the largest of the lines' own upper ends, each missing with (1 - level)/2,
+        lower  the largest of the lines' own lower ends, each read at one chance ``tail`` to miss,
+        point  the largest of the lines' own points.
+
+    ``tail`` is the a at which the smallest p-value of the lines is at most a in a share (1 - level)/2 of calibrated
+    draws, the p-value of a draw being the share of draws that show as much; at least (1 - level)/2 over the number of
+    lines, at most (1 - level)/2. It is known from scores alone, and it is the same for all the lines. So no end and
+    no point of a line lies below that of one it dominates, and their lower ends miss together as often as one may.
+
+    References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3.
+    """
+
+    def __init__(self, bins: InBins) -> None:
+        self._bins = bins
+        self._notion = notion_of(bins.question)
+
+    @classmethod
+    def of(cls, question: Question, random_state: int) -> Chain:
+        """The lines that a question about a binned error belongs to."""
+        return cls(InBins(question, random_state))
+
+    def interval(self, estimator: object, level: float) -> Interval:
+        """The interval of an estimator that reads these bins: of mean absolute errors with all lines below it."""
+        of = target(estimator)
+        assert of is not None
+        order, scale = of
+        if order != 1 or not self.lines:
+            return self._bins.interval(estimator, level)
+        low, point, high = map(scale, self.ends(level))
+        tested = in_bins(self._bins.facts, order, level)
+        return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value)
+
+    @property
+    def about(self) -> str:
+        """What the interval is about, in words."""
+        about = self._bins.about(1)
+        if self._notion != TOP_LABEL or self._nested:
+            return about
+        return about.replace(_GIVEN, f"{_OR_TOGETHER}{_GIVEN}")
+
+    @property
+    def _nested(self) -> bool:
+        """Are the bins of each class those of all classes together?"""
+        pooled = self.lines[0]
+        return self._bins.table.same_edges and np.array_equal(
+            self._bins.table.lower[0], pooled.table.lower[0], equal_nan=True
+        )
+
+    def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
+        """The upper end that a ``share`` of calibrated models stay below: the largest over its lines."""
+        of = target(estimator)
+        lines = self.lines if of is not None and of[0] == 1 and self._notion == TOP_LABEL else [self._bins]
+        return max(line.typical_high(estimator, level, count, share) for line in lines)
+
+    def rows_needed(self, estimator: object, limit: float, level: float, error: float) -> float | None:
+        """Rows with which the upper end lies below the limit in 8 of 10 samples, for the line that needs most."""
+        of = target(estimator)
+        lines = self.lines if of is not None and of[0] == 1 and self._notion == TOP_LABEL else [self._bins]
+        needed = [line.rows_needed(estimator, limit, level, error) for line in lines]
+        known = [number for number in needed if number is not None]
+        return max(known) if len(known) == len(needed) else None
+
+    def ends(self, level: float) -> Ends:
+        """Ends of the line that was asked about."""
+        tail, outer = self.tail(level), (1.0 - level) / 2
+        below = [line.absolute(level, tail) for line in self._up_to]
+        if self._gap is not None:
+            gap = self._gap
+            found = MeanGap.of(gap, level, tail)
+            below.append(Ends(found.least, found.point, gap.most(outer)))
+        low, point, high = (max(part) for part in zip(*below, strict=True))
+        return Ends(low, min(max(point, low), high), high)
+
+    @property
+    def p_value(self) -> float:
+        """The chance that a calibrated model shows as much in one of the lines up to this one: none counts twice.
+
+        (1 + #{smallest p-value of a draw <= that seen}) / (draws + 1), over all lines: it falls from line to line.
+        """
+        seen = [abs(float(line.gaps.weight @ np.abs(line.gaps.gap))) for line in self._up_to]
+        if self._gap is not None:
+            seen.insert(0, abs(self._gap.gap))
+        sizes, smallest = self._draws
+        least = min(_behind(drawn, size) for drawn, size in zip(sizes, seen, strict=False))
+        return float((1 + np.searchsorted(smallest, least * (1.0 + 1e-12), side="right")) / (len(smallest) + 1))
+
+    def lowest_at(self, tail: float) -> float:
+        """The lower end if every line's own were read at this chance to miss: at the full one they miss too often."""
+        own = [line.absolute(1.0 - 2.0 * tail, tail).low for line in self._up_to]
+        return max([*own, *([] if self._gap is None else [self._gap.least(tail)])])
+
+    def mean_gap(self, level: float) -> MeanGap:
+        """The lowest line: that of the mean gap."""
+        assert self._gap is not None
+        return MeanGap.of(self._gap, level, self.tail(level))
+
+    def tail(self, level: float) -> float:
+        """The chance to miss at which the lower ends of all these lines are read."""
+        alpha = (1.0 - level) / 2
+        smallest = self._smallest
+        within = int(np.floor(alpha * len(smallest) * (1 + 1e-12)))
+        if int((smallest <= alpha).sum()) <= within:
+            return alpha
+        # The largest value that at most a share alpha of the draws reach.
+        reached = smallest[:within]
+        kept = reached[reached < smallest[within]]
+        return float(np.clip(kept[-1] if len(kept) else 0.0, alpha / self._number, alpha))
+
+    # -- the lines ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def lines(self) -> list[InBins]:
+        """The lines in bins, from the lowest up; none where a notion has no order to keep."""
+        bins = self._bins
+        if self._notion == CLASS_WISE:
+            return [self._one_cell_a_class(), bins] if bins.question.claims.same_rows else []
+        if self._notion == TOP_LABEL:
+            return [self._beside(Confidence()), bins]
+        if self._notion == CONFIDENCE:
+            with suppress(NotAnswerable):
+                return [bins, self._beside(TopLabel())]
+        return [bins] if self._notion in (CONFIDENCE, *OF_ONE_STRATUM) else []
+
+    @property
+    def of_classes(self) -> bool:
+        """Is the lowest line one of classes, not of all claims together?"""
+        return self._notion == CLASS_WISE
+
+    @property
+    def _up_to(self) -> list[InBins]:
+        """The line that was asked about, and those below it."""
+        return self.lines[: self.lines.index(self._bins) + 1]
+
+    @property
+    def _number(self) -> int:
+        return len(self.lines) + (self._gap is not None)
+
+    @cached_property
+    def _gap(self) -> GapSums | None:
+        """The claims as a whole; of all classes their probabilities sum to one, and no gap is left."""
+        return None if self._notion == CLASS_WISE else GapSums.of(self.lines[0].question.claims)
+
+    def _beside(self, reduction: Reduction) -> InBins:
+        """The same asked in another notion."""
+        question = self._bins.original
+        rows: Any = question.predictions
+        if rows.grain == "counts" and reduction == Confidence() and rows.in_own_notion(TopLabel()) is not None:
+            question = replace(question, predictions=rows.over_classes)
+        return InBins(
+            replace(question, reduction=reduction, estimator=Binned(question.estimator.binning)), self._bins.seed
+        )
+
+    def _one_cell_a_class(self) -> InBins:
+        question = self._bins.original
+        by_class = InBins(replace(question, estimator=Binned(EqualWidth(1)), free=False), self._bins.seed)
+        # What calibrated rows do to a class is what they do to its cells.
+        places = np.flatnonzero(by_class.cells[:, 0])
+        mine, weight = np.searchsorted(places, np.nonzero(self._bins.cells)[0]), self._bins.gaps.weight
+        by_class.null = _summed(self._bins.null * weight, mine, len(places)) / by_class.gaps.weight
+        return by_class
+
+    # -- the level they share ----------------------------------------------------------------------------------
+
+    @property
+    def _smallest(self) -> Float64s:
+        """The smallest p-value of the lines in calibrated draws, ascending."""
+        return self._draws[1]
+
+    @property
+    def _draws(self) -> tuple[list[Float64s], Float64s]:
+        """What calibrated draws show in each line, and their smallest p-values; each ascending."""
+        question = self._bins.original
+        about = CONFIDENCE if self._notion in (CONFIDENCE, TOP_LABEL) else question.reduction
+        key = (about, question.estimator.binning, question.free, self._bins.seed)
+        kept = _JOINT.setdefault(question.predictions, {})
+        if key not in kept:
+            sizes = self._of_rows() if self._notion == CLASS_WISE else self._of_claims()
+            smallest = np.min([_p_values(size) for size in sizes], axis=0)
+            kept[key] = [np.sort(size) for size in sizes], np.sort(smallest)
+        return kept[key]
+
+    def _of_rows(self) -> list[Float64s]:
+        """What calibrated draws show in each line of the classes."""
+        return [np.abs(line.null) @ line.gaps.weight for line in self.lines]
+
+    def _of_claims(self) -> list[Float64s]:
+        """What calibrated draws show as mean gap and in each line: of one claim a row, drawn in the cells of all."""
+        places, gaps = _overlaid(self.lines)
+        rng = np.random.default_rng(np.random.SeedSequence(self._bins.seed, spawn_key=(7,)))
+        drawn = binomial_null(gaps, rng, NULL_DRAWS) * gaps.weight
+        sizes = [np.abs(drawn.sum(axis=1))]
+        for place in places:
+            _, where = np.unique(place, return_inverse=True)
+            sizes.append(np.abs(_summed(drawn, where, int(where.max()) + 1)).sum(axis=1))
+        return sizes
+
+
+def mean_gap(
+    predictions: Predictions,
+    notion: str | Reduction = CONFIDENCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    random_state: int = SEED,
+) -> MeanGap:
+    """By how much the claims of a notion are too low or too high on average, with ends no verdict contradicts.
+
+    m = (1/N) sum_i (y_i - s_i) over all claims of one notion of one claim a row (confidence, top-label, class-specific,
+    event); scores s and outcomes y in [0, 1]. |m| can not exceed the calibration error in any bins, and its lower end
+    is read at the level that all lines of these predictions share (``Chain``): an error in ``bins`` is never said to be
+    smaller than the mean gap is shown to be. The sign test is two-sided: 0 is left out where |m| is more than its
+    noise explains at ``MeanGap.tail``.
+
+    What can mislead: gaps of opposite sign cancel; no mean gap is not calibration. NotAnswerable for other notions and
+    for rows in groups, which hang together.
+
+    References: the folded normal law, Leone, Nelson & Nottingham 1961.
+
+    >>> found = mean_gap(Predictions.from_confidence([0.9] * 100, [True] * 70 + [False] * 30))
+    >>> round(found.gap, 2), found.low < -0.2 < found.high < 0, found.least == -found.high
+    (-0.2, True, True)
+    """
+    question = estimate(predictions, notion, "ece", bins).question
+    assert question is not None
+    if question.predictions.row_groups is not None:
+        raise NotAnswerable(made_for_single_rows(question.predictions.row_groups, "the interval of a mean gap"))
+    chain = Chain.of(question, random_state)
+    if not chain.lines or chain.of_classes:
+        raise NotAnswerable("a mean gap is that of one claim a row: ask for confidence, one class or the event")
+    return chain.mean_gap(level)
+
+
+def notion_of(question: Question) -> str:
+    """The key of a question's notion, empty where it has none."""
+    return facts_of(question).notion or ""
+
+
+def _overlaid(lines: list[InBins]) -> tuple[list[Codes], CellGaps]:
+    """The cells that all lines' bins are made of, and which bin of each line they are in; outcomes as the scores say.
+
+    The last line's claims have the most strata; the first one's all are in one.
+    """
+    claims = lines[-1].question.claims
+    strata, sets = len(claims.strata), []
+    for line in lines:
+        mine, joined = line.table.edge_sets(claims.dtype), line.table.joined
+        if joined is not None and len(line.table.strata) > 1 and len(mine) > 1:
+            mine = [mine[s] for s in joined]
+        sets.append(mine if len(mine) == strata else mine * strata)
+    alike = all(len(line.table.edge_sets(claims.dtype)) == 1 for line in lines)
+    number = 1 if alike else strata
+    unions = [np.unique(np.concatenate([mine[s] for mine in sets])) for s in range(number)]
+    sums = claims.moments(unions)
+    places = [np.zeros(sums.count.shape, dtype=np.intp) for _ in lines]
+    for line, mine, place in zip(lines, sets, places, strict=True):
+        for s, union in enumerate(unions):
+            # The bin of a cell is that of its lower edge; of the first cell the first.
+            place[slice(None) if alike else s, : len(union) + 1] = np.append(
+                0, np.searchsorted(mine[s], union, side="right")
+            )
+        if len(line.table.strata) > 1 or len(lines) == 1:
+            of = np.arange(strata) if line.table.joined is None else line.table.joined
+            place += of[:, None] * line.table.count.shape[1]
+    filled = sums.count > 0
+    cells, code = np.unique(np.stack([place[filled] for place in places]), axis=1, return_inverse=True)
+    count, score, squares = (
+        np.bincount(code.ravel(), part[filled])
+        for part in (sums.count, sums.score, sums.count if sums.squares is None else sums.squares)
+    )
+    mean = np.clip(score / count, 0.0, 1.0)
+    return list(cells), CellGaps(count / count.sum(), np.square(count) / squares, mean, mean)
+
+
+def _p_values(sizes: Float64s) -> Float64s:
+    """For each draw the share of draws that are at least as large."""
+    return np.asarray(_behind(np.sort(sizes), sizes))
+
+
+def _behind(ordered: Float64s, sizes: Any) -> Any:
+    """The share of ascending draws that are at least as large."""
+    # Sums in another order may differ in the last bit.
+    return 1.0 - np.searchsorted(ordered, sizes * (1.0 - 1e-12), side="left") / len(ordered)
+
+
+def _summed(drawn: Float64s, codes: Codes, size: int) -> Float64s:
+    """Sums of columns that have the same code, (draws, size)."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(size))
+    return np.asarray(np.add.reduceat(drawn[:, order], starts, axis=1))

@@ -1,0 +1,145 @@
+"""The mean gap of all claims of a notion: outcomes less scores, with ends that no line above it contradicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr
+
+from calib_core._base.distributions import norm
+from calib_core._base.notebook_display import OneLine
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.tallies import Moments, copies
+from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.text import at_level
+
+FOLDED = "score ends of the mean gap, whichever its sign"
+"""How the interval of a mean gap is made."""
+_PRECISE = 1e-9
+
+
+@dataclass(frozen=True)
+class GapSums:
+    """What is known of claims as a whole: total weight, mean outcome and score, noise of the mean, and one row's share.
+
+    ``deviation`` is the standard deviation of the mean gap, the larger of what residuals show and what scores say;
+    ``unit`` the most that one row can move it; ``residual`` the root of the summed squares of what rows did move it.
+    """
+
+    total: float
+    claimed: float
+    came_true: float
+    deviation: float
+    unit: float
+    residual: float
+
+    @classmethod
+    def of(cls, claims: Claims) -> GapSums:
+        """From the sums over all claims of one stratum or many, each claim by its weight."""
+        moments: Moments = claims.moments([np.empty(0, dtype=claims.dtype)])
+        total = float(moments.count.sum())
+        if total <= 0.0:
+            raise NotAnswerable("no row makes a claim here: there is nothing to judge")
+        claimed, came_true = (float(part.sum()) / total for part in (moments.score, moments.outcome))
+        squares = total if moments.squares is None else float(moments.squares.sum())
+        # Around their mean residuals vary by less: the mean itself is no noise.
+        seen = float(moments.second.sum()) - squares * (came_true - claimed) ** 2
+        deviation = np.sqrt(max(seen, float(moments.claim.sum()), 0.0)) / total
+        most = 1.0 if copies(claims.weights) else float(np.max(claims.weights))  # type: ignore[arg-type]
+        residual = float(np.sqrt(moments.second.sum())) / total
+        return cls(total, claimed, came_true, float(deviation), most / total, residual)
+
+    @property
+    def gap(self) -> float:
+        """Mean outcome less mean score."""
+        return self.came_true - self.claimed
+
+    def least(self, tail: float) -> float:
+        """Lower end for the size of the mean gap, which misses with this chance: 0 where noise may have made it all.
+
+        The theta at which Phi(-(|m| - theta)/sd) + Phi(-(|m| + theta)/sd) = tail: the size of m is that of a normal
+        number whose sign is not looked at, so that at theta = 0 both of its tails count. At most |m| less z times the
+        root of the summed squared residuals: where all outcomes are alike, deviations from their mean are none.
+        """
+        most = abs(self.gap) - float(norm.isf(tail)) * self.residual
+        return max(0.0, min(self._reached(tail), most))
+
+    @cached_property
+    def middle(self) -> float:
+        """The size of which the observed one is the middle: the same with a chance of one half."""
+        return self._reached(0.5)
+
+    def most(self, tail: float) -> float:
+        """Upper end for the size of the mean gap: |m| + u X(V), V the noise's variance in rows, X a Poisson limit."""
+        return min(1.0, abs(self.gap) + self._reach(tail))
+
+    def _reach(self, tail: float) -> float:
+        return self.unit * beyond((self.deviation / self.unit) ** 2, tail)
+
+    def _reached(self, tail: float) -> float:
+        size, sd = abs(self.gap), self.deviation
+        if sd <= 0.0:
+            return size
+        if 2.0 * float(ndtr(-size / sd)) >= tail:
+            return 0.0
+        low, high = 0.0, size
+        while high - low > _PRECISE:
+            theta = (low + high) / 2
+            chance = float(ndtr(-(size - theta) / sd) + ndtr(-(size + theta) / sd))
+            low, high = (theta, high) if chance < tail else (low, theta)
+        return low
+
+
+@dataclass(frozen=True, repr=False)
+class MeanGap(OneLine):
+    """Mean outcome less mean score over all claims, ``gap`` from ``low`` to ``high``; and the same of its size.
+
+    ``least``, ``point`` and ``most`` are of |gap|: its lower end is above 0 exactly where ``low`` to ``high`` leaves 0
+    out. ``rows`` is the weight of all claims, ``claimed`` their mean score, ``came_true`` the share that came true.
+    The upper end misses with a chance of (1 - ``level``)/2, the lower one with ``tail``, which is at most that: lines
+    above share it.
+    """
+
+    rows: float
+    claimed: float
+    came_true: float
+    low: float
+    high: float
+    least: float
+    point: float
+    most: float
+    level: float
+    tail: float
+
+    @property
+    def gap(self) -> float:
+        """Below 0 where more is said than comes true: over-confident."""
+        return self.came_true - self.claimed
+
+    def _line(self) -> str:
+        return f"{self.gap:+.4f}, {self.low:+.4f} to {self.high:+.4f} at {at_level(self.level)}"
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "mean score": f"{self.claimed:.4f}",
+            "came true": f"{self.came_true:.4f}",
+            "mean gap": self._line(),
+            "its size": f"{self.point:.4f}, {self.least:.4f} to {self.most:.4f}",
+            "rows": f"{self.rows:,.6g}",
+        }
+
+    @classmethod
+    def of(cls, sums: GapSums, level: float, tail: float) -> MeanGap:
+        """With ends at this level, the one towards 0 with this chance to miss."""
+        outer, gap = (1.0 - level) / 2, sums.gap
+        least, most = sums.least(tail), sums.most(outer)
+        size = abs(gap)
+        point = size if least > 0 else min(sums.middle, size)
+        near = least if least > 0 else min(0.0, size - (most - size))
+        # Neither more nor less than nothing and all can come true.
+        low, high = (near, most) if gap >= 0 else (-most, -near)
+        low, high = max(low, -sums.claimed), min(high, 1.0 - sums.claimed)
+        return cls(sums.total, sums.claimed, sums.came_true, low, high, least, point, most, level, tail)

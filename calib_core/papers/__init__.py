@@ -1,0 +1,1 @@
+"""The papers, reproduced, and tables in their form."""

@@ -1,0 +1,1 @@
+"""What a classifier predicted and what was true, checked once."""

@@ -1,0 +1,1 @@
+"""Registries of open families, their parameters, and the works cited."""
