@@ -20,7 +20,7 @@ from calib_core.calibrators.grid_claims import Counts, claims_of, summary_of_par
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.profile import Profile
 from calib_core.claims.binary_claims import Stratum
-from calib_core.guarantees import NONE, Cells, Promise
+from calib_core.guarantees.promise import NONE, Cells, Promise
 from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.predictions.validation import check_weights
 from calib_core.registry.registry import Recipe, Registry

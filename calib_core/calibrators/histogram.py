@@ -13,7 +13,7 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Sh
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
 from calib_core.claims.cell_search import places
-from calib_core.guarantees import Cells
+from calib_core.guarantees.promise import Cells
 from calib_core.registry.registry import Range
 
 _EDGE_SHARE, _EDGE_ROWS = 0.25, 20

@@ -8,7 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._base.arrays import Bools, Float64s, Floats
-from calib_core.binning import EqualMass, IntervalScheme, of_interval
+from calib_core.binning.base import IntervalScheme, of_interval
+from calib_core.binning.interval_schemes import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.row_weights import as_rows

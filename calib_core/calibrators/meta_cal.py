@@ -25,7 +25,7 @@ from calib_core.calibrators.held_out import hold_out
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.temperature import Temperature
-from calib_core.guarantees import Promise
+from calib_core.guarantees.promise import Promise
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.registry.registry import Choice, Part, Range

@@ -18,12 +18,13 @@ from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import row_count
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
-from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
+from calib_core.guarantees.promise import NONE, Promise, binning_promise, no_promise
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
-from calib_core.reductions import REDUCTIONS, Reduction, TopLabel, scope
+from calib_core.reductions.base import REDUCTIONS, Reduction, scope
+from calib_core.reductions.top import TopLabel
 from calib_core.registry.registry import Choice, Counts, Flag, Part
-from calib_core.summaries import CountedClaims
+from calib_core.summaries.counted_claims import CountedClaims
 
 T = TypeVar("T")
 

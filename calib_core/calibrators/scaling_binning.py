@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core._base.sklearn_api import clone
-from calib_core.binning import EqualMass
+from calib_core.binning.interval_schemes import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.platt import Platt

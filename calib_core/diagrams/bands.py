@@ -10,21 +10,23 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinningScheme, as_binning, risk_bins, tabulate
+from calib_core.binning import risk_bins
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import tabulate
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
-from calib_core.inference import wilson
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
+from calib_core.inference.intervals.elementary import wilson
 from calib_core.inference.intervals.grouped_row_noise import sums_in_cells
 from calib_core.inference.intervals.wild_bootstrap import rows_of
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.noise_floor import RESAMPLES, null_outcomes
 from calib_core.predictions.predictions import InputError, Predictions
-from calib_core.reductions import Reduction, as_reduction, claims_of, scope
+from calib_core.reductions.base import Reduction, as_reduction, claims_of, scope
 
 
 @dataclass(frozen=True, eq=False, repr=False)

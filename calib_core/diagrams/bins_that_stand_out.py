@@ -9,18 +9,19 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinningScheme, tabulate_at
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.tallies import copies
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.reliability import reliability
 from calib_core.estimators.debiased import worth
 from calib_core.estimators.default_notion import claimed_rows
-from calib_core.inference import clopper_pearson
 from calib_core.inference.intervals.clustered_rows import GroupsInCells
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Confidence
+from calib_core.reductions.top import Confidence
 from calib_core.text import begun, exact_end, exact_range, share_range, told_apart
 
 OVER, UNDER = "over-confident", "under-confident"

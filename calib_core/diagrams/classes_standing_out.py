@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Bools, Float64s
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import class_table
-from calib_core.inference import per_class_tests, standing_out
+from calib_core.inference.significance.class_tests import per_class_tests, standing_out
 from calib_core.predictions.predictions import Predictions
 from calib_core.text import in_percent
 

@@ -10,8 +10,8 @@ import pandas as pd
 from calib_core._base.arrays import Codes
 from calib_core.defaults import LEVEL
 from calib_core.estimators.default_notion import claimed_rows
-from calib_core.inference import clopper_pearson
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 
 

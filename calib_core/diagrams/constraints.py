@@ -11,7 +11,7 @@ import pandas as pd
 
 from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.sklearn_api import clone
-from calib_core.calibrators import Calibrator, as_calibrator
+from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry.registry import Recipe

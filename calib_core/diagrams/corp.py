@@ -16,7 +16,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.curve import BANDS, band_title
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
-from calib_core.reductions import Reduction, claims_of
+from calib_core.reductions.base import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

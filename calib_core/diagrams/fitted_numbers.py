@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib_core.calibrators import CALIBRATORS, Calibrator
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.insides import Grid as Grid
 from calib_core.calibrators.insides import Number
 from calib_core.diagrams.base import Diagram

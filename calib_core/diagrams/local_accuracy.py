@@ -21,7 +21,7 @@ from calib_core.inference.intervals.clustered_rows import GROUPED, GroupsInCells
 from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends, share_test
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
-from calib_core.reductions import claims_of
+from calib_core.reductions.base import claims_of
 from calib_core.text import at_level, between, called, in_percent, share_range, short_percent
 
 NARROWEST, WIDEST = 3, 12

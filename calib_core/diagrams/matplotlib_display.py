@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
-from calib_core.diagrams import ReliabilityBands, reliability_bands
+from calib_core.diagrams.bands import ReliabilityBands, reliability_bands
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, claims_of, scope
+from calib_core.reductions.base import REDUCTIONS, Reduction, claims_of, scope
 from calib_core.text import called, percent, without_controls
 
 __all__ = ["ReliabilityDisplay"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.predictions.predictions import Predictions

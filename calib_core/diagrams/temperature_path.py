@@ -10,13 +10,13 @@ import pandas as pd
 
 from calib_core._base.arrays import Float64s, Floats
 from calib_core._base.parallel import chunks, shared_out
-from calib_core.binning import BinningScheme, as_binning, as_intervals, cuts, tabulate
-from calib_core.binning.bin_table import BinTable
+from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
+from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.claims.binary_claims import FlatClaims
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import Confidence
+from calib_core.reductions.top import Confidence
 
 _SOFTEST = 8.0
 _STEPS = 12

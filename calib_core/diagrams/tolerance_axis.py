@@ -11,7 +11,9 @@ import pandas as pd
 from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.inference import EstimateLine, PrimaryLine, estimate_line, on_tolerance_scale
+from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
+from calib_core.inference.verdicts.primary_measure import PrimaryLine
+from calib_core.inference.verdicts.verdict import on_tolerance_scale
 from calib_core.text import between, short_percent
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import IntervalScheme, of_interval
 from calib_core.binning.allocation import Convex, allocated, shared_row, split_lines
+from calib_core.binning.base import IntervalScheme, of_interval
 from calib_core.binning.square_root import RootMass, RootWidth
 from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.claims.stacked_samples import Samples

@@ -13,19 +13,23 @@ import pandas as pd
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.notebook_display import OneLine
-from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
-from calib_core.binning.declared import moves_edges
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable
+from calib_core.binning.declared import bins_of, bins_said, moves_edges
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
 from calib_core.estimators.answer_cache import Answers
 from calib_core.estimators.facts import facts_of
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
-from calib_core.reductions.base import NOT_BINARY, claims_in
+from calib_core.reductions.base import NOT_BINARY, REDUCTIONS, Reduction, as_reduction, claims_in, scope
 from calib_core.registry.registry import Recipe, Registry, RegistryError
 
 if TYPE_CHECKING:  # what an estimate answers is made by the layer above, which it must not import
-    from calib_core.inference import Interval, NoiseFloor, Verdict
+    from calib_core.inference.intervals.elementary import Interval
+    from calib_core.inference.noise.noise_floor import NoiseFloor
+    from calib_core.inference.verdicts.verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)

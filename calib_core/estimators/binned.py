@@ -8,17 +8,11 @@ from typing import Annotated, Literal
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import (
-    BinningScheme,
-    BinTable,
-    EqualWidth,
-    SimplexTable,
-    as_intervals,
-    cuts,
-    simplex_table,
-    tabulate,
-)
 from calib_core.binning.allocation import Hard, SplitLines, split_lines
+from calib_core.binning.base import BinningScheme, as_intervals, cuts
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.binning.simplex.cell_table import SimplexTable, simplex_table
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.claims.stacked_samples import Samples

@@ -9,16 +9,10 @@ import numpy as np
 from scipy.special import erf
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import (
-    BinningScheme,
-    BinTable,
-    EqualWidth,
-    IntervalScheme,
-    SimplexTable,
-    of_interval,
-    simplex_table,
-    tabulate,
-)
+from calib_core.binning.base import BinningScheme, IntervalScheme, of_interval
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.binning.simplex.cell_table import SimplexTable, simplex_table
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum

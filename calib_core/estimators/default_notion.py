@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib_core.predictions.predictions import InputError, Predictions
-from calib_core.reductions import claims_of
+from calib_core.reductions.base import claims_of
 from calib_core.summaries.score_sums import counted_losses
 
 ClaimNotion = Literal["event", "confidence"]

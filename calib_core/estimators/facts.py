@@ -8,7 +8,7 @@ from calib_core.defaults import LEVEL, SEED, TOLERANCE
 
 if TYPE_CHECKING:
     from calib_core.estimators.base import Estimate
-    from calib_core.inference import NoiseFloor
+    from calib_core.inference.noise.noise_floor import NoiseFloor
 
 
 def facts_of(estimate: Estimate) -> dict[str, object]:

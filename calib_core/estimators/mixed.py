@@ -8,7 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinTable, EqualWidth, IntervalScheme, of_interval, tabulate
+from calib_core.binning.base import IntervalScheme, of_interval
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.claims.binary_claims import Claims
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits
 from calib_core.predictions.predictions import NotAnswerable

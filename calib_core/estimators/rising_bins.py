@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
-from calib_core.binning import EqualMass
-from calib_core.binning.interval_schemes import rows_of_first
+from calib_core.binning.interval_schemes import EqualMass, rows_of_first
 from calib_core.claims.binary_claims import Ordered
 from calib_core.claims.tallies import Tally, running
 from calib_core.predictions.validation import whole

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core._base.arrays import Float64s, Floats
-from calib_core.binning import BinTable
-from calib_core.binning.bin_table import padded
+from calib_core.binning.bin_table import BinTable, padded
 from calib_core.claims.binary_claims import Claims, Ordered, Stratum
 from calib_core.claims.tallies import Tally
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum

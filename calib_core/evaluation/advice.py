@@ -7,7 +7,7 @@ from collections.abc import Callable
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.evaluation.choice import Choice, Remaining
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
-from calib_core.inference import primary
+from calib_core.inference.verdicts.primary_measure import primary
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 
 __all__ = ["own_update", "remaining", "sentences"]

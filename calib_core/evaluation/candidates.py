@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
-from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, PRIOR_ROWS, BinaryCalibrator, as_calibrator
-from calib_core.estimators import as_estimator
+from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
+from calib_core.calibrators.scaling_map import PRIOR_ROWS
+from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.candidate_ranking import bold_claims
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.comparison.mean_gain import mean_gain

@@ -12,16 +12,17 @@ from calib_core._base.arguments import as_whole
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
-from calib_core.calibrators import CALIBRATORS, Calibrator, Contract, as_calibrator
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
-from calib_core.estimators import ESTIMATORS
+from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
 from calib_core.evaluation.candidates import COLUMNS, IDENTITY, SCORES, Trial, candidates_for, simplicity
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
-from calib_core.inference import PrimaryLine, holm, primary
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.intervals.influence_functions import counting
+from calib_core.inference.significance.multiple_testing import holm
+from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
 from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.validation import effective_rows

@@ -11,7 +11,7 @@ from calib_core._base.arrays import Codes
 from calib_core._base.parallel import Progress
 from calib_core._base.progress import Pieces, silent
 from calib_core._base.sklearn_api import clone
-from calib_core.calibrators import Calibrator, as_calibrator
+from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, SEED
 from calib_core.predictions.predictions import InputError, Predictions
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core.binning import BinningScheme
-from calib_core.calibrators import CALIBRATORS, Calibrator, Contract
+from calib_core.binning.base import BinningScheme
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.defaults import TOLERANCE
-from calib_core.estimators import estimate
+from calib_core.estimators.base import estimate
 from calib_core.evaluation.candidates import SINGLE, right_or_wrong
 from calib_core.evaluation.study import MEASURES, Measure, every_measure, over_same_rows, summaries
 from calib_core.evaluation.study import side_effects as _side_effects
-from calib_core.inference import PrimaryLine, verdicts
+from calib_core.inference import verdicts
+from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 __all__ = ["bins_of_measures", "costs", "gains", "measured", "promises", "side_effects", "standings", "sure_rows"]

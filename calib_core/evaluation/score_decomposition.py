@@ -12,9 +12,9 @@ import pandas as pd
 from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Float64s
 from calib_core._base.sklearn_api import clone
-from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, LEVEL, SEED
-from calib_core.estimators import estimate
+from calib_core.estimators.base import estimate
 from calib_core.evaluation.candidates import SCORES, Trial, candidates_for
 from calib_core.evaluation.cross_fitting import over_folds
 from calib_core.evaluation.study import over_same_rows

@@ -11,12 +11,15 @@ import pandas as pd
 
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.sklearn_api import clone
-from calib_core.binning import BinningScheme, BinTable, as_binning, bins_of, bins_said, tabulate, tabulate_alike
-from calib_core.calibrators import CALIBRATORS, Calibrator, as_calibrator
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.declared import bins_of, bins_said
+from calib_core.binning.shared_groups import tabulate_alike
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.claims.binary_claims import Claims
-from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, own_bins, takes_bins
+from calib_core.estimators.base import ESTIMATORS, Estimator, as_estimator, estimate, own_bins, takes_bins
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, claims_of
+from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of
 
 __all__ = [
     "MEASURES",

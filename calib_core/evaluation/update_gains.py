@@ -15,15 +15,16 @@ from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.column_texts import coded_texts
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.sklearn_api import clone
-from calib_core.calibrators import CALIBRATORS, Calibrator
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators import as_estimator
+from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.cross_fitting import plain_folds
-from calib_core.inference import holm
 from calib_core.inference.comparison.mean_gain import mean_gain
+from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.proper_scores import log_losses
-from calib_core.slices import scan, table
+from calib_core.slices import scan
+from calib_core.slices.gaps import table
 
 __all__ = ["UpdateGains", "update_gains", "worst_column"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core.calibrators import Calibrator
+from calib_core.calibrators.base import Calibrator
 from calib_core.exporting import module_text, runtime
 from calib_core.exporting.describing import program, recipe_of
 from calib_core.exporting.nodes import (

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from calib_core.diagrams import CalibrationMap, shared_scale
+from calib_core.diagrams.calibration_map import CalibrationMap, shared_scale
 from calib_core.figures.look import finished
 from calib_core.figures.raster import ground
 from calib_core.figures.shown import draws

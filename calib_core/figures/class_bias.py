@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import ClassBias
-from calib_core.diagrams.class_bias import MOST_CLASSES
+from calib_core.diagrams.class_bias import MOST_CLASSES, ClassBias
 from calib_core.figures.findings import findings
 from calib_core.figures.look import DIVERGING, finished
 from calib_core.figures.marks import records

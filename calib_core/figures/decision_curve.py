@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from calib_core._base.arrays import Float64s
-from calib_core.diagrams import DecisionCurve
+from calib_core.diagrams.decision_curve import DecisionCurve
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbered, records
 from calib_core.figures.probability_axis import percent_ticks

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import records
 from calib_core.figures.shown import draws
-from calib_core.lab import ErrorDistances
+from calib_core.lab.sample_distances import ErrorDistances
 from calib_core.text import plain
 
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import sample_colorscale
 
-from calib_core.diagrams import FittedParameters
-from calib_core.diagrams.fitted_numbers import Grid
+from calib_core.diagrams.fitted_numbers import FittedParameters, Grid
 from calib_core.figures.look import DIVERGING, REFERENCE, SEQUENTIAL, finished, style
 from calib_core.figures.shown import draws
 from calib_core.predictions.predictions import NotAnswerable

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import ClassBins
+from calib_core.diagrams.one_class import ClassBins
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbered, records, symbols
 from calib_core.figures.probability_axis import percent_ticks

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import Levels
+from calib_core.diagrams.levels import Levels
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
 from calib_core.figures.probability_axis import ProbabilityAxis

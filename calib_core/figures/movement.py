@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import Movement, ReliabilityDiagram
+from calib_core.diagrams.movement import Movement
+from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, numbers, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import percent_ticks

@@ -9,8 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from calib_core.diagrams import RecalibrationDiagram
 from calib_core.diagrams.calibration_map import small_triangles
+from calib_core.diagrams.recalibration import RecalibrationDiagram
 from calib_core.figures.look import CELLS, REFERENCE, finished
 from calib_core.figures.marks import records
 from calib_core.figures.raster import cloud

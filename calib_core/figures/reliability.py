@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from calib_core._base.errors import InputError
-from calib_core.diagrams import ReliabilityDiagram
+from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.bin_marks import BinMarks, Panel, key
 from calib_core.figures.direct_labels import along, label_places
 from calib_core.figures.look import finished

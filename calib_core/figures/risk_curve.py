@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core.diagrams import RiskDiagram, edges_said
+from calib_core.diagrams.bins_that_stand_out import edges_said
+from calib_core.diagrams.risk_diagram import RiskDiagram
 from calib_core.figures.bin_marks import name_of
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import RiskCoverage
+from calib_core.diagrams.selective import RiskCoverage
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbered, records
 from calib_core.figures.probability_axis import percent_ticks

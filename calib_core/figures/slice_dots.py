@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Float64s
-from calib_core.diagrams import SliceDots
+from calib_core.diagrams.slice_dots import SliceDots
 from calib_core.figures.classes import NOISE, numbers_at_right
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import ErrorSweep, TemperaturePath
+from calib_core.diagrams.error_by_bins import ErrorSweep
+from calib_core.diagrams.temperature_path import TemperaturePath
 from calib_core.figures.look import Style, finished, style
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws

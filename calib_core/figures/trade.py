@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from calib_core._base.errors import InputError
 from calib_core.defaults import LEVEL
-from calib_core.diagrams import TradeOff, TradePoints
+from calib_core.diagrams.trade import TradeOff, TradePoints
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.shown import draws

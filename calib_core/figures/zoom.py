@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from calib_core.diagrams import BinZoom
+from calib_core.diagrams.zoom import BinZoom
 from calib_core.figures.look import DIVERGING, REFERENCE, finished
 from calib_core.figures.marks import FEW_ROWS, diagonal, records
 from calib_core.figures.probability_axis import percent_ticks

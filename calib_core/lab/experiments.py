@@ -11,7 +11,7 @@ import pandas as pd
 
 from calib_core._base.errors import InputError
 from calib_core._base.parallel import Progress
-from calib_core.binning import EqualWidth
+from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.lab.mixtures import MODELS, Mixture

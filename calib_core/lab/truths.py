@@ -14,7 +14,7 @@ from calib_core._base.distributions import beta
 from calib_core.datasets import Seed, Synthetic, drawn_labels, true_valk_kull, valk_kull
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions import REDUCTIONS, Reduction
+from calib_core.reductions.base import REDUCTIONS, Reduction
 from calib_core.registry.params import Choice, Range, RegistryError, Shares
 from calib_core.registry.registry import Recipe, Registry
 

@@ -10,7 +10,8 @@ import pandas as pd
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core._base.notebook_display import OneLine
-from calib_core.binning import BinningScheme, as_binning, as_intervals, bins_said, cuts
+from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
+from calib_core.binning.declared import bins_said
 from calib_core.defaults import LEVEL
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.planning.question import independent

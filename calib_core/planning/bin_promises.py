@@ -10,13 +10,8 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.defaults import BINS, LEVEL
-from calib_core.guarantees import (
-    expected_ece,
-    marginal_eps,
-    rows_for_balance,
-    simultaneous_eps,
-    unbalanced_probability,
-)
+from calib_core.guarantees.histogram_bounds import expected_ece, marginal_eps, simultaneous_eps
+from calib_core.guarantees.mass_balance import rows_for_balance, unbalanced_probability
 from calib_core.guarantees.promise import points_up, rounded_up, says_nothing
 from calib_core.guarantees.sample_size import fewest
 from calib_core.planning.question import PLANS, Plan, each

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import TOLERANCE
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.params import params_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL
-from calib_core.guarantees import (
+from calib_core.guarantees.abstention_bounds import (
     exceed_probability,
     guaranteed_rank,
     likely_deviation,

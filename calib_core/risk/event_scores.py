@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 
 from calib_core._base.arguments import as_share
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators import estimate
+from calib_core.estimators.base import estimate
 from calib_core.inference.comparison.skills import FEWEST
 from calib_core.inference.events.event_rows import EventRows
 from calib_core.inference.intervals.clustered_rows import of_like_size

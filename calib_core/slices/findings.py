@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 
 from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Bools, Codes, Float64s
-from calib_core.binning import BinningScheme, bins_of, cuts, risk_bins, tabulate
+from calib_core.binning import risk_bins
+from calib_core.binning.base import BinningScheme, cuts
+from calib_core.binning.bin_table import tabulate
+from calib_core.binning.declared import bins_of
 from calib_core.defaults import LEVEL
-from calib_core.diagrams import EventWords, edges_said
+from calib_core.diagrams.bins_that_stand_out import edges_said
+from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at
 from calib_core.inference.intervals.share_intervals import share_test
 from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
@@ -29,8 +33,8 @@ from calib_core.inference.significance.selected_shares import (
     worth_of_cells,
 )
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.reductions import claims_of
-from calib_core.slices import Slice
+from calib_core.reductions.base import claims_of
+from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
 from calib_core.text import at_level, begun, called, in_percent, of_rows, share_range, told_apart
 

@@ -12,9 +12,9 @@ from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.estimators.default_notion import claimed_rows
-from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends, share_test
-from calib_core.inference.intervals.share_intervals import share_floor
+from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
 from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
+from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli
 from calib_core.inference.significance.selected_shares import counts_rows
 from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
@@ -22,7 +22,7 @@ from calib_core.reductions.base import counts
 from calib_core.slices.counted_values import kept_counts, kept_sums, summed
 from calib_core.slices.cut import PARTS, coded, divided_by
 from calib_core.slices.rest import against_rest, counts_against_rest, unlike
-from calib_core.summaries import Summary
+from calib_core.summaries.mergeable import Summary
 
 FEWEST = 20
 """Rows below which a slice is listed and not tested."""

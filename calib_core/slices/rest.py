@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes, Float64s
-from calib_core.inference import benjamini_yekutieli, share_ends
+from calib_core.inference.intervals.share_intervals import share_ends
+from calib_core.inference.significance.multiple_testing import benjamini_yekutieli
 from calib_core.inference.significance.selected_shares import counts_rows
 from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import Predictions

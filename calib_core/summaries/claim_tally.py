@@ -10,7 +10,8 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.notebook_display import OneLine
-from calib_core.binning import BinningScheme, BinTable, as_binning, tabulate
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.claims.binary_claims import Claims
 from calib_core.predictions.predictions import Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of, counts, scope

@@ -19,7 +19,7 @@ from calib_core.claims import exact_sums
 from calib_core.claims.exact_sums import ExactSums
 from calib_core.claims.row_covariance import SharedRows
 from calib_core.predictions.predictions import InputError, Kind
-from calib_core.readers import read_table
+from calib_core.readers.formats.detection import read_table
 from calib_core.readers.formats.npy import parse_npz
 from calib_core.readers.messages import quoted
 from calib_core.readers.table import SUMMARY as WHAT

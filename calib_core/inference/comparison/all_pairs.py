@@ -7,14 +7,14 @@ from itertools import combinations
 
 import pandas as pd
 
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators import Estimator
+from calib_core.estimators.base import Estimator
 from calib_core.inference.comparison.model_differences import DEFAULT
 from calib_core.inference.comparison.non_inferiority import MARGIN, MarginVerdict, not_worse
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import Reduction
+from calib_core.reductions.base import Reduction
 
 
 def compare(

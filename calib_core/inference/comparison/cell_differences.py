@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib_core.binning import BinTable, cuts, tabulate
+from calib_core.binning.base import cuts
+from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.claims.binary_claims import FlatClaims
 from calib_core.claims.tallies import Tally
 from calib_core.estimators.base import Question, error_scale
@@ -22,7 +23,7 @@ from calib_core.inference.comparison.joint_cells import (
 from calib_core.inference.comparison.paired_difference import PairedDifference, alike
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.predictions.predictions import NotAnswerable
-from calib_core.reductions import REDUCTIONS
+from calib_core.reductions.base import REDUCTIONS
 
 BinsOf = Literal["each", "first", "second"]
 """Whose cells the rows are put in: each model's own, or one model's for both."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from calib_core.binning import BinningScheme, Distinct, Groups, cuts
+from calib_core.binning.base import BinningScheme, cuts
+from calib_core.binning.groups import Groups
+from calib_core.binning.interval_schemes import Distinct
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.probability_vectors import Vectors
-from calib_core.estimators import Estimator, as_estimator, own_bins, traits
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import Estimator, Question, as_estimator, own_bins, traits
 from calib_core.inference.comparison.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.comparison.interval_differences import of_intervals
 from calib_core.inference.comparison.paired_difference import PairedDifference
@@ -18,7 +19,7 @@ from calib_core.inference.comparison.score_differences import of_scores
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, check_same_rows
 from calib_core.predictions.row_groups import same_groups
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions.base import Reduction, as_reduction
 from calib_core.registry.registry import RegistryError
 
 DEFAULT = "debiased-l2"

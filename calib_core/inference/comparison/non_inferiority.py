@@ -8,15 +8,15 @@ from numbers import Real
 from typing import Literal, TypeAlias
 
 from calib_core._base.notebook_display import OneLine
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators import Estimator, as_estimator, estimate, traits
+from calib_core.estimators.base import Estimator, as_estimator, estimate, traits
 from calib_core.inference.comparison.model_differences import paired_difference
 from calib_core.inference.comparison.paired_difference import PairedDifference
 from calib_core.inference.verdicts.estimate_line import unit_of
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import InputError, Predictions
-from calib_core.reductions import Reduction
+from calib_core.reductions.base import Reduction
 from calib_core.text import Unit, at_level, difference, score
 
 MARGIN = 0.01

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.distributions import t as student
-from calib_core.estimators import traits
+from calib_core.estimators.base import traits
 from calib_core.inference.comparison.joint_cells import FEWEST_SURPRISES, Difference
 from calib_core.inference.intervals.clustered_rows import FEWEST, drawn_apart, few_groups, of_like_size, together
 from calib_core.inference.intervals.poisson_limits import beyond

@@ -12,7 +12,7 @@ from scipy.special import logit
 from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
-from calib_core.reductions import Event
+from calib_core.reductions.class_wise import Event
 from calib_core.summaries.cells import Cells
 
 SUMMARY_NOTE = "computed from the cells of a summary: each row counts with the mean risk of its cell"

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import Bools, Float64s
-from calib_core.binning import BinTable, EqualWidth, Groups, cuts
-from calib_core.binning.bin_table import tabulate_at
+from calib_core.binning.base import cuts
+from calib_core.binning.bin_table import BinTable, tabulate_at
+from calib_core.binning.groups import Groups
+from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import SharedRows
 from calib_core.claims.tallies import Moments, copies
-from calib_core.estimators import Binned
 from calib_core.estimators.base import Question
+from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.bins_of_interval import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
 from calib_core.inference.intervals.elementary import Interval

@@ -10,20 +10,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, Floats
-from calib_core.binning import BinTable, cuts, of_interval, tabulate, tabulate_at
-from calib_core.binning.bin_table import padded
+from calib_core.binning.base import cuts, of_interval
+from calib_core.binning.bin_table import BinTable, padded, tabulate, tabulate_at
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.cell_search import placed
 from calib_core.claims.row_covariance import MOST_CELLS
 from calib_core.claims.tallies import copies
-from calib_core.estimators import Estimator, traits
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import Estimator, Question, traits
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
 from calib_core.inference.noise.cell_draws import counts_suffice
 from calib_core.inference.noise.noise_floor import NoiseFloor, in_order, noise_floor, null_outcomes
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions import Reduction
+from calib_core.reductions.base import Reduction
 
 _AT_ONCE = 1_000_000
 """Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""

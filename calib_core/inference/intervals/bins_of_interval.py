@@ -9,16 +9,19 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinTable, EqualWidth, Groups, cuts, of_interval, tabulate, tabulate_at
-from calib_core.estimators import Binned, traits
-from calib_core.estimators.base import Question, error_scale
+from calib_core.binning.base import cuts, of_interval
+from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
+from calib_core.binning.groups import Groups
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.estimators.base import Question, error_scale, traits
+from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.group_sizes import group_variance
 from calib_core.inference.intervals.simulated_domain import Facts
 from calib_core.inference.noise.bin_count_estimators import of_counts
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.validation import whole
-from calib_core.reductions import REDUCTIONS
+from calib_core.reductions.base import REDUCTIONS
 
 OF_BINS = "bins"
 """The order of the largest error of a bin over its classes."""

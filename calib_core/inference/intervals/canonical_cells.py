@@ -9,10 +9,10 @@ import numpy as np
 import scipy
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import SimplexTable, simplex_points
+from calib_core.binning.simplex.cell_table import SimplexTable, simplex_points
 from calib_core.claims.probability_vectors import Vectors
-from calib_core.estimators import traits
-from calib_core.guarantees import cell_eps
+from calib_core.estimators.base import traits
+from calib_core.guarantees.frequency_bounds import cell_eps
 from calib_core.inference.intervals.inversion import RICH, CellGaps, draws_for, inverted
 from calib_core.inference.intervals.poisson_limits import beyond, surplus
 from calib_core.inference.noise import outcome_draws

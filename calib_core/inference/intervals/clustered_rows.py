@@ -10,7 +10,7 @@ import scipy
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.distributions import t as student
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Question
 from calib_core.inference.intervals.elementary import clopper_pearson

@@ -12,10 +12,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s
-from calib_core.binning import BinningScheme, EqualWidth
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators import Binned
 from calib_core.estimators.base import Question, estimate
+from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import TOP_LABEL, facts_of, target
 from calib_core.inference.intervals.elementary import Interval
@@ -24,7 +25,8 @@ from calib_core.inference.intervals.mean_gap import GapSums, MeanGap
 from calib_core.inference.intervals.simulated_domain import in_bins
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import made_for_single_rows
-from calib_core.reductions import Confidence, Reduction, TopLabel
+from calib_core.reductions.base import Reduction
+from calib_core.reductions.top import Confidence, TopLabel
 
 CONFIDENCE, CLASS_WISE = "confidence", "class-wise"
 OF_ONE_STRATUM = ("class-specific", "event")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s
-from calib_core.binning import BinTable, variance_codes
+from calib_core.binning.bin_table import BinTable
+from calib_core.binning.groups import variance_codes
 from calib_core.defaults import LEVEL, SEED
 from calib_core.inference.intervals.inversion import NO_ERRORS, RICH, CellGaps, Noise, absolute_high
 

@@ -8,10 +8,9 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import norm
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import FlatClaims
-from calib_core.estimators import traits
-from calib_core.estimators.base import Question, error_scale
+from calib_core.estimators.base import Question, error_scale, traits
 from calib_core.inference.intervals import mean_scores, wild_bootstrap
 from calib_core.inference.intervals.clustered_rows import (
     FEWEST,

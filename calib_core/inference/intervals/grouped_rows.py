@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core.estimators import traits
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import Question, traits
 from calib_core.inference.intervals import wild_bootstrap
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, target
 from calib_core.inference.intervals.clustered_rows import FEWEST, GroupsInCells, few_groups, together, widened

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.estimators import traits
-from calib_core.estimators.base import Question, error_scale
+from calib_core.estimators.base import Question, error_scale, traits
 from calib_core.inference.intervals import canonical_cells, grouped_rows, kernel_errors, mean_scores, wild_bootstrap
 from calib_core.inference.intervals.binned_errors import InBins, one_claim_a_row
 from calib_core.inference.intervals.bins_of_interval import facts_of, target

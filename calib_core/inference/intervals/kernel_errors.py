@@ -13,8 +13,8 @@ from calib_core._base.distributions import t
 from calib_core._base.parallel import chunks
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.probability_vectors import Vectors
-from calib_core.estimators import KernelCalibrationError
 from calib_core.estimators.residuals import OfPairs
+from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.inference.intervals.wild_bootstrap import excess, in_order, n_rows, residuals, strata_of, wild_chunks
 from calib_core.predictions.predictions import NotAnswerable
 

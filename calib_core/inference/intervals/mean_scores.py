@@ -10,8 +10,7 @@ import numpy as np
 from calib_core._base.arrays import LOG_FLOOR, Float64s
 from calib_core._base.distributions import norm
 from calib_core.claims.binary_claims import FlatClaims
-from calib_core.estimators import ESTIMATORS, traits
-from calib_core.estimators.base import Question, Traits
+from calib_core.estimators.base import ESTIMATORS, Question, Traits, traits
 from calib_core.inference.intervals.clustered_rows import (
     FEWEST,
     GROUPED,

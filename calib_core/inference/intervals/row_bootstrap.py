@@ -11,7 +11,7 @@ import scipy
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import FlatClaims
 from calib_core.claims.tallies import Tally
 from calib_core.estimators.base import Question

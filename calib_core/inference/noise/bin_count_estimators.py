@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinTable, tabulate
+from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.estimators.base import Estimator, traits
 from calib_core.predictions.validation import whole

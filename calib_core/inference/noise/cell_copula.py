@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import bdtr, ndtr
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.row_covariance import SharedRows
 from calib_core.inference.noise import outcome_draws

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.tallies import Moments, copies
 

@@ -11,7 +11,7 @@ import scipy
 
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core._base.parallel import chunks, one_blas_thread
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import Claims, ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import FEW_CLASSES, MOST_CELLS, SMALL, SharedRows
 from calib_core.claims.tallies import Tally

@@ -13,11 +13,10 @@ import scipy
 from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.parallel import chunks
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import MOST_CELLS
-from calib_core.estimators import traits
-from calib_core.estimators.base import Estimate, Question
+from calib_core.estimators.base import Estimate, Question, traits
 from calib_core.inference.intervals import canonical_cells
 from calib_core.inference.intervals.grouped_row_noise import of_groups
 from calib_core.inference.noise import outcome_draws as draws

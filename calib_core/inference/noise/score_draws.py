@@ -10,8 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.estimators import ESTIMATORS, traits
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import ESTIMATORS, Question, traits
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.cell_draws import MANY_ROWS
 from calib_core.inference.noise.label_losses import berry_esseen, label_losses

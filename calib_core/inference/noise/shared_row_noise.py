@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
-from calib_core.binning import BinTable
+from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import MOST_CELLS, SharedRows
 from calib_core.inference.intervals.inversion import NULL_DRAWS

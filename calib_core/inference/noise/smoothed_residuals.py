@@ -8,7 +8,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.claims.probability_vectors import Vectors
-from calib_core.estimators import DirichletKernelError
+from calib_core.estimators.dirichlet_kernel import DirichletKernelError
 from calib_core.inference.intervals.wild_bootstrap import excess
 from calib_core.inference.noise import outcome_draws
 

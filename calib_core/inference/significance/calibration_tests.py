@@ -14,7 +14,7 @@ from calib_core._base.distributions import t as student
 from calib_core._base.notebook_display import OneLine
 from calib_core.claims.exact_sums import ROUNDING
 from calib_core.defaults import SEED
-from calib_core.estimators import Brier, LogLoss
+from calib_core.estimators.score_estimators import Brier, LogLoss
 from calib_core.inference.intervals.clustered_rows import FEWEST, poor, together
 from calib_core.inference.noise.label_losses import berry_esseen, label_losses
 from calib_core.inference.noise.noise_floor import NoiseFloor
@@ -22,8 +22,7 @@ from calib_core.inference.noise.outcome_draws import classes, distributions, str
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
-from calib_core.reductions import Reduction, claims_of
-from calib_core.reductions.base import counts
+from calib_core.reductions.base import Reduction, claims_of, counts
 from calib_core.summaries.score_sums import NORMAL, LossSums
 from calib_core.text import chance
 

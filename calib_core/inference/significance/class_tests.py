@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
-from calib_core.binning import BinningScheme, bins_of, tabulate_at
-from calib_core.binning.base import IntervalScheme, as_intervals
-from calib_core.binning.bin_table import padded
+from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
+from calib_core.binning.bin_table import padded, tabulate_at
+from calib_core.binning.declared import bins_of
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.tallies import Tally
 from calib_core.inference.noise.poisson_binomial import poisson_binomial
@@ -19,7 +19,7 @@ from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
-from calib_core.reductions import Reduction, claims_of
+from calib_core.reductions.base import Reduction, claims_of
 
 _PARTS = 16
 """Into how many slices a bin is cut, the scores of each slice standing for their mean."""

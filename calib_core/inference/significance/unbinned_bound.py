@@ -9,11 +9,14 @@ import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.notebook_display import OneLine
-from calib_core.binning import BinningScheme, BinTable, EqualMass, as_binning
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable
+from calib_core.binning.interval_schemes import EqualMass
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
-from calib_core.estimators import Binned, estimate
+from calib_core.estimators.base import estimate
+from calib_core.estimators.binned import Binned
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions import Reduction, as_reduction, claims_of
+from calib_core.reductions.base import Reduction, as_reduction, claims_of
 from calib_core.registry.registry import RegistryError
 from calib_core.text import at_level, short_percent
 

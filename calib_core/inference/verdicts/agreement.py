@@ -10,7 +10,7 @@ import pandas as pd
 from calib_core.defaults import TOLERANCE
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import NotAnswerable
-from calib_core.reductions import REDUCTIONS
+from calib_core.reductions.base import REDUCTIONS
 from calib_core.text import in_points
 
 _FIRST = {

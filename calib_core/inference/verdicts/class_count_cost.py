@@ -5,7 +5,7 @@ from __future__ import annotations
 from calib_core.estimators.base import ESTIMATORS, Estimate, reads_bins
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions import Reduction, as_reduction, scope
+from calib_core.reductions.base import Reduction, as_reduction, scope
 
 LEFT_OUT = "takes long with so many classes and was not computed (slow)"
 """Why there is no value."""

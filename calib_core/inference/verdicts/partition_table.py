@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core.binning import BINNINGS, SimplexScheme, as_simplex
+from calib_core.binning.base import BINNINGS, SimplexScheme, as_simplex
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.estimators.base import Estimate, estimate
 from calib_core.inference.intervals.joint_intervals import sharpen

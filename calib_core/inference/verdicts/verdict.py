@@ -15,7 +15,7 @@ from calib_core.inference.intervals.interval_methods import rows_for_groups, row
 from calib_core.inference.significance.calibration_tests import TestOfCalibration, shown_at_all
 from calib_core.inference.verdicts.tolerance_scale import full_scale
 from calib_core.predictions.predictions import NotAnswerable
-from calib_core.reductions import scope
+from calib_core.reductions.base import scope
 from calib_core.registry.registry import RegistryError
 from calib_core.text import at_level, begun, between, called, chance, rows, short_percent
 

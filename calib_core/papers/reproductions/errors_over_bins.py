@@ -10,14 +10,15 @@ import numpy as np
 from calib_core import datasets
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.parallel import Progress
-from calib_core.binning import EqualWidth, tabulate
-from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS
-from calib_core.diagrams import error_sweep
-from calib_core.estimators import estimate
+from calib_core.binning.bin_table import tabulate
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS
+from calib_core.diagrams.error_by_bins import error_sweep
+from calib_core.estimators.base import estimate
 from calib_core.papers.reproductions.gallery import reproduction, steps
 from calib_core.papers.reproductions.paper_lines import Found, PaperLine, mean, ratio, stated
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions import Confidence, TopLabel
+from calib_core.reductions.top import Confidence, TopLabel
 
 FIT, TEST = 5000, 10_000
 """Rows of CIFAR-10 that calibrate and that judge."""

@@ -9,14 +9,14 @@ import numpy as np
 from calib_core import datasets
 from calib_core._base.arrays import Float64s, Floats
 from calib_core._base.parallel import Progress
-from calib_core.binning import EqualWidth
-from calib_core.calibrators import CALIBRATORS
-from calib_core.estimators import estimate
-from calib_core.guarantees import class_wise_bounds, conditional_eps, expected_ece, marginal_eps
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.calibrators.base import CALIBRATORS
+from calib_core.estimators.base import estimate
+from calib_core.guarantees.histogram_bounds import class_wise_bounds, conditional_eps, expected_ece, marginal_eps
 from calib_core.papers.reproductions.gallery import reproduction, steps
 from calib_core.papers.reproductions.paper_lines import PaperLine, mean, printed, ratio, share, stated
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions import REDUCTIONS
+from calib_core.reductions.base import REDUCTIONS
 
 POINTS, ALPHA = 50, 0.1
 """Rows a bin, as the paper suggests after Theorem 1, and the failures that its bounds allow here."""

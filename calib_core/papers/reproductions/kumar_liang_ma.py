@@ -10,9 +10,9 @@ import numpy as np
 from calib_core import datasets
 from calib_core._base.arrays import Float64s
 from calib_core._base.parallel import Progress
-from calib_core.binning import EqualWidth
-from calib_core.calibrators import BINARY_CALIBRATORS
-from calib_core.estimators import ESTIMATORS, estimate
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.calibrators.base import BINARY_CALIBRATORS
+from calib_core.estimators.base import ESTIMATORS, estimate
 from calib_core.papers.reproductions.gallery import lab_link, reproduction, steps
 from calib_core.papers.reproductions.paper_lines import Found, PaperLine, mean, printed, ratio, stated
 from calib_core.predictions.predictions import Predictions

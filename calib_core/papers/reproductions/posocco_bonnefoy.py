@@ -10,9 +10,9 @@ import pandas as pd
 from calib_core._base.arrays import Float64s
 from calib_core._base.parallel import Progress
 from calib_core.binning.allocation import Convex, Split, centres
-from calib_core.estimators import ESTIMATORS
-from calib_core.lab import Mixture, repeated
-from calib_core.lab.mixtures import MODELS
+from calib_core.estimators.base import ESTIMATORS
+from calib_core.lab.mixtures import MODELS, Mixture
+from calib_core.lab.repeats import repeated
 from calib_core.papers.reproductions.gallery import lab_link, reproduction
 from calib_core.papers.reproductions.paper_lines import WIDTH, Found, PaperLine, mean, printed, stated
 

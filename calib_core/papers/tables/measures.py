@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calib_core.binning import BINNINGS
-from calib_core.calibrators import Calibrator
-from calib_core.estimators import estimate
+from calib_core.binning.base import BINNINGS
+from calib_core.calibrators.base import Calibrator
+from calib_core.estimators.base import estimate
 from calib_core.evaluation.study import every_measure
-from calib_core.inference import unit_of
+from calib_core.inference.verdicts.estimate_line import unit_of
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry.registry import Recipe
 from calib_core.text import Unit

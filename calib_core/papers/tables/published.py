@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from calib_core.calibrators import CALIBRATORS, Calibrator
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.evaluation.study import Counting
 from calib_core.predictions.predictions import InputError, NotAnswerable
 from calib_core.registry.registry import Recipe

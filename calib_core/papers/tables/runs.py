@@ -12,7 +12,7 @@ import pandas as pd
 
 from calib_core._base import parallel
 from calib_core._base.sklearn_api import clone
-from calib_core.calibrators import CALIBRATORS, Calibrator
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.evaluation.study import Counting, over_same_rows
 from calib_core.papers.tables import kept
 from calib_core.papers.tables.kept import Cell

@@ -11,7 +11,7 @@ from calib_core.readers.checks.finding import Finding
 from calib_core.readers.checks.model_checks import several_models
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.conversion import predictions
-from calib_core.readers.foreign import shape_findings
+from calib_core.readers.foreign.recognition import shape_findings
 from calib_core.readers.proposal.long_form import prediction_rows
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import OF_SUMMARIES, Reading

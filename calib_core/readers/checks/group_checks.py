@@ -10,7 +10,7 @@ from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.readers.checks.finding import Finding
 from calib_core.readers.checks.model_checks import names_models
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.foreign import question_of
+from calib_core.readers.foreign.recognition import question_of
 from calib_core.readers.messages import quoted
 from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.proposal.label_codes import label_texts

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from calib_core.readers.checks.finding import Finding
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.foreign import proposed_fields
+from calib_core.readers.foreign.recognition import proposed_fields
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.column_roles import role
 from calib_core.readers.proposal.label_codes import plain

@@ -13,7 +13,7 @@ from calib_core.predictions.validation import KEPT, RESCALED
 from calib_core.readers.checks.finding import Finding, Severity
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.conversion import as_probabilities
-from calib_core.readers.foreign import neither_is_meant
+from calib_core.readers.foreign.recognition import neither_is_meant
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import missing_text, written_as
 from calib_core.readers.proposal.class_names import positive_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import FileFormat, by_bytes, by_ending, plain_text
-from calib_core.readers.foreign import of_columns
+from calib_core.readers.foreign.recognition import of_columns
 from calib_core.readers.formats import npy
 from calib_core.readers.formats.folder import folder_table
 from calib_core.readers.formats.jsonl import parse_lines

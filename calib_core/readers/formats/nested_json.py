@@ -8,7 +8,7 @@ from typing import Any
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.foreign import DECODER, document_records, document_table
+from calib_core.readers.foreign.json_documents import DECODER, document_records, document_table
 from calib_core.readers.formats.json_text import decoded, elements, lines_of
 from calib_core.readers.messages import size
 from calib_core.readers.table import Table

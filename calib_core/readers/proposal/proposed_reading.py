@@ -11,7 +11,7 @@ import pandas as pd
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.foreign import proposed_fields
+from calib_core.readers.foreign.recognition import proposed_fields
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import MISSING_TEXT, looks_numeric, numbers, numbers_as_written
 from calib_core.readers.proposal.class_block import block_of, called_alike
