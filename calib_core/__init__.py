@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from calib_core._base.providers import PROVIDERS
+
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
     from calib_core import (
         binning,
@@ -248,6 +250,16 @@ _MODULES = {
     "uses": "evaluation.usefulness",
 }
 """Where the module of a public name is, if it is not here."""
+
+
+PROVIDERS |= {
+    "families": (f"{__name__}.registry.registry", "FAMILIES"),
+    "inference": (f"{__name__}.inference", "ANSWERS"),
+    "calibrator text": (f"{__name__}.calibrators.saving", "to_json"),
+    "summary": (f"{__name__}.summaries", "summary_of"),
+    "picture": (f"{__name__}.figures", "draw"),
+}
+"""What lower rooms use of rooms above them: the only late binding there is."""
 
 
 def __getattr__(name: str) -> object:

@@ -13,6 +13,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core._base.pandas_input import plain
 from calib_core._base.parallel import Progress
 from calib_core._base.progress import silent
+from calib_core._base.providers import provided
 from calib_core._base.sklearn_api import Adjustable, check_is_fitted
 from calib_core.calibrators.abstaining import with_abstentions
 from calib_core.calibrators.fitting.parted_rows import Parts
@@ -335,9 +336,8 @@ class Calibrator(Adjustable):
 
     def to_json(self) -> str:
         """This fitted calibrator as JSON text, which ``calib_core.load_calibrator`` reads back; no code is in it."""
-        from calib_core.calibrators.saving import to_json  # it knows the registries of this module
-
-        return to_json(self)
+        text: str = provided("calibrator text")(self)
+        return text
 
     def _fit(self, predictions: Predictions) -> None:
         raise NotImplementedError

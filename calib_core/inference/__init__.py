@@ -9,10 +9,15 @@ from calib_core.inference.comparison.model_differences import paired_difference
 from calib_core.inference.comparison.non_inferiority import MarginVerdict, margin_verdict, not_worse
 from calib_core.inference.comparison.paired_difference import PairedDifference
 from calib_core.inference.comparison.skills import skill_differences, skills
-from calib_core.inference.events.event_ratio import EventRatio, event_ratio
+from calib_core.inference.events.event_ratio import event_ratio
 from calib_core.inference.gates.baselines import Baseline, Increase, baseline, increase, read_baselines
 from calib_core.inference.gates.gate_checks import GateCheck, gate_check
-from calib_core.inference.intervals.elementary import Interval, clopper_pearson, percentile, pivotal, wilson
+from calib_core.inference.intervals.elementary import (
+    clopper_pearson,
+    percentile,
+    pivotal,
+    wilson,
+)
 from calib_core.inference.intervals.error_hierarchy import mean_gap
 from calib_core.inference.intervals.interval_methods import interval
 from calib_core.inference.intervals.inversion import CellGaps, inverted
@@ -20,8 +25,8 @@ from calib_core.inference.intervals.joint_intervals import sharpen
 from calib_core.inference.intervals.mean_gap import MeanGap
 from calib_core.inference.intervals.row_bootstrap import bootstrap
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
-from calib_core.inference.noise.noise_floor import NoiseFloor, noise_floor
-from calib_core.inference.significance.calibration_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.noise.noise_floor import noise_floor
+from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.significance.class_tests import per_class_tests, standing_out
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
 from calib_core.inference.significance.unbinned_bound import UnbinnedBound, unbinned_bound
@@ -50,7 +55,8 @@ from calib_core.inference.verdicts.simulation_tables import (
     paired_table,
     rejection_table,
 )
-from calib_core.inference.verdicts.verdict import Verdict, in_full, on_scale_of, on_tolerance_scale, verdict
+from calib_core.inference.verdicts.verdict import on_scale_of, on_tolerance_scale, verdict
+from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict, in_full
 
 __all__ = [
     "Answer",

@@ -17,11 +17,12 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import plain
 from calib_core.defaults import LEVEL
 from calib_core.inference.intervals.clustered_rows import FEWEST, of_like_size, together
-from calib_core.inference.intervals.elementary import Interval, around
+from calib_core.inference.intervals.elementary import around
 from calib_core.inference.intervals.simulated_domain import LEVELS
 from calib_core.judged.judge_errors import JudgeErrors, judge_errors
 from calib_core.predictions.predictions import InputError, NotAnswerable
 from calib_core.predictions.row_groups import RowGroups, as_groups
+from calib_core.results.uncertainty import Interval
 from calib_core.text import at_level, chance, in_percent, points, share_range
 
 __all__ = ["FEWEST_LABELLED", "JudgedMean", "judged_gap", "judged_share"]

@@ -12,9 +12,10 @@ from calib_core._base.distributions import norm
 from calib_core._base.distributions import t as student
 from calib_core._base.notebook_display import OneLine
 from calib_core.inference.intervals.clustered_rows import of_like_size, together
-from calib_core.inference.intervals.elementary import Interval, around
+from calib_core.inference.intervals.elementary import around
 from calib_core.inference.intervals.simulated_domain import LEVELS
 from calib_core.predictions.row_groups import RowGroups
+from calib_core.results.uncertainty import Interval
 from calib_core.text import at_level, in_percent, share_range
 
 FEWEST_OF_EACH = 5

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from calib_core._base.errors import InputError
-
-if TYPE_CHECKING:
-    from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 
 
 def check_same_rows(first: Predictions, second: Predictions) -> None:
     """InputError unless two models' predictions speak of the same rows: as many, of the same classes and labels.
 
-    >>> from calib_core.predictions.predictions import Predictions
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1])
     >>> check_same_rows(p, Predictions([[0.6, 0.4], [0.2, 0.8]], [0, 0]))
     Traceback (most recent call last):
@@ -47,7 +42,6 @@ on the same rows in the same order
 def other_classes(first: Predictions, second: Predictions) -> str:
     """How the classes of two files differ, for the middle of a sentence: by their number, or the first other name.
 
-    >>> from calib_core.predictions.predictions import Predictions
     >>> p = Predictions([[0.7, 0.3]], [0], class_names=["cat", "dog"])
     >>> other_classes(p, Predictions([[0.7, 0.3]], [0], class_names=["cat", "cow"]))
     "class 1 is 'dog' and 'cow'"

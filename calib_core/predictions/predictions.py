@@ -15,7 +15,6 @@ from calib_core._base.arrays import Codes, Floats, Rows, frozen, owned
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.notebook_display import Shown
 from calib_core._base.pandas_input import check_columns, check_same_index, column_names, labels_of_columns, plain
-from calib_core.predictions.alignment import check_same_rows, other_classes
 from calib_core.predictions.logits import Logits
 from calib_core.predictions.row_groups import RowGroups, as_groups
 from calib_core.predictions.storage import Grain, Kind, Stored, code_of_event, event_among, split_rows
@@ -53,12 +52,10 @@ __all__ = [
     "Logits",
     "NotAnswerable",
     "Predictions",
-    "check_same_rows",
     "check_weights",
     "code_of_event",
     "effective_rows",
     "event_among",
-    "other_classes",
     "split_rows",
     "whole",
 ]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
+from calib_core._base.providers import provided
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.messages import affected, listed, quoted, shown
 from calib_core.readers.number_texts import MISSING_TEXT, numbers
@@ -31,9 +31,10 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     [[0.3, 0.7], [0.8, 0.2]]
     """
     if reading.layout in OF_SUMMARIES:
-        # The layer above knows what counts are; they answer what predictions answer.
-        summary = import_module("calib_core.summaries").summary_of(table)
-        return cast(Predictions, summary if reading.layout == "summary" else summary.sample)
+        # A summary answers what predictions answer; its room is above this one.
+        summary = provided("summary")(table)
+        counted: Predictions = summary if reading.layout == "summary" else summary.sample
+        return counted
     table, reading = prediction_rows(table, reading)
     _check_lengths(table, reading)
     kept = kept_rows(table, reading)

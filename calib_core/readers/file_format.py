@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from calib_core.registry.registry import RegistryError
 
-if TYPE_CHECKING:  # a table knows the format it comes from
-    from calib_core.readers.table import Table
-
-Parser: TypeAlias = "Callable[[bytes, str], Table]"
+Parser: TypeAlias = Callable[[bytes, str], Any]
+"""From the bytes of a file and its name to a ``Table``, which is above: a table knows the format it comes from."""
 
 
 @dataclass(frozen=True)

@@ -6,30 +6,30 @@ import dataclasses
 import inspect
 import types
 import typing
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from calib_core._base.providers import provided
 from calib_core.text import begun, inside
 
-if TYPE_CHECKING:
-    from calib_core.registry.registry import Registry
+
+class Family(Protocol):
+    """What a parameter reads of the registry of its members."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __getitem__(self, key: str) -> Any: ...
+
+    def find(self, value: Any) -> Any: ...
+
+    def entry(self, key: str) -> Any: ...
 
 
-class _Families(dict[str, "Registry[Any]"]):
-    """Registries by name: one that is a public name of the package is loaded when it is first asked for."""
-
-    def __missing__(self, family: str) -> Registry[Any]:
-        package = import_module("calib_core")
-        if family not in package.__all__:
-            raise KeyError(family)
-        registry: Registry[Any] = getattr(package, family)
-        return registry
-
-
-FAMILIES = _Families()
-"""Every registry by its public name."""
+def _family(name: str) -> Family:
+    """The registry that parameters name."""
+    families: Mapping[str, Family] = provided("families")
+    return families[name]
 
 
 def in_words(name: str) -> str:
@@ -192,11 +192,11 @@ class Part:
     @property
     def keys(self) -> tuple[str, ...]:
         """Keys of the members it may be."""
-        registry = FAMILIES[self.family]
+        registry = _family(self.family)
         return tuple(key for key in registry if self.able(registry[key].flags))
 
     def check(self, value: Any) -> str | None:
-        entry = FAMILIES[self.family].find(value)
+        entry = _family(self.family).find(value)
         known = entry is not None and self.able(entry.flags)
         return None if known else f"one of {self.family}: " + ", ".join(self.keys)
 
@@ -227,13 +227,13 @@ class Key:
         """An option as a reader sees it: the member's title, or the word's."""
         if option in self.words:
             return self.titles[self.words.index(option)] if self.titles else in_words(option)
-        title: str = FAMILIES[self.family].entry(option).title
+        title: str = _family(self.family).entry(option).title
         return title
 
     @property
     def options(self) -> tuple[str, ...]:
         """The words, then the keys there are."""
-        return (*self.words, *filter(self.able, FAMILIES[self.family]))
+        return (*self.words, *filter(self.able, _family(self.family)))
 
     def check(self, value: Any) -> str | None:
         return None if value in self.options else f"one of {', '.join(map(repr, self.options))}"

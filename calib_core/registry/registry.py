@@ -8,11 +8,11 @@ import json
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from calib_core.registry.citations import cited
 from calib_core.registry.params import (
-    FAMILIES,
     NO_REFIT,
     Choice,
     ClassIndex,
@@ -203,6 +203,21 @@ class Prefix(Generic[T]):
     wrap: Callable[[T], T]
     unwrap: Callable[[T], T | None]
     reference: str = ""
+
+
+class _Families(dict[str, "Registry[Any]"]):
+    """Registries by name: one that is a public name of the package is loaded when it is first asked for."""
+
+    def __missing__(self, family: str) -> Registry[Any]:
+        package = import_module("calib_core")
+        if family not in package.__all__:
+            raise KeyError(family)
+        registry: Registry[Any] = getattr(package, family)
+        return registry
+
+
+FAMILIES = _Families()
+"""Every registry by its public name."""
 
 
 class Registry(Generic[T]):

@@ -16,14 +16,14 @@ from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import few_groups
-from calib_core.inference.intervals.elementary import Interval, around
+from calib_core.inference.intervals.elementary import around
 from calib_core.inference.intervals.grouped_row_noise import widest
 from calib_core.inference.intervals.simulated_domain import within_groups
-from calib_core.inference.noise.noise_floor import NoiseFloor
 from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.reductions.base import Reduction, claims_of, counts
+from calib_core.results.uncertainty import Interval, NoiseFloor
 from calib_core.slices.cut import PARTS, divided_by
 from calib_core.slices.gaps import FEWEST, MOST_SLICES
 from calib_core.slices.score_runs import Family, Runs

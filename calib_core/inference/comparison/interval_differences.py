@@ -11,9 +11,9 @@ from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.comparison.paired_difference import PairedDifference, alike
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.inference.intervals.clustered_rows import groups_of
-from calib_core.inference.intervals.elementary import Interval
 from calib_core.inference.intervals.error_hierarchy import Chain
 from calib_core.inference.intervals.interval_methods import interval
+from calib_core.results.uncertainty import Interval
 
 LADDER = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """The p-values told where intervals are held against each other: the smallest of these at which they part."""

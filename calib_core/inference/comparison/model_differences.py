@@ -17,7 +17,8 @@ from calib_core.inference.comparison.interval_differences import of_intervals
 from calib_core.inference.comparison.paired_difference import PairedDifference
 from calib_core.inference.comparison.score_differences import of_scores
 from calib_core.inference.intervals.bins_of_interval import target
-from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, check_same_rows
+from calib_core.predictions.alignment import check_same_rows
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import same_groups
 from calib_core.reductions.base import Reduction, as_reduction
 from calib_core.registry.registry import RegistryError

@@ -3,69 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from calib_core._base.errors import NotAnswerable
-from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO
 from calib_core.estimators.base import Question
 from calib_core.inference.events.event_rows import EventRows, Trials
 from calib_core.inference.events.events_needed import events_needed
 from calib_core.inference.events.observed_expected import ends_of
 from calib_core.registry.registry import RegistryError
+from calib_core.results.uncertainty import EventRatio
 
 NONE_EXPECTED = "no event is expected: every predicted risk is 0, and nothing can be divided by 0"
-
-RatioWord = Literal["within", "outside", "undecided"]
-
-
-@dataclass(frozen=True, repr=False)
-class EventRatio(OneLine):
-    """Observed to expected events, O / E, with an interval and what it shows about a tolerance.
-
-    ``observed`` events happened, ``expected`` is the sum of the predicted risks, of ``rows`` rows (sums of weights
-    where rows carry them). ``low`` to ``high`` is the interval of the expected O / E, each end at ``tail``. The
-    tolerance is from 1 / ``tolerance`` to ``tolerance``. ``needed``: the expected events with which a calibrated model
-    would be shown to lie within it in 8 of 10 samples.
-    """
-
-    observed: float
-    expected: float
-    rows: float
-    low: float
-    high: float
-    tail: float
-    tolerance: float
-    needed: float
-
-    @property
-    def value(self) -> float:
-        """O / E."""
-        return self.observed / self.expected
-
-    @property
-    def rate(self) -> float:
-        """The share of rows in which the event happened."""
-        return self.observed / self.rows
-
-    @property
-    def word(self) -> RatioWord:
-        """Whether the whole interval lies within the tolerance, or outside of it."""
-        if self.low > self.tolerance or self.high < 1 / self.tolerance:
-            return "outside"
-        return "within" if 1 / self.tolerance < self.low and self.high < self.tolerance else "undecided"
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are as many expected events as are ``needed``."""
-        return self.expected >= self.needed
-
-    def _line(self) -> str:
-        tolerated = f"{1 / self.tolerance:.3g} to {self.tolerance:.3g}"
-        return f"{self.value:.3g}, {self.low:.3g} to {self.high:.3g}; tolerance {tolerated}"
 
 
 def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RATIO) -> EventRatio:

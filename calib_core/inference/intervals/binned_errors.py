@@ -21,7 +21,6 @@ from calib_core.estimators.base import Question
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.bins_of_interval import FEW_ROWS, OF_BINS, facts_of, is_sparse, judged_bins, target
-from calib_core.inference.intervals.elementary import Interval
 from calib_core.inference.intervals.inversion import (
     NO_ERRORS,
     RICH,
@@ -47,6 +46,7 @@ from calib_core.inference.noise.cell_sums import outcome_sums, shared_of
 from calib_core.inference.noise.noise_floor import calibrated_claims, null_outcomes
 from calib_core.inference.noise.shared_row_noise import SharedNoise
 from calib_core.predictions.predictions import NotAnswerable
+from calib_core.results.uncertainty import Interval
 from calib_core.text import short_percent
 
 _ONE_ROW = 1.0 + 1e-9

@@ -20,9 +20,10 @@ from calib_core.estimators.base import Estimator, Question, traits
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
 from calib_core.inference.noise.cell_draws import counts_suffice
-from calib_core.inference.noise.noise_floor import NoiseFloor, in_order, noise_floor, null_outcomes
+from calib_core.inference.noise.noise_floor import in_order, noise_floor, null_outcomes
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction
+from calib_core.results.uncertainty import NoiseFloor
 
 _AT_ONCE = 1_000_000
 """Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""

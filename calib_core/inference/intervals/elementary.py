@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import beta, norm
-from calib_core._base.notebook_display import OneLine
-from calib_core.text import at_level
+from calib_core.results.uncertainty import Interval
 
 IN_BINS = "the error in these bins, given these predictions"
 """What intervals of binned errors are about."""
 NOISELESS = "this estimator's noiseless value, given these predictions"
 """What intervals of kernel, smooth, convex, swept and cumulative errors are about."""
-
-
-@dataclass(frozen=True, repr=False)
-class Interval(OneLine):
-    """A range for the true value: ``low`` and ``high``, at ``level``, by ``method``.
-
-    ``about`` says what the true value is, ``point`` is the estimate of it that lies in the interval: where its law puts
-    half its mass, or the nearest such. ``tested`` tells whether this library's coverage table (or a proof) covers the
-    case; ``sentence`` is for the screen.
-    """
-
-    low: float
-    high: float
-    level: float
-    method: str
-    tested: bool
-    about: str
-    point: float
-    p_value: float | None = None
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
-
-    def _line(self) -> str:
-        trust = "" if self.tested else ", a rough guide"
-        return f"{self.low:.4f} to {self.high:.4f} at {at_level(self.level)}, point {self.point:.4f}{trust}"
-
-    def _facts(self) -> dict[str, object]:
-        return {"interval": self.sentence, "point": f"{self.point:.4f}"}
-
-    @property
-    def sentence(self) -> str:
-        """What the two numbers say, and how sure that is."""
-        trust = "its coverage is tested" if self.tested else "its coverage is not tested here: read it as a rough guide"
-        ends = f"{at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}"
-        return f"{ends} for {self.about} ({self.method}; {trust})"
 
 
 def around(

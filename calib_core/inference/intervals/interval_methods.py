@@ -14,7 +14,12 @@ from calib_core.inference.intervals import canonical_cells, grouped_rows, kernel
 from calib_core.inference.intervals.binned_errors import InBins, one_claim_a_row
 from calib_core.inference.intervals.bins_of_interval import facts_of, target
 from calib_core.inference.intervals.clustered_rows import groups_of
-from calib_core.inference.intervals.elementary import NOISELESS, Interval, around, percentile, pivotal
+from calib_core.inference.intervals.elementary import (
+    NOISELESS,
+    around,
+    percentile,
+    pivotal,
+)
 from calib_core.inference.intervals.error_hierarchy import Chain
 from calib_core.inference.intervals.larger_samples import POWER
 from calib_core.inference.intervals.row_bootstrap import bootstrap
@@ -22,6 +27,7 @@ from calib_core.inference.intervals.simulated_domain import CANONICAL, CANONICAL
 from calib_core.inference.noise import smoothed_residuals
 from calib_core.inference.noise.noise_floor import calibrated_claims
 from calib_core.registry.registry import RegistryError
+from calib_core.results.uncertainty import Interval
 
 LEAST_ROWS = 5
 """Rows per non-empty cell of the simplex, on average, below which nothing is claimed from below about an L1 error."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import scipy
 
 from calib_core._base.arrays import Codes, Float64s, Floats
-from calib_core._base.notebook_display import OneLine
 from calib_core._base.parallel import chunks
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
@@ -28,7 +27,7 @@ from calib_core.inference.noise.cell_sums import claimed_covariance, normal
 from calib_core.inference.noise.score_draws import calibrated_scores
 from calib_core.predictions.predictions import InputError
 from calib_core.reductions.base import counts
-from calib_core.text import chance
+from calib_core.results.uncertainty import NoiseFloor
 
 RESAMPLES = 1000
 POOR_SHARE = 0.01
@@ -37,74 +36,6 @@ _CLAIMS = 512
 """Claims whose drawn outcomes are counted together."""
 _AT_ONCE = 2_000_000
 """Drawn classes held before they are placed and counted."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class NoiseFloor(OneLine):
-    """What noise alone shows: ``draws`` (R,) of the statistic under perfect calibration, beside the ``observed`` one.
-
-    Conditional on the predictions, in the units of the statistic. What can mislead: an observed value below the floor
-    is no proof of calibration, only of too few rows to see anything.
-    """
-
-    observed: float
-    draws: Float64s
-    higher_is_worse: bool = True
-
-    @property
-    def mean(self) -> float:
-        """The value a calibrated model shows on average."""
-        return float(self.draws.mean())
-
-    @property
-    def high(self) -> float:
-        """The value 95 % of calibrated models stay at or below (above, for scores that are good when high)."""
-        return float(np.quantile(self.draws, 0.95 if self.higher_is_worse else 0.05))
-
-    @property
-    def p_value(self) -> float:
-        """(1 + #{T* >= T}) / (R + 1): the chance that a calibrated model shows as much, never 0.
-
-        Never too small, whatever the statistic. What can mislead: where the statistic takes few values (the largest
-        error of a hundred rows is that of one row), draws equal to the observed value are many and the test rejects
-        less often than its level says.
-        """
-        worse, equal = self._ahead
-        return (1 + worse + equal) / (len(self.draws) + 1)
-
-    def exact_p_value(self, random_state: int) -> float:
-        """The p-value with draws equal to the observed value put before or behind it at random: exact at any level.
-
-        (1 + #{T* > T} + U) / (R + 1), U uniform on 0..#{T* = T}: under calibration every rank is equally likely, so
-        that P(p <= a) = a for a = 1/(R+1), 2/(R+1), ... What can mislead: the seed has a say in the answer where draws
-        tie; choose it before looking. At most ``p_value``.
-
-        References: Dufour 2006, Monte Carlo tests with nuisance parameters, Prop. 2.4.
-
-        >>> NoiseFloor(0.0, np.zeros(999)).p_value, NoiseFloor(0.0, np.zeros(999)).exact_p_value(0) < 1
-        (1.0, True)
-        """
-        worse, equal = self._ahead
-        rank = int(np.random.default_rng(random_state).integers(equal + 1))
-        return (1 + worse + rank) / (len(self.draws) + 1)
-
-    @property
-    def _ahead(self) -> tuple[int, int]:
-        """How many draws are worse than the observed value, and how many equal to it."""
-        # Sums in another order may differ in the last bit: what differs by less is equal.
-        slack = 1e-12 * max(1.0, abs(self.observed))
-        over = self.draws - self.observed if self.higher_is_worse else self.observed - self.draws
-        worse = int((over > slack).sum())
-        return worse, int((over >= -slack).sum()) - worse
-
-    @property
-    def resamples(self) -> int:
-        return len(self.draws)
-
-    def _line(self) -> str:
-        end = f"95 % {'up to' if self.higher_is_worse else 'from'} {self.high:.4f}"
-        noise = f"by noise alone {self.mean:.4f}, {end}"
-        return f"observed {self.observed:.4f}, {noise}; {chance(self.p_value)} of {self.resamples:,} draws"
 
 
 def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = 0) -> NoiseFloor:

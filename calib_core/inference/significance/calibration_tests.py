@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -11,20 +10,18 @@ import numpy as np
 from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.distributions import t as student
-from calib_core._base.notebook_display import OneLine
 from calib_core.claims.exact_sums import ROUNDING
 from calib_core.defaults import SEED
 from calib_core.estimators.score_estimators import Brier, LogLoss
 from calib_core.inference.intervals.clustered_rows import FEWEST, poor, together
 from calib_core.inference.noise.label_losses import berry_esseen, label_losses
-from calib_core.inference.noise.noise_floor import NoiseFloor
 from calib_core.inference.noise.outcome_draws import classes, distributions, streams
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of, counts
+from calib_core.results.uncertainty import NoiseFloor, TestOfCalibration
 from calib_core.summaries.score_sums import NORMAL, LossSums
-from calib_core.text import chance
 
 _TERMS = 100
 _BERRY_ESSEEN = 0.56
@@ -36,20 +33,6 @@ _ROUNDING = 1e-9
 
 _KEPT: WeakKeyDictionary[Predictions, TestOfCalibration] = WeakKeyDictionary()
 """Many lines of a table are about the same predictions."""
-
-
-@dataclass(frozen=True, repr=False)
-class TestOfCalibration(OneLine):
-    """A statistic and the chance that a perfectly calibrated model shows as much."""
-
-    __test__ = False  # no test case, though its name begins like one
-
-    name: str
-    statistic: float
-    p_value: float
-
-    def _line(self) -> str:
-        return f"{self.name} {self.statistic:.4g}, {chance(self.p_value)}"
 
 
 def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] = "brier") -> TestOfCalibration:

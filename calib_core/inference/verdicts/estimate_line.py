@@ -10,8 +10,9 @@ from typing import Any
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
-from calib_core.inference.verdicts.verdict import SHOWN_AT, Verdict, Word, on_scale_of
+from calib_core.inference.verdicts.verdict import SHOWN_AT, on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
+from calib_core.results.uncertainty import Verdict, Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
 
 

@@ -13,7 +13,7 @@ from calib_core.binning.declared import bins_said
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, takes_bins
 from calib_core.inference.intervals.joint_intervals import shares_draws, sharpen
-from calib_core.inference.significance.calibration_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, holm
 from calib_core.inference.significance.unbinned_bound import Assumption, unbinned_bound
 from calib_core.inference.verdicts.cached_estimates import recalled
@@ -23,6 +23,7 @@ from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS
+from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.text import short_percent
 
 NOT_MADE = "interval and noise floor take minutes and were not made (slow)"

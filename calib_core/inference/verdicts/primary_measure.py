@@ -14,12 +14,13 @@ from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import Estimate, takes_bins
 from calib_core.inference.intervals.binned_errors import InBins
-from calib_core.inference.significance.calibration_tests import TestOfCalibration, shown_at_all
+from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.cached_estimates import recalled
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
-from calib_core.inference.verdicts.verdict import any_size, in_full, ratio_range
+from calib_core.inference.verdicts.verdict import any_size, ratio_range
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS
+from calib_core.results.uncertainty import TestOfCalibration, in_full
 from calib_core.text import at_level, begun, called, short_percent
 
 ESTIMATOR = "ece"

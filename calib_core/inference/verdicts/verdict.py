@@ -3,71 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
-from calib_core.inference.events.event_ratio import EventRatio, event_ratio
+from calib_core.inference.events.event_ratio import event_ratio
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
-from calib_core.inference.significance.calibration_tests import TestOfCalibration, shown_at_all
+from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.tolerance_scale import full_scale
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.registry.registry import RegistryError
+from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
 from calib_core.text import at_level, begun, between, called, chance, rows, short_percent
-
-Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
-
-
-def in_full(word: Word) -> str:
-    """The word as readers see it.
-
-    >>> in_full("within"), in_full("too close to call")
-    ('within tolerance', 'too close to call')
-    """
-    return "within tolerance" if word == "within" else word
-
 
 _SHARE = ", as a share of the most it can be,"
 SHOWN_AT = 0.05
 """The level at which an error of any size counts as shown."""
-
-
-@dataclass(frozen=True, repr=False)
-class Verdict(OneLine):
-    """One of four words, and the sentence that says why.
-
-    within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it,
-    and calibrated models show as much in no more than (1 - level)/2 of cases (p). too close to call: the interval holds
-    the tolerance, or calibrated models show as much more often. too few rows to tell: it holds it, and would for a
-    perfectly calibrated model too, or the interval lies below it and all rows are one group, whose scores lie further
-    apart than it; with about ``rows_needed`` rows a model with no error is within the tolerance in 8 of 10 samples,
-    with ``rows_with_error`` one whose error is half the tolerance (None where that is not known). ``low``, ``point``
-    and ``high`` are the interval on the scale of the tolerance; ``shown`` tests whether there is an error of any size,
-    where it is too close to call. Of an event ``ratio`` is that of observed to expected events, whose tolerance has to
-    hold too.
-    """
-
-    word: Word
-    eps: float
-    sentence: str
-    low: float
-    point: float
-    high: float
-    shown: TestOfCalibration | None = None
-    rows_needed: float | None = None
-    rows_with_error: float | None = None
-    ratio: EventRatio | None = None
-
-    def _line(self) -> str:
-        ends = between(self.low, self.high)
-        return f"{in_full(self.word)}: {short_percent(self.point)}, {ends}; tolerance {short_percent(self.eps)}"
-
-    def _facts(self) -> dict[str, object]:
-        return {"verdict": in_full(self.word), "tolerance": short_percent(self.eps), "why": self.sentence}
 
 
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:

@@ -9,7 +9,8 @@ from calib_core.binning import EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference.noise import cell_copula
 from calib_core.inference.noise.cell_copula import shared_outcomes
-from calib_core.inference.noise.noise_floor import NoiseFloor, null_outcomes
+from calib_core.inference.noise.noise_floor import null_outcomes
+from calib_core.results.uncertainty import NoiseFloor
 
 
 def near_certain(n, k, seed=0):

@@ -19,8 +19,8 @@ from calib_core.estimators.base import reads_bins
 from calib_core.inference.intervals.binning_sweep import floors
 from calib_core.inference.intervals.squared_errors import pairs
 from calib_core.inference.noise.cell_draws import FineCells, counts_suffice
-from calib_core.inference.noise.noise_floor import NoiseFloor
 from calib_core.reductions import as_reduction
+from calib_core.results.uncertainty import NoiseFloor
 
 COUNTED = [key for key in ESTIMATORS if ESTIMATORS[key].flags.counts != "never" and reads_bins(key)]
 
