@@ -10,13 +10,12 @@ import pandas as pd
 
 from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Bools, Codes, Float64s
-from calib_core.defaults import LEVEL
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
 from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli
 from calib_core.inference.significance.selected_shares import counts_rows
-from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.reductions.base import counts
 from calib_core.slices.counted_values import kept_counts, kept_sums, summed
@@ -99,7 +98,7 @@ def table(
     apart, p = rows.groups is None, found["p"].to_numpy()
     corrected = np.minimum(picked_from * (benjamini_hochberg(p) if apart else benjamini_yekutieli(p)), 1.0)
     found["p_bh" if apart else "p_by"] = corrected
-    found["stands_out"] = corrected <= SHOWN_AT
+    found["stands_out"] = corrected <= SIGNIFICANCE
     found["differs"] = unlike(found["p_beyond"].to_numpy(), picked_from)
     found["tested"] = found["p"].notna().to_numpy()
     order = ["tested", "stands_out", "adds"]
@@ -145,7 +144,7 @@ def by_column(
             progress(100 * done // len(names))
     found = pd.concat(tables, ignore_index=True)
     found["p_by"] = benjamini_yekutieli(found["p"].to_numpy())
-    found["stands_out"] = (found["p_by"] <= SHOWN_AT).to_numpy()
+    found["stands_out"] = (found["p_by"] <= SIGNIFICANCE).to_numpy()
     found["differs"] = unlike(found["p_beyond"].to_numpy())
     found["of"] = found.groupby("column")["stands_out"].transform("any")
     order = ["of", "spread", "column", "stands_out", "adds"]

@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 
 from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Float64s
-from calib_core.defaults import LEVEL, SEED
+from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import few_groups
 from calib_core.inference.intervals.elementary import around
 from calib_core.inference.intervals.grouped_row_noise import widest
 from calib_core.inference.intervals.simulated_domain import within_groups
-from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.reductions.base import Reduction, claims_of, counts
@@ -254,7 +253,7 @@ def _judged(claims: WeighedClaims, runs: Runs, level: float, random_state: int) 
             "p": np.maximum.reduce([_single_step(error, law) for law in calibrated]),
         }
     )
-    found["stands_out"] = found["p"] <= SHOWN_AT
+    found["stands_out"] = found["p"] <= SIGNIFICANCE
     found = found.sort_values(["p", "deviations", "rows"], ascending=[True, False, False], kind="stable")
     every = float(np.sqrt(variance.sum())) / total
     worst = float(deviations.max())

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes, Float64s
+from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.share_intervals import share_ends
 from calib_core.inference.significance.multiple_testing import benjamini_yekutieli
 from calib_core.inference.significance.selected_shares import counts_rows
-from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import Predictions
 
 _LEAST = 1e-12
@@ -70,7 +70,7 @@ def unlike(p: Float64s, picked_from: int = 1) -> Float64s:
 
     Every slice is part of the rest of each other, so that the tests hang together.
     """
-    return np.asarray(picked_from * benjamini_yekutieli(p) <= SHOWN_AT)
+    return np.asarray(picked_from * benjamini_yekutieli(p) <= SIGNIFICANCE)
 
 
 class _Sums(NamedTuple):

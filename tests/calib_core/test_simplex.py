@@ -12,8 +12,8 @@ from calib_core.calibrators import SimplexBinning
 from calib_core.diagrams import canonical_validity, cell_rows, recalibration, validity_by_cell
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.inference import coverage_table
-from calib_core.inference.intervals import canonical_cells
 from calib_core.inference.intervals.simulated_domain import CANONICAL
+from calib_core.inference.noise import simplex_draws
 
 KEYS = ("sierpinski", "grid", "projection")
 SOME = settings(max_examples=20)
@@ -119,9 +119,9 @@ def test_labels_counted_class_by_class_are_those_written_down(weights, monkeypat
     for estimator in ("ece", "mce", "debiased-l2"):
         counted = estimate(p, "canonical", estimator, bins="sierpinski").noise_floor.draws
         with monkeypatch.context() as patch:
-            patch.setattr(canonical_cells, "_FEW_CLASSES", 1)
+            patch.setattr(simplex_draws, "_FEW_CLASSES", 1)
             written = estimate(p, "canonical", estimator, bins="sierpinski").noise_floor.draws
-            patch.setattr(canonical_cells, "_AT_ONCE", 60)
+            patch.setattr(simplex_draws, "_AT_ONCE", 60)
             in_parts = estimate(p, "canonical", estimator, bins="sierpinski").noise_floor.draws
         np.testing.assert_allclose(counted, written, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(in_parts, written, rtol=1e-12, atol=1e-15)

@@ -19,9 +19,10 @@ from calib_core.estimators.base import Question, estimate
 from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import TOP_LABEL, facts_of, target
-from calib_core.inference.intervals.inversion import NULL_DRAWS, CellGaps, Ends, binomial_null
+from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_null
 from calib_core.inference.intervals.mean_gap import GapSums, MeanGap
 from calib_core.inference.intervals.simulated_domain import in_bins
+from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import made_for_single_rows
 from calib_core.reductions.base import Reduction

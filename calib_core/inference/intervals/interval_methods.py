@@ -10,7 +10,14 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.estimators.base import Question, error_scale, traits
-from calib_core.inference.intervals import canonical_cells, grouped_rows, kernel_errors, mean_scores, wild_bootstrap
+from calib_core.inference.intervals import (
+    canonical_cells,
+    grouped_rows,
+    kernel_errors,
+    mean_scores,
+    smoothed_errors,
+    wild_bootstrap,
+)
 from calib_core.inference.intervals.binned_errors import InBins, one_claim_a_row
 from calib_core.inference.intervals.bins_of_interval import facts_of, target
 from calib_core.inference.intervals.clustered_rows import groups_of
@@ -24,7 +31,7 @@ from calib_core.inference.intervals.error_hierarchy import Chain
 from calib_core.inference.intervals.larger_samples import POWER
 from calib_core.inference.intervals.row_bootstrap import bootstrap
 from calib_core.inference.intervals.simulated_domain import CANONICAL, CANONICAL_KERNEL, of_rows
-from calib_core.inference.noise import smoothed_residuals
+from calib_core.inference.noise import simplex_draws
 from calib_core.inference.noise.noise_floor import calibrated_claims
 from calib_core.registry.registry import RegistryError
 from calib_core.results.uncertainty import Interval
@@ -175,7 +182,7 @@ def _of_bins(question: Question, claims: Any, level: float, random_state: int) -
 
 
 def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    cells = canonical_cells.in_cells([question.estimator], claims) if question.whole else None
+    cells = simplex_draws.in_cells([question.estimator], claims) if question.whole else None
     about = target(question.estimator)
     if cells is None or about is None:
         return None
@@ -204,8 +211,8 @@ def _of_norms(question: Question, claims: Any, level: float, random_state: int) 
 def _of_smoothed(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
     if not question.whole or traits(question.estimator).judged != "smoothed":
         return None
-    value, *ends = smoothed_residuals.bounds(question.estimator, claims, level, random_state)
-    about = smoothed_residuals.SMOOTHED
+    value, *ends = smoothed_errors.bounds(question.estimator, claims, level, random_state)
+    about = smoothed_errors.SMOOTHED
     return around(value, (ends[0], ends[1]), level, "bounds for a norm of residual vectors", False, about)
 
 

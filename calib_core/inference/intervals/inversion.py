@@ -13,10 +13,10 @@ from calib_core._base.arrays import BLOCK_BYTES, Bools, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
 from calib_core.inference.intervals.poisson_limits import beyond, surplus
+from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 
 DRAWS = 4000
 """Noise draws for few cells; fewer for many, where single draws vary less."""
-NULL_DRAWS = 1000
 RICH = 10.0
 """Expected minority outcomes per cell, on average, from which an inversion's normal law is trusted for upper ends."""
 _DRAWN_NUMBERS = 300_000

@@ -16,10 +16,9 @@ from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import MOST_CELLS
 from calib_core.estimators.base import Estimate, Question, traits
-from calib_core.inference.intervals import canonical_cells
 from calib_core.inference.intervals.grouped_row_noise import of_groups
 from calib_core.inference.noise import outcome_draws as draws
-from calib_core.inference.noise import redrawn_errors, smoothed_residuals
+from calib_core.inference.noise import redrawn_errors, simplex_draws, smoothed_residuals
 from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
 from calib_core.inference.noise.cell_copula import LEAST_OUTCOMES, shared_outcomes
 from calib_core.inference.noise.cell_draws import MANY_ROWS, FineCells, counts_suffice
@@ -96,10 +95,10 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         for count, rng in streams:
             yield np.array([smoothed_residuals.null_values(e, claims, rng, count) for e in estimators])
         return
-    cells = canonical_cells.in_cells(estimators, claims) if question.whole else None
+    cells = simplex_draws.in_cells(estimators, claims) if question.whole else None
     if cells is not None:
         for count, rng in streams:
-            yield canonical_cells.null_values(estimators, claims, cells, rng, count)
+            yield simplex_draws.null_values(estimators, claims, cells, rng, count)
         return
     counted = None if question.whole else _all_of_counts(estimators, claims)
     if counted is not None:

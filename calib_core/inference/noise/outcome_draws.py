@@ -15,6 +15,8 @@ from calib_core.predictions.predictions import NotAnswerable
 
 CHUNK = 200
 """Replicates that share one random stream; a constant, so that nothing else decides which numbers are drawn."""
+NULL_DRAWS = 1000
+"""Replicates of a calibrated model that an interval's inversion is compared with."""
 _BLOCK_ROWS = 8192
 _BLOCK_BYTES = 1 << 20
 _PARTS = 64

@@ -10,10 +10,10 @@ from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import MOST_CELLS, SharedRows
-from calib_core.inference.intervals.inversion import NULL_DRAWS
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.cell_copula import Outcomes
 from calib_core.inference.noise.cell_sums import unit_noise
+from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 
 _DRAWN_ROWS, _FEWEST_DRAWS = 20_000_000, 200
 """Numbers drawn row by row for calibrated outcomes and for rows' noise, and the fewest replicates of them.

@@ -13,10 +13,10 @@ from calib_core.binning.bin_table import padded, tabulate_at
 from calib_core.binning.declared import bins_of
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.tallies import Tally
+from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.noise.poisson_binomial import poisson_binomial
 from calib_core.inference.significance.count_tests import SMALLEST
 from calib_core.inference.significance.multiple_testing import holm
-from calib_core.inference.verdicts.verdict import SHOWN_AT
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of
@@ -87,7 +87,7 @@ def standing_out(tests: pd.DataFrame) -> tuple[int, ...]:
     >>> standing_out(per_class_tests(p, "top-label", 2))  # 40 rows of class 0 at 50 %, all of them right
     (0,)
     """
-    codes = np.flatnonzero(tests["p_holm"].to_numpy(dtype=np.float64) <= SHOWN_AT)
+    codes = np.flatnonzero(tests["p_holm"].to_numpy(dtype=np.float64) <= SIGNIFICANCE)
     beyond = tests["beyond"].to_numpy(dtype=np.float64)[codes]
     return tuple(codes[np.argsort(-beyond, kind="stable")].tolist())
 

@@ -8,9 +8,9 @@ from string import ascii_lowercase
 from typing import Any
 
 from calib_core._base.notebook_display import OneLine
-from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
-from calib_core.inference.verdicts.verdict import SHOWN_AT, on_scale_of
+from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.results.uncertainty import Verdict, Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
@@ -175,8 +175,8 @@ def each_alone(p_values: Iterable[float | None]) -> str:
     if tests < 2:
         return ""
     return (
-        f"Each of the {tests} lines stands alone: about {tests * SHOWN_AT:.2g} of {tests} would stand out by chance "
-        f"(p at most {SHOWN_AT:g}) if all was calibrated."
+        f"Each of the {tests} lines stands alone: about {tests * SIGNIFICANCE:.2g} of {tests} would stand out by "
+        f"chance (p at most {SIGNIFICANCE:g}) if all was calibrated."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
 from calib_core.inference.events.event_ratio import event_ratio
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
@@ -19,8 +19,6 @@ from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdic
 from calib_core.text import at_level, begun, between, called, chance, rows, short_percent
 
 _SHARE = ", as a share of the most it can be,"
-SHOWN_AT = 0.05
-"""The level at which an error of any size counts as shown."""
 
 
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
@@ -279,7 +277,7 @@ def _sane(estimate: Estimate, *ends: float) -> None:
 def any_size(low: float | None, shown: TestOfCalibration) -> str:
     """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
     by = f"({shown.name}, {chance(shown.p_value)})"
-    if shown.p_value <= SHOWN_AT:
+    if shown.p_value <= SIGNIFICANCE:
         return f"That there is an error, of whatever size, is shown {by}."
     if low:
         return f"The score of all rows together does not see it {by}: errors that cancel escape that test."
