@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from calib_core._base.lazy_modules import keep_old_names, renamed
 from calib_core._base.providers import PROVIDERS
 
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
@@ -10,13 +11,18 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
         binning,
         calibrators,
         datasets,
+        defaults,
         diagrams,
         estimators,
+        evaluation,
         exporting,
         guarantees,
         inference,
         lab,
+        palette,
+        papers,
         planning,
+        predictions,
         readers,
         reductions,
         risk,
@@ -28,22 +34,6 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
     from calib_core.diagrams.matplotlib_display import ReliabilityDisplay
     from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
-    from calib_core.evaluation import (
-        advice,
-        choice,
-        decisions,
-        prediction_sets,
-        study,
-    )
-    from calib_core.evaluation import (
-        model_tables as side_by_side,
-    )
-    from calib_core.evaluation import (
-        score_decomposition as score_parts,
-    )
-    from calib_core.evaluation import (
-        usefulness as uses,
-    )
     from calib_core.evaluation.choice import choose
     from calib_core.evaluation.cross_fitting import cross_fitted
     from calib_core.evaluation.model_tables import measured
@@ -63,11 +53,8 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.judged.answers import judged_answers, marked_by_people
     from calib_core.judged.corrected_mean import judged_gap, judged_share
     from calib_core.lab import TRUTHS
-    from calib_core.papers import reproductions
-    from calib_core.papers import tables as paper_tables
     from calib_core.papers.tables import method_tables
     from calib_core.planning import PLANS
-    from calib_core.predictions import plausibility as doubts
     from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
     from calib_core.predictions.row_table import row_table
     from calib_core.predictions.three_classes import corners
@@ -97,23 +84,21 @@ __all__ = [
     "RegistryError",
     "ReliabilityDisplay",
     "Summary",
-    "advice",
     "binning",
     "calibrators",
-    "choice",
     "choose",
     "compare",
     "corners",
     "cross_fitted",
     "datasets",
-    "decisions",
+    "defaults",
     "described",
     "diagrams",
     "divide",
-    "doubts",
     "estimate",
     "estimators",
     "evaluate",
+    "evaluation",
     "exporting",
     "findings",
     "fitted",
@@ -128,9 +113,10 @@ __all__ = [
     "marked_rows",
     "measured",
     "method_tables",
-    "paper_tables",
+    "palette",
+    "papers",
     "planning",
-    "prediction_sets",
+    "predictions",
     "read_as",
     "read_models",
     "read_predictions",
@@ -139,20 +125,15 @@ __all__ = [
     "readers",
     "recalibrated",
     "reductions",
-    "reproductions",
     "risk",
     "row_table",
-    "score_parts",
-    "side_by_side",
     "slices",
     "stacked",
-    "study",
     "summaries",
     "summarise",
     "tally",
     "three_corners",
     "update_gains",
-    "uses",
     "with_options",
     "within",
     "worst_column",
@@ -236,7 +217,7 @@ _FROM = {
 """The module of each public name that is no module itself: it is loaded when it is first asked for."""
 
 
-_MODULES = {
+_MOVED = {
     "advice": "evaluation.advice",
     "choice": "evaluation.choice",
     "decisions": "evaluation.decisions",
@@ -248,9 +229,13 @@ _MODULES = {
     "side_by_side": "evaluation.model_tables",
     "study": "evaluation.study",
     "uses": "evaluation.usefulness",
+    "readers.delimited": "readers.formats.delimited",
+    "readers.text": "readers.text_encoding",
 }
-"""Where the module of a public name is, if it is not here."""
+"""Modules by the names they had in 0.3, which warn until 1.0."""
 
+
+keep_old_names(__name__, _MOVED)
 
 PROVIDERS |= {
     "families": (f"{__name__}.registry.registry", "FAMILIES"),
@@ -264,10 +249,12 @@ PROVIDERS |= {
 
 def __getattr__(name: str) -> object:
     """A public name, loaded when it is first asked for: scikit-learn alone takes longer than most questions."""
+    if name in _MOVED:
+        return renamed(f"{__name__}.{name}", f"{__name__}.{_MOVED[name]}")
     module = next((each for each, names in _FROM.items() if name in names), None)
     if module is None and name not in __all__ and name != "figures":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = import_module(f"{__name__}.{module or _MODULES.get(name, name)}")
+    found = import_module(f"{__name__}.{module or name}")
     globals()[name] = value = getattr(found, name) if module else found
     return value
 

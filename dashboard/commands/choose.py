@@ -122,7 +122,7 @@ def _chosen(name: str, given: Predictions, held_out: Predictions | None, **how: 
     from dashboard.session.call import work_on
     from dashboard.workers.durations import COSTS, about_seconds
 
-    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choice.choose")))
+    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choose")))
     with _outputs.progress(", ".join(filter(None, ("Candidates", name, about))), 100) as bar:
         return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos), held_out=held_out)
 

@@ -37,7 +37,7 @@ class BeforeAndAfter(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame, rows = scene.get(self.table(scene)), list(scene.predictions().values())
-        which = scene.get(call(cc.study.rows_said, rows, scene.counting))
+        which = scene.get(call(cc.evaluation.study.rows_said, rows, scene.counting))
         missing = zip(frame["model"], frame["note"], strict=True)
         return Words(
             f"Bins: {scene.in_bins}; plug-in estimates, which noise pushes up. {which}".rstrip(),

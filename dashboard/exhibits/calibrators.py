@@ -25,7 +25,7 @@ class Calibrators(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         fitted = scene.each(lambda model: model.fitted)
-        return call(cc.side_by_side.standings, scene.over_same_rows(), scene.bins, calibrators=fitted)
+        return call(cc.evaluation.model_tables.standings, scene.over_same_rows(), scene.bins, calibrators=fitted)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -13,7 +13,7 @@ def doubts_of(scene: Scene) -> tuple[tuple[str, Doubt], ...]:
     return tuple(
         (model.name if len(base) > 1 else "", doubt)
         for model in base
-        for doubt in scene.get(call(cc.doubts.doubts, model.predictions, stem="doubts"))
+        for doubt in scene.get(call(cc.predictions.plausibility.doubts, model.predictions, stem="doubts"))
     )
 
 
@@ -27,5 +27,5 @@ def rules_out_advice(scene: Scene) -> bool:
     first = scene.models.shown[0]
     if not first.is_base:
         return False
-    found = scene.get(call(cc.doubts.doubts, first.predictions, stem="doubts"))
+    found = scene.get(call(cc.predictions.plausibility.doubts, first.predictions, stem="doubts"))
     return any(doubt.blocks_advice for doubt in found)

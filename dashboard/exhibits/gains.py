@@ -28,7 +28,7 @@ class Gains(Exhibit):
         if not models:
             raise NotAnswerable("tick a calibrator: what it gains and costs appears here")
         return call(
-            cc.side_by_side.gains,
+            cc.evaluation.model_tables.gains,
             line_words.primaries(scene),
             *scene.recalibrations,
             eps=scene.tolerance,

@@ -50,7 +50,7 @@ class PaperTables(Exhibit):
         if self.with_demos:
             others = (demo for demo in DEMOS if demo.title not in files)
             files |= {demo.title: whole_call(f"demo:{demo.key}", "") for demo in others}
-        return call(cc.paper_tables.paper_table, files, self.published, splits=self.splits)
+        return call(cc.papers.tables.paper_table, files, self.published, splits=self.splits)
 
     def columns(self, frame: pd.DataFrame) -> tuple[Column, ...]:
         return columns(frame)

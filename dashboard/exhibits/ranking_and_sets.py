@@ -33,7 +33,7 @@ class Uses(Exhibit):
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it does to ranking and to sets of classes appears here")
         before, after, _ = scene.recalibrations
-        return call(cc.uses.changes, before, after, coverage=self.coverage)
+        return call(cc.evaluation.usefulness.changes, before, after, coverage=self.coverage)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -48,12 +48,12 @@ class Uses(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         refused = frame[frame["note"] != ""].groupby("note", sort=False)["title"]
-        wanted = in_percent(cc.prediction_sets.SHARE)
+        wanted = in_percent(cc.evaluation.prediction_sets.SHARE)
         return Words(
             "Ranking: the chance that a right answer has more confidence than a wrong one, ties half. Pairs of rows "
             "turned round: of all pairs the share whose order by confidence is another. Sets: so many classes that "
             f"{wanted} of the rows have the right one among them; the smaller, the better.",
-            headline=cc.uses.sentences(frame),
+            headline=cc.evaluation.usefulness.sentences(frame),
         ).also(
             f"Sets are made for each half of the rows with the other: then each holds the right class with "
             f"probability {wanted} or more, whatever the probabilities are worth, if rows are drawn alike and each on "

@@ -43,7 +43,7 @@ class Recommendation(Exhibit):
         rows = scene.get(scene.models.shown[0].division.part("fit"))
         return rows.n_rows * (rows.n_classes or 2) <= QUICK or scene.knows(self.found(scene))
 
-    def found(self, scene: Scene) -> Call[cc.choice.Choice]:
+    def found(self, scene: Scene) -> Call[cc.evaluation.choice.Choice]:
         """What is chosen for the first model."""
         # Of all test rows: a slice of them changes no advice.
         source = scene.models.shown[0].source.everywhere
@@ -56,22 +56,22 @@ class Recommendation(Exhibit):
             return call(cc.choose, fit, score=self.score, random_state=source.seed, **folds, stem="choice")
         return call(cc.choose, fit, score=self.score, held_out=rows.part("test"), stem="choice")
 
-    def advice(self, scene: Scene, found: cc.choice.Choice) -> tuple[str, ...]:
+    def advice(self, scene: Scene, found: cc.evaluation.choice.Choice) -> tuple[str, ...]:
         """What to use, whether that is enough, and whose own update stands beside it; with the tolerance chosen."""
         first, left = scene.models.shown[0], None
         if found.recalibrate:
             after = Model(first.source.everywhere, found.recipe)
             with suppress(InputError, NotAnswerable):
                 wanted = call(
-                    cc.advice.remaining,
+                    cc.evaluation.advice.remaining,
                     after.base.predictions,
                     after.predictions,
                     eps=scene.tolerance,
                     ratio=scene.ratio,
                 )
                 left = scene.get(wanted)
-        update = scene.get(call(cc.advice.own_update, first.division.part("fit"), stem="update"))
-        return cc.advice.sentences(found, left, update)
+        update = scene.get(call(cc.evaluation.advice.own_update, first.division.part("fit"), stem="update"))
+        return cc.evaluation.advice.sentences(found, left, update)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")

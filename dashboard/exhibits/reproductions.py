@@ -28,7 +28,7 @@ class Papers(Exhibit):
     reads = "counts"
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.reproductions.overview)
+        return call(cc.papers.reproductions.overview)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -77,8 +77,8 @@ class Reproduced(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if "size" not in self.used or self.size == KEPT:
-            return call(cc.reproductions.gallery, self.which)
-        return call(cc.reproductions.reproduced, self.which, quick=self.size == QUICK)
+            return call(cc.papers.reproductions.gallery, self.which)
+        return call(cc.papers.reproductions.reproduced, self.which, quick=self.size == QUICK)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

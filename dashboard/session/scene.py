@@ -235,13 +235,13 @@ class Scene:
         """Every model's test rows by title, all over the same rows, as a table that ranks them needs."""
         if not self.abstaining:
             return self.predictions()
-        return call(cc.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
+        return call(cc.evaluation.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
 
     @property
     def rows_counted(self) -> str:
         """Which rows those are, in a sentence; empty where every model answers all."""
         rows = [self.get(model.predictions) for model in self.models.shown]
-        return cc.study.rows_said(rows, "all" if self.counting == "all" else "answered")
+        return cc.evaluation.study.rows_said(rows, "all" if self.counting == "all" else "answered")
 
     @property
     def in_bins(self) -> str:

@@ -240,7 +240,7 @@ def test_costs_are_of_the_rows_a_model_answers() -> None:
     p = Predictions([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 1, 1])
     some = Predictions(p.probs, p.true_labels, abstained=[False, True, False])
     none = Predictions(p.probs, p.true_labels, abstained=[True] * 3)
-    table = cc.side_by_side.costs({"all": p, "some": some, "none": none})
+    table = cc.evaluation.model_tables.costs({"all": p, "some": some, "none": none})
     assert table["answered"].tolist() == [3, 2, 0]
     assert table.pop("rows").tolist() == [3, 3, 3]
     assert table.loc[2, ["accuracy", "log_loss"]].isna().all()

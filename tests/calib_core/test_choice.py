@@ -464,7 +464,7 @@ def test_what_remains_is_judged_on_cross_fitted_rows_and_said():
 
 
 def test_of_many_numbers_some_rows_are_drawn_and_it_says_so(monkeypatch):
-    monkeypatch.setattr(cc.choice, "MOST_NUMBERS", 300)
+    monkeypatch.setattr(cc.evaluation.choice, "MOST_NUMBERS", 300)
     found = choose(rows(400), FAST)
     assert (found.rows, found.among) == (100, 400)
     assert "100 of 400 rows were drawn, class by class, to keep this short." in found.notes

@@ -141,7 +141,7 @@ def test_what_has_no_sets_says_why():
         with pytest.raises(InputError):
             class_sets(p, **wrong)
     with pytest.raises(NotAnswerable):
-        cc.prediction_sets.set_sizes({})
+        cc.evaluation.prediction_sets.set_sizes({})
 
 
 def test_few_rows_name_all_classes():

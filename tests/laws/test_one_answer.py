@@ -260,5 +260,7 @@ def test_a_recommended_calibrator_is_named_beside_the_verdict_on_what_remains() 
     )
     words = {"within": "is within", "miscalibrated": "still"}
     assert words.get(card["verdict"], "do not show") in left
-    record = cc.advice.remaining(*(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1])))
+    record = cc.evaluation.advice.remaining(
+        *(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1]))
+    )
     assert record.word == card["verdict"]

@@ -164,7 +164,7 @@ def examples(rows):
         guarantees.class_wise_bounds([50] * 100, 5000, [0.0005] * 100),
         study.compared(rows, fitted.apply(rows)),
         cc.corners(rows, NAMES),
-        cc.paper_tables.method_table(cc.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)),
+        cc.papers.tables.method_table(cc.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)),
         (laboratory := cc.lab.repeated("drawn", 20, 2)),
         laboratory.lines[0],
         cc.lab.true_error("drawn"),

@@ -280,7 +280,7 @@ def rows(n=400, k=4, seed=0):
 def test_files_stand_beside_the_row_that_their_names_say():
     files = {"cifar10_resnet110.npz": rows(), "ResNet-50 (CIFAR-100).csv": rows(seed=2)}
     frame = from_files("p1-table-3", files, splits=2)
-    table = cc.paper_tables.paper_table(files, "p1-table-3", splits=2).frame()
+    table = cc.papers.tables.paper_table(files, "p1-table-3", splits=2).frame()
     assert len(frame) == 12
     first = frame.iloc[0]
     assert first["place"] == "Table 3, row CIFAR-10 ResNet-110, column Base"
