@@ -34,7 +34,7 @@ OUTPUT = Path(__file__).with_suffix(".md")
 MUTANTS, HANG_SECONDS = 16_000, 10.0
 INJECTION = (
     *(f"tests/dashboard/test_{name}.py" for name in ("report", "theme", "export", "data_view", "commands")),
-    *("tests/calib_core/figures", "tests/calib_core/exporting", "tests/calib_core/test_paper_tables.py"),
+    *("tests/calib_core/figures", "tests/calib_core/exporting", "tests/calib_core/papers/test_tables.py"),
 )
 REPORTED = ("toggles", "cross-talk", "errors", "150 visitors")
 WORDS_OF_INJECTION = "hostile or names_are_text or escaped or formula or terminal or markup"

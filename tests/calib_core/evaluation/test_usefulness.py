@@ -10,7 +10,7 @@ from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions
 from calib_core.evaluation.usefulness import changes, order_changes, sentences, surest_right
 from calib_core.inference import skill_differences
 from calib_core.inference.intervals.influence_functions import Answers
-from tests.calib_core.test_prediction_sets import drawn
+from tests.calib_core.evaluation.test_prediction_sets import drawn
 
 levels = st.sampled_from([0.5, 0.6, 0.7, 0.9])
 

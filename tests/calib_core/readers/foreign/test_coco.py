@@ -18,7 +18,7 @@ from calib_core.readers.foreign.box_matching import Boxes, matched
 from calib_core.readers.table import Table
 from tests.corpus.coco_files import FOUND, TRUE, annotations, results
 
-GOLDEN = json.loads(Path(__file__, "../../../corpus/coco_matches.json").resolve().read_text())
+GOLDEN = json.loads(Path(__file__, "../../../../corpus/coco_matches.json").resolve().read_text())
 HALF, STRICT = "matched at IoU 0.50", "matched at IoU 0.75"
 
 

@@ -13,7 +13,7 @@ from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams.class_bias import LISTED
 from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends
 from calib_core.text import at_level, of_rows, share_range, told_apart
-from tests.calib_core.test_findings import drawn, networks
+from tests.calib_core.slices.test_findings import drawn, networks
 
 
 def confusing(n, k, rng, share=0.3):

@@ -11,7 +11,7 @@ import pytest
 from calib_core.testing import pytest_plugin
 
 pytest_plugins = ["pytester"]
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 ROWS = """
 import numpy as np, pytest

@@ -23,7 +23,7 @@ from calib_core.predictions.plausibility import blocking
 from calib_core.registry.registry import Recipe, RegistryError
 
 FAST = ("temperature", "vector")
-TABLE = Path(__file__).parents[1] / "simulations" / "calibrator_choice.csv"
+TABLE = Path(__file__).parents[2] / "simulations" / "calibrator_choice.csv"
 
 
 def rows(n=400, k=3, sharp=2.0, seed=0, **extras):

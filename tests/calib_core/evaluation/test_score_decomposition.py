@@ -6,7 +6,7 @@ import pytest
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable
 from calib_core.evaluation.score_decomposition import parts_of_scores
-from tests.calib_core.test_prediction_sets import drawn
+from tests.calib_core.evaluation.test_prediction_sets import drawn
 
 
 def lines(table, score):

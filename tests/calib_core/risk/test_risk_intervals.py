@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from risk_laws import SCORES, TRUTHS, shares
 
-TABLES = Path(__file__).parents[1] / "simulations"
+TABLES = Path(__file__).parents[2] / "simulations"
 TAIL = 0.05
 
 

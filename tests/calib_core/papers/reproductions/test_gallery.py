@@ -28,7 +28,7 @@ from calib_core.papers.reproductions.markdown import page
 from calib_core.papers.reproductions.paper_lines import Found
 from calib_core.papers.tables import PAPER_TABLES
 
-PAGE = Path(__file__).parents[2] / "reproductions/table.md"
+PAGE = Path(__file__).parents[3] / "reproductions/table.md"
 HERE = [key for key, entry in REPRODUCTIONS.items() if not entry.needs]
 CHEAP = [key for key in HERE if REPRODUCTIONS[key].seconds[0] < 1]
 PLACE = re.compile(
