@@ -50,8 +50,8 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.evaluation.study import evaluate, stacked
     from calib_core.evaluation.update_gains import update_gains, worst_column
     from calib_core.inference import compare
-    from calib_core.judged.answers import judged_answers, marked_by_people
     from calib_core.judged.corrected_mean import judged_gap, judged_share
+    from calib_core.judged.marked_answers import judged_answers, marked_by_people
     from calib_core.lab import TRUTHS
     from calib_core.papers.tables import method_tables
     from calib_core.planning import PLANS
@@ -172,7 +172,7 @@ _FROM = {
         "estimate",
     ),
     "inference": ("compare",),
-    "judged.answers": (
+    "judged.marked_answers": (
         "judged_answers",
         "marked_by_people",
     ),

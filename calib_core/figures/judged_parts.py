@@ -13,7 +13,7 @@ from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.judged.answers import JudgedAnswers
+from calib_core.judged.marked_answers import JudgedAnswers
 from calib_core.text import at_level, count, plain, share_range
 
 _LINE, _NAME = 46, 40

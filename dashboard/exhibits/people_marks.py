@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core.judged.answers import JudgedAnswers
+from calib_core.judged.marked_answers import JudgedAnswers
 from calib_core.registry.registry import Text
 from calib_core.text import begun
 from dashboard.exhibits import columns as of

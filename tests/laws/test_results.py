@@ -28,7 +28,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
 from calib_core.figures.look import figure_template
-from calib_core.judged import answers as answers_marked
+from calib_core.judged import marked_answers
 from calib_core.readers.checks.check_list import Checked
 from calib_core.readers.checks.finding import Finding
 
@@ -290,7 +290,7 @@ def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows
 def shown(examples):
     """An example of every kind of diagram there is."""
     public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
-    public += vars(answers_marked).values()
+    public += vars(marked_answers).values()
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10
