@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 AXE := axe-core@4.14.1
+LOCK := requirements-dev.txt
 
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test wide lint laws oldest mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs demo-data chromium
+.PHONY: run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -32,6 +33,17 @@ oldest:
 	$(PYTHON) -m venv --clear $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip install -q $$($(PYTHON) tests/oldest.py)
 	OPENBLAS_NUM_THREADS=1 $(VENV)-oldest/bin/python -m pytest -q tests/calib_core
+
+# The same with the newest ones, whatever the lock says.
+newest:
+	$(PYTHON) -m venv --clear $(VENV)-newest
+	$(VENV)-newest/bin/python -m pip install -q -U -e '.[dev]'
+	OPENBLAS_NUM_THREADS=1 $(VENV)-newest/bin/python -m pytest -q tests/calib_core
+
+# The versions that everything is developed and checked with; users of the package get any that pyproject.toml allows.
+lock: $(BIN)/python
+	$(BIN)/python -m pip install -q uv
+	$(BIN)/uv pip compile -q -U pyproject.toml --extra dev --universal --python-version 3.11 --no-header --no-annotate -o $(LOCK)
 
 # The tests tested: faults are planted in a copy of the tree, one at a time, and the tests that execute the line run.
 # Which do is recorded by coverage.py in build/executed, once for every state of the code. Interrupt it and run it
@@ -123,13 +135,13 @@ $(VENV)/.app-installed: pyproject.toml | $(BIN)/python
 	$(call install,app)
 	@touch $@
 
-$(VENV)/.dev-installed: pyproject.toml | $(BIN)/python
-	$(call install,dev)
+$(VENV)/.dev-installed: pyproject.toml $(LOCK) | $(BIN)/python
+	$(call install,dev,-c $(LOCK))
 	@touch $@ $(VENV)/.app-installed
 
 # uv takes a fifth of pip's time; where it does not reach what pip does (an index of pip's own settings), pip installs.
-install = { $(BIN)/python -m pip install -q uv && $(BIN)/uv pip install -q --python $(BIN)/python -e '.[$(1)]'; } || \
-	$(BIN)/python -m pip install -q -e '.[$(1)]'
+install = { $(BIN)/python -m pip install -q uv && $(BIN)/uv pip install -q --python $(BIN)/python $(2) -e '.[$(1)]'; } || \
+	$(BIN)/python -m pip install -q $(2) -e '.[$(1)]'
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -6,7 +6,6 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 # Test modules are imported by path (importlib mode), so helpers shared by several folders need a place of their own.
@@ -28,13 +27,3 @@ def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of every later search for garbage: they stay until the end anyway."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_itemcollected(item):
-    """Tests known to fail since two classes are judged by their event: each is to be mended and struck off."""
-    if item.nodeid in _KNOWN_FAILURES:
-        item.add_marker(pytest.mark.xfail(reason="known failure, listed in tests/known_failures.txt", strict=False))
-
-
-_KNOWN_FAILURES = frozenset((Path(__file__).parent / "known_failures.txt").read_text("utf-8").split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Reduced(Calibrator):
     that of the loosest. Small strata pooled use the largest of theirs.
 
     Of the class-specific notion's one class, only that class's column is recalibrated: the other columns stay, and
-    rows need not sum to one.
+    rows need not sum to one. Of the event notion the risk r becomes m(r), and the other class 1 - m(r).
 
     References: P1 Algorithms 1-7; Algorithm 9 for ``class_points``.
 
@@ -194,9 +194,11 @@ class Reduced(Calibrator):
         if isinstance(claims, ColumnClaims):
             maps = dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True))
             return self._columns(maps, claims.dtype, predictions, progress)
-        if scope(self.reduction).of == "class":
-            notion: Any = self.reduction
+        of, notion = scope(self.reduction).of, cast(Any, self.reduction)
+        if of == "class":
             return self._columns({notion.cls: self.maps_[0]}, claims.dtype, predictions, progress)
+        if of == "event":
+            return _of_risk(self.maps_[0], claims.scores, predictions)
         values = np.empty(claims.scores.shape, dtype=claims.dtype)
         for binary, mine in zip(self.maps_, _places(claims), strict=True):
             if len(mine):
@@ -239,6 +241,15 @@ class Reduced(Calibrator):
         if scope(self.reduction).of == "vector":
             raise NotAnswerable("this notion makes no binary claims; a binary calibrator cannot be lifted through it")
         return self.reduction.split(predictions)
+
+
+def _of_risk(binary: BinaryCalibrator | None, risk: Floats, predictions: Predictions) -> Predictions:
+    """Predictions of two classes whose event has the recalibrated risk, and the other class the rest."""
+    if binary is None:
+        return predictions
+    recalibrated = binary.transform(risk)
+    columns = (recalibrated, 1 - recalibrated)
+    return predictions.with_probs(frozen(np.column_stack(columns if predictions.event == 0 else columns[::-1])))
 
 
 def _ranked(values: Floats, predictions: Predictions) -> Predictions:

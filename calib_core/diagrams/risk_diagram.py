@@ -29,6 +29,8 @@ from calib_core.risk import smooth_curve
 from calib_core.risk.smooth_curve import SmoothCurve
 
 _STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01)
+_FINEST_COUNTED = 0.001
+"""The finest even steps of which a summary's grid has every edge."""
 _MOST_SPIKES = 150
 
 
@@ -152,8 +154,10 @@ def _spikes(claims: Any) -> pd.DataFrame:
     coarse = np.arange(1, 100) / 100
     filled = np.flatnonzero(claims.tally(coarse.astype(claims.dtype)).count[0] > 0)
     low, high = filled[0] / 100, (filled[-1] + 1) / 100
-    step = next((step for step in _STEPS if (high - low) / step <= _MOST_SPIKES), _STEPS[-1])
-    edges = np.arange(round(low / step), round(high / step) + 1) * step
+    finest = _FINEST_COUNTED if claims.grain == "counts" else _STEPS[0]
+    step = next((step for step in _STEPS if step >= finest and (high - low) / step <= _MOST_SPIKES), _STEPS[-1])
+    # Whole numbers divided, not steps multiplied: 69 / 200 is the 0.345 that counts are kept at, 69 * 0.005 is not.
+    edges = np.arange(round(low / step), round(high / step) + 1) / round(1 / step)
     tally = claims.tally(edges[1:-1].astype(claims.dtype))
     count, events = tally.count[0], tally.outcome[0]
     table = pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2, "events": events, "others": count - events})

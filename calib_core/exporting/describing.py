@@ -228,8 +228,8 @@ def _by_rank(calibrator: Reduced, maps: tuple[Map, ...], k: int) -> tuple[tuple[
     """The maps of Reduced's strata as Ranked has them."""
     declared = scope(calibrator.reduction)
     if declared.of not in ("top", "ranks"):
-        name = type(calibrator.reduction).__name__
-        raise NotAnswerable(f"a calibrator of {name} claims has no export: it returns no prediction of a whole row")
+        name, why = type(calibrator.reduction).__name__, ": it returns no prediction of a whole row"
+        raise NotAnswerable(f"a calibrator of {name} claims has no export{why * (declared.of != 'event')}")
     of_one_rank = k if declared.by_class else 1
     return tuple(maps[start : start + of_one_rank] for start in range(0, len(maps), of_one_rank))
 

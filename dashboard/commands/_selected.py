@@ -81,7 +81,7 @@ def selection(
     """The choices the options make; the first that is not possible ends the command."""
     from calib_core.readers.proposal.long_form import model_names
     from dashboard import session
-    from dashboard.selection import Selection
+    from dashboard.selection import Selection, Source
     from dashboard.session.reading_changes import written_changes
 
     if numbers.get("folds") is not None and (test is not None or numbers.get("share") is not None):
@@ -105,7 +105,10 @@ def selection(
     if folded or shared or judge == "held-out":
         marked = found.proposal is not None and session.proposed(key, fields).split is not None
         by = "folds" if folded else "column" if marked else "share"
-        query["by"] = query.get("by", by) if judge == "auto" and not folded else by
+        # Not where rows are divided so without a word, so that the command that is printed is the one that was given.
+        meant = not folded and "by" not in query and (marked or numbers.get("share") not in (None, Source().share))
+        if not meant:
+            query["by"] = query.get("by", by) if judge == "auto" and not folded else by
     if fields or (found.proposal is not None and found.proposal.several):
         how = session.proposed(key, fields)
         names = model_names(found.table, how) if how.several and "model" not in fields else ()

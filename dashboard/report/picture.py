@@ -45,7 +45,7 @@ WIDTHS = {width.name: width for width in (SINGLE, DOUBLE)}
 """Widths of a journal's column, for files of figures."""
 PARTS = {
     "full": DOUBLE,
-    "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.78),
+    "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.7),
     "risk": Width("risk", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.66),
     "half": Width("half", 3.375, font=9.0, marks=0.6, lines=0.8, least=0.96),
     "tall": Width("tall", 7.0, font=10.0, marks=0.75, lines=0.9, least=0.34, flat=1.2),

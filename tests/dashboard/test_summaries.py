@@ -91,7 +91,7 @@ def test_a_summary_opens_in_the_dashboard(view):
     key = session.hold(Path("counts.parquet").read_bytes(), "counts.parquet").key
     app = opened(Selection(source=Source(data=key), view=view))
     said = " ".join(str(each.value) for each in (*app.markdown, *app.metric, *app.caption))
-    assert ("star" in said) if view == "reliability" else ("800" in said)
+    assert ("their mean predicted risk" in said) if view == "reliability" else ("800" in said)
 
 
 def test_a_summary_is_never_said_to_be_divided():
@@ -130,7 +130,9 @@ def test_no_calibrator_is_offered_for_a_summary_and_a_sentence_says_why(view):
 
 
 def test_a_bin_of_a_summary_says_what_its_line_of_the_table_does():
-    _, said = said_of_a_summary("reliability", zoom=10, binning="equal-width", bins=15)
+    _, said = said_of_a_summary("reliability", zoom=4, binning="equal-width", bins=15)
+    assert "150 rows: mean predicted risk 30 %, observed frequency 0 %." in said
+    _, said = said_of_a_summary("reliability", reduction="confidence", zoom=10, binning="equal-width", bins=15)
     assert "150 rows: says 70 %, right 100 %." in said
     assert "needs rows" not in said
     _, said = said_of_a_summary("reliability")
@@ -214,10 +216,11 @@ def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
 
 
 def test_what_of_a_picture_needs_rows_is_not_offered_of_a_summary():
-    app, _ = said_of_a_summary("reliability")
+    app, _ = said_of_a_summary("reliability", reduction="confidence")
     overlay = next(box for box in app.selectbox if box.label == "Overlay")
     assert overlay.options == ["Nothing", "Intervals of accuracy", "Where calibrated stars lie"]
-    _, said = said_of_a_summary("reliability", exhibits=(EXHIBITS.described("reliability", overlay="corp"),))
+    corp = (EXHIBITS.described("reliability", overlay="corp"),)
+    _, said = said_of_a_summary("reliability", reduction="confidence", exhibits=corp)
     assert "“Isotonic curve (CORP)” needs rows" in said
 
 

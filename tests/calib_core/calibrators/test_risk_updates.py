@@ -12,8 +12,16 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 
-from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, load_calibrator
-from calib_core.calibrators import InterceptUpdate, LogisticRecalibration
+from calib_core import (
+    BINARY_CALIBRATORS,
+    CALIBRATORS,
+    REDUCTIONS,
+    InputError,
+    NotAnswerable,
+    Predictions,
+    load_calibrator,
+)
+from calib_core.calibrators import InterceptUpdate, LogisticRecalibration, Reduced
 from calib_core.calibrators.fitting.firth import firth_intercept, firth_line
 from calib_core.calibrators.fitting.pooled_values import pooled_offsets
 from calib_core.exporting import python_source
@@ -294,3 +302,17 @@ def test_works_in_a_grid_search(key):
     p = risks(n=200)
     search = GridSearchCV(CALIBRATORS.make(key), {"by": [""]}, cv=3).fit(p.probs, p.labels)
     assert np.isfinite(search.best_score_)
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_a_map_lifted_by_the_event_changes_its_risk_and_the_other_class_gets_the_rest(event):
+    rng = np.random.default_rng(7)
+    risk = rng.beta(2, 5, 200)
+    probs = np.column_stack([risk, 1 - risk] if event == 0 else [1 - risk, risk])
+    rows = Predictions(probs, rng.integers(0, 2, 200)).with_event(event)
+    binary = BINARY_CALIBRATORS.make("platt")
+    recalibrated = Reduced(REDUCTIONS.make("event"), binary).fit_on(rows).apply(rows)
+    alone = BINARY_CALIBRATORS.make("platt").fit(risk, rows.true_labels == event).transform(risk)
+    np.testing.assert_allclose(recalibrated.probs[:, event], alone, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(recalibrated.probs.sum(axis=1), 1, rtol=0, atol=1e-15)
+    assert recalibrated.event == event
