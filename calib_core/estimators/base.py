@@ -19,7 +19,7 @@ from calib_core.claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
 from calib_core.estimators.facts import facts_of
 from calib_core.estimators.once import Answers
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
 from calib_core.reductions.base import NOT_BINARY, claims_in
 from calib_core.registry import Recipe, Registry, RegistryError
@@ -360,6 +360,9 @@ def estimate(
     >>> round(estimate(p, "confidence", "ece", bins=10).value, 3)
     0.167
     """
+    if not hasattr(predictions, "as_discrete"):
+        kind = type(predictions).__name__
+        raise InputError(f"predictions is a {kind}; give cc.Predictions(probs, labels), which checks both")
     free = bins is None and isinstance(estimator, str)
     if free and isinstance(estimator, str):
         bins = own_bins(predictions, estimator)

@@ -11,6 +11,7 @@ import numpy as np
 from calib_core._arrays import Codes, Float64s, Floats
 from calib_core._repr import OneLine
 from calib_core.claims import EQUAL_PARTS, FEWEST_PARTS
+from calib_core.errors import NotAnAttribute
 from calib_core.predictions import Grain, NotAnswerable
 from calib_core.shared_rows import SharedRows
 from calib_core.summaries.cells import Cells
@@ -150,5 +151,5 @@ _LISTED = frozenset({"scores", "outcomes", "codes", "rows", "hit", "hits"})
 def _missing(name: str) -> Any:
     """What listed claims have and counts do not: NotAnswerable; anything else is nobody's."""
     if name in _LISTED:
-        raise NotAnswerable(NEEDS_ROWS.format("this"))
+        raise NotAnAttribute(NEEDS_ROWS.format("this"))
     raise AttributeError(name)
