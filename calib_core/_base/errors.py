@@ -9,3 +9,7 @@ class InputError(ValueError):
 
 class NotAnswerable(InputError):
     """A question this kind of predictions cannot answer; the message says why."""
+
+
+class NotAnAttribute(NotAnswerable, AttributeError):
+    """An attribute that only another kind of predictions has, so that ``hasattr`` is False and the message says why."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core._base.pandas_input import plain
 from calib_core._base.parallel import Progress
 from calib_core._base.progress import silent
@@ -178,7 +178,7 @@ class Calibrator(Adjustable):
     Subclasses implement ``_fit`` and ``_apply``.
     """
 
-    classes_: Codes
+    classes_: NDArray[Any]
 
     if TYPE_CHECKING:
 
@@ -205,8 +205,16 @@ class Calibrator(Adjustable):
         return False
 
     def fit(self, X: ArrayLike | Logits, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit on probabilities (n, K) and labels 0..K-1 (n,)."""
-        return self.fit_on(_predictions(X, y, sample_weight))
+        """Fit on probabilities (n, K) and labels (n,): codes 0..K-1, or names as scikit-learn's classifiers take them.
+
+        Names belong to the columns in sorted order, or to the columns of a DataFrame that are called so; ``classes_``
+        then contains the names, and ``predict`` returns them. InputError where there are not K names.
+        """
+        predictions = _predictions(X, y, sample_weight)
+        self.fit_on(predictions)
+        if _are_names(y):
+            self.classes_ = np.asarray(predictions.class_names)
+        return self
 
     def fit_on(self, predictions: Predictions, progress: Progress = silent) -> Self:
         """Fit on the rows of these predictions that the model answers: all of them unless it abstains.
@@ -325,9 +333,16 @@ class Calibrator(Adjustable):
         probs = calibrated.top(calibrated.n_ranked)[1]
         return probs[:, 0] if probs.shape[1] == 1 else probs
 
-    def predict(self, X: ArrayLike | Logits) -> Codes:
-        """The predicted class of each row after recalibration."""
-        return self.apply(_predictions(X, None, None)).predicted
+    def predict(self, X: ArrayLike | Logits) -> NDArray[Any]:
+        """The predicted class of each row after recalibration (n,), as one of ``classes_``."""
+        return self.classes_[self.apply(_predictions(X, None, None)).predicted]
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()  # so that folds are stratified
+        return tags
 
     def score(self, X: ArrayLike | Logits, y: ArrayLike) -> float:
         """Minus the mean squared error of the top claim, 1{y = c} - h: higher is better, for every output kind."""
@@ -400,9 +415,28 @@ def check_scores(scores: ArrayLike) -> Floats:
 
 
 def _predictions(X: ArrayLike | Logits, y: ArrayLike | None, weights: ArrayLike | None) -> Predictions:
-    n = len(X.values) if isinstance(X, Logits) else len(np.asarray(X))
-    labels = np.zeros(n, dtype=np.intp) if y is None else y
+    values = X.values if isinstance(X, Logits) else np.asarray(X)
+    labels = np.zeros(len(values), dtype=np.intp) if y is None else y
+    named = _are_names(labels) and all(isinstance(name, int) for name in getattr(X, "columns", (0,)))
+    names = _sorted_names(labels, values.shape[-1]) if named else None
     if isinstance(X, Logits):
-        return Predictions.from_logits(X, labels, weights=weights)
+        return Predictions.from_logits(X, labels, class_names=names, weights=weights)
     # Without labels a frame's columns have nothing to name.
-    return Predictions(plain(X) if y is None else X, labels, weights=weights)
+    return Predictions(plain(X) if y is None or named else X, labels, class_names=names, weights=weights)
+
+
+def _are_names(labels: ArrayLike) -> bool:
+    """Whether labels are text rather than codes."""
+    y = np.asarray(labels)
+    return y.dtype.kind in "UST" or (y.dtype.kind == "O" and y.size > 0 and isinstance(y.ravel()[0], str))
+
+
+def _sorted_names(labels: ArrayLike, k: int) -> list[str]:
+    """The K names among the labels, in the order of the columns of a scikit-learn classifier."""
+    names = sorted({str(label) for label in np.asarray(labels).ravel()})
+    if len(names) != k:
+        raise InputError(
+            f"the labels contain {len(names)} names and there are {k} columns, so that it is not known which is which; "
+            "use a DataFrame whose columns have the class names"
+        )
+    return names

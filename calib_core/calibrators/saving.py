@@ -70,7 +70,7 @@ class _Writer:
             recipe = _FAMILIES[family].recipe(member)
         except RegistryError as why:
             raise InputError(f"this {type(member).__name__} cannot be saved: {why}") from None
-        classes = {"classes": len(member.classes_)} if isinstance(member, Calibrator) else {}
+        classes = {"classes": _written_classes(member)} if isinstance(member, Calibrator) else {}
         state = {name: self.value(value) for name, value in sorted(vars(member).items()) if _is_fitted(name)}
         return {"family": family, "recipe": recipe.to_dict(), **classes, "state": state}
 
@@ -99,7 +99,7 @@ class _Writer:
 
 
 def _is_fitted(name: str) -> bool:
-    """Fitted attributes; ``classes_`` is told by the number of classes."""
+    """Fitted attributes; ``classes_`` is kept as the number of classes, or as their names."""
     return bool(_FITTED_NAME.fullmatch(name)) and name != "classes_"
 
 
@@ -193,7 +193,7 @@ class _Reader:
                 raise Malformed(f"{name[:80]!r} is not the name of a fitted value")
             setattr(member, name, self.value(value, depth + 1))
         if family == "CALIBRATORS":
-            member.classes_ = np.arange(_classes(data["classes"]))
+            member.classes_ = _classes(data["classes"])
         return member
 
     def value(self, data: Json, depth: int) -> Any:
@@ -227,10 +227,18 @@ def _keys(data: dict[str, Json], wanted: set[str]) -> None:
         raise Malformed(what)
 
 
-def _classes(number: Json) -> int:
-    if type(number) is not int or not 2 <= number <= CLASSES:
-        raise Malformed(f'"classes" is {str(number)[:40]}; a whole number from 2 to {CLASSES:,} is needed')
-    return number
+def _written_classes(calibrator: Calibrator) -> Json:
+    """How many classes it was fitted with, or their names where labels were names."""
+    classes = calibrator.classes_
+    return len(classes) if classes.dtype.kind in "iu" else [str(name) for name in classes]
+
+
+def _classes(written: Json) -> NDArray[Any]:
+    names = isinstance(written, list) and all(isinstance(name, str) for name in written)
+    number = len(written) if names else written
+    if type(number) is not int or not 2 <= number <= CLASSES or (names and len(set(written)) < number):
+        raise Malformed(f'"classes" is {str(written)[:40]}; a whole number from 2 to {CLASSES:,} is needed, or names')
+    return np.asarray(written) if names else np.arange(number)
 
 
 def _read_array(data: dict[str, Json]) -> Any:

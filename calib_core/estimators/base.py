@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.providers import provided
 from calib_core.binning.base import BinningScheme, as_binning
@@ -21,7 +22,7 @@ from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
 from calib_core.estimators.answer_cache import Answers
-from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import NOT_BINARY, REDUCTIONS, Reduction, as_reduction, claims_in, scope
 from calib_core.registry.registry import Recipe, Registry, RegistryError
 from calib_core.results.uncertainty import Interval, NoiseFloor, Verdict
@@ -382,6 +383,9 @@ def estimate(
     >>> round(estimate(p, "confidence", "ece", bins=10).value, 3)
     0.167
     """
+    if not hasattr(predictions, "as_discrete"):
+        kind = type(predictions).__name__
+        raise InputError(f"predictions is a {kind}; give cc.Predictions(probs, labels), which checks both")
     free = bins is None and isinstance(estimator, str)
     if free and isinstance(estimator, str):
         bins = own_bins(predictions, estimator)

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.errors import NotAnAttribute, NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core.claims.binary_claims import EQUAL_PARTS, FEWEST_PARTS
 from calib_core.claims.row_covariance import SharedRows
 from calib_core.claims.tallies import Moments, Tally
-from calib_core.predictions.predictions import Grain, NotAnswerable
+from calib_core.predictions.predictions import Grain
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.fine_grid import EDGES, lowest, starts_of
 from calib_core.summaries.pair_cells import PairCells
@@ -150,5 +151,5 @@ _LISTED = frozenset({"scores", "outcomes", "codes", "rows", "hit", "hits"})
 def _missing(name: str) -> Any:
     """What listed claims have and counts do not: NotAnswerable; anything else is nobody's."""
     if name in _LISTED:
-        raise NotAnswerable(NEEDS_ROWS.format("this"))
+        raise NotAnAttribute(NEEDS_ROWS.format("this"))
     raise AttributeError(name)

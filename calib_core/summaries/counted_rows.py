@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from calib_core.predictions.predictions import Grain, NotAnswerable, Predictions, event_among
+from calib_core._base.errors import NotAnAttribute, NotAnswerable
+from calib_core.predictions.predictions import Grain, Predictions, event_among
 from calib_core.summaries.counted_claims import NEEDS_ROWS
 
 
@@ -64,7 +65,7 @@ class CountedRows:
     def __getattr__(self, name: str) -> Any:
         # Only what is not found comes here: what predictions have and counts cannot.
         if not name.startswith("_") and name in _OF_ROWS:
-            raise NotAnswerable(NEEDS_ROWS.format("this"))
+            raise NotAnAttribute(NEEDS_ROWS.format("this"))
         raise AttributeError(f"a {type(self).__name__} has no {name}")
 
 
