@@ -18,6 +18,8 @@ from calib_core.registry.registry import FAMILIES
 ROOT = Path(calib_core.__file__).parent
 PROTOCOLS = {"Estimator", "Reduction", "IntervalScheme", "SimplexScheme", "PoolingScheme", "NormOfResiduals", "Claims"}
 ALLOWED = {
+    ("calibrators/base.py", "_predictions", "getattr"): "what people give as probabilities: a frame has columns",
+    ("estimators/base.py", "estimate", "hasattr"): "what people give as predictions, whatever it is",
     ("binning/base.py", "as_binning", "getattr"): "what people give as bins, whatever it is",
     ("evaluation/candidates.py", "simplicity", "isinstance"): "parameters of a recipe: a part counts with its own",
     (
