@@ -163,7 +163,7 @@ def test_a_reason_is_of_the_recommended_one_or_of_one_to_try() -> None:
     assert "Why this one:" in card_words.fitted("confidence", line, "y", best=True)
     card = card_words.fitted("confidence", line, "y", best=False, changed=True)
     assert "Why it is tried first:" in card
-    assert "predictions stay" in card, "as it declares: which they are is not in the file"
+    assert "keeps predicted classes" in card, "as it declares: which they are is not in the file"
     assert "no guarantee with these settings" in card
     assert "guarantee" not in card_words.plan("confidence", 10, 1000, changed=True)
 
@@ -199,12 +199,12 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert "This. " in said
     rests = "Chosen by cross-validation on the 1,234 calibration rows. The held-out rows, which all pages judge, "
     assert f"{rests}played no part in the choice." in said
-    assert "as it is, on the test rows: error" in pieces(app)
+    assert "uncalibrated, on the test rows: error" in pieces(app)
 
 
 def test_what_a_calibrator_needs_is_marked_where_there_are_too_few_rows() -> None:
-    assert ":orange-badge[needs about 1,000 rows]" in card_words.plan("vector", 10, 999)
-    assert ":gray-badge[needs about 1,000 rows]" in card_words.plan("vector", 10, 1000)
+    assert ":orange-badge[needs about 1,000 calibration rows]" in card_words.plan("vector", 10, 999)
+    assert ":gray-badge[needs about 1,000 calibration rows]" in card_words.plan("vector", 10, 1000)
 
 
 def test_names_on_cards_are_only_ever_text() -> None:
@@ -334,7 +334,7 @@ def test_a_slider_stands_below_one_temperature_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     ("changed", "words"),
-    [(float("nan"), "not known"), (0.0, "predictions stay"), (1.0, "1 of 1,000 predictions change")],
+    [(float("nan"), "not known"), (0.0, "keeps predicted classes"), (1.0, "1 of 1,000 predictions change")],
 )
 def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> None:
     assert words in card_words._changes(CALIBRATORS["vector"].flags, {"changed": changed, "rows": 1000})
