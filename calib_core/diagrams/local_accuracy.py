@@ -103,10 +103,12 @@ class LocalAnswer(OneLine):
         if not self.near:
             claimed = in_percent(self.claimed)
             if not self.enough:
-                return f"No row says {wanted}, and only {_rows(self.rows)} {_says(self.rows)} near {claimed}."
+                number = _number(self.rows)
+                return f"No prediction is near {wanted}. {number} {_is(self.rows)} near {claimed}: too few to tell."
             return f"It never says {wanted}. When it says {claimed}, it is right {in_percent(self.right)} of the time."
         if not self.enough:
-            return f"Only {_rows(self.rows)} {_says(self.rows)} about {wanted}: too few to tell."
+            noun = "prediction" if self.rows == 1 else "predictions"
+            return f"Only {_number(self.rows)} {noun} {_is(self.rows)} near {wanted}: too few to tell."
         return f"When it says {wanted}, it is right {in_percent(self.right)} of the time."
 
     @property
@@ -125,7 +127,8 @@ class LocalAnswer(OneLine):
         return (
             right
             if self.near or self.event is not None
-            else f"never says {in_percent(self.confidence)}; at {in_percent(self.claimed)}, {right}"
+            else f"it never says {in_percent(self.confidence)}. Where it says {in_percent(self.claimed)}, it is right "
+            f"{right} of the time"
         )
 
     @property
@@ -135,7 +138,7 @@ class LocalAnswer(OneLine):
             ends = f"{share_range(self.low, self.high)} ({at_level(self.level)} interval)"
             return f"observed frequency of the same {_rows(self.rows)}: {in_percent(self.right)}, {ends}"
         share = in_percent(self.share)
-        says = f"that {_says(self.rows)}" if self.event is None else "given"
+        says = "with a confidence of" if self.event is None else "given"
         of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) {says} {self.range}"
         return f"{share_range(self.low, self.high)} ({at_level(self.level)} interval), from {of_all}"
 
@@ -163,12 +166,12 @@ class LocalAnswer(OneLine):
                 return f"agrees with {in_percent(self.right)}" if inside else _NOT_EVERYWHERE
             return "no clear gap" if inside else _NOT_EVERYWHERE
         says = in_percent(self.claimed)
-        of = "" if says == self.stated else f" of {says}" if self.gap > 0 else f" than {says}"
+        of = "" if says == self.stated else f" than {says}"
         # Of the shares as they are written, so that whoever subtracts them finds the same.
         written = abs(shown(says) - shown(in_percent(self.right))) or abs(self.gap)
         if self.event is not None:
             return f"{points(written)} too {'high' if self.gap > 0 else 'low'}"
-        return f"{points(written)} {'short' if self.gap > 0 else 'more'}{of}"
+        return f"{points(written)} {'lower' if self.gap > 0 else 'higher'}{of}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -290,7 +293,7 @@ def local_accuracy(
     >>> found = local_accuracy(p)
     >>> found.answer(0.9).headline, found.answer(0.9).basis
     ('When it says 90 %, it is right 75 % of the time.',
-     '71 to 79 % (90 % interval), from 400 rows (95 % of all) that say 90 %')
+     '71 to 79 % (90 % interval), from 400 rows (95 % of all) with a confidence of 90 %')
     >>> found.answer(0.2).headline
     'It never says 20 %. When it says 50 %, it is right 100 % of the time.'
     """
@@ -641,9 +644,13 @@ def _rows(number: float) -> str:
     return f"{text} {'row' if text == '1' else 'rows'}"
 
 
+def _number(number: float) -> str:
+    return _rows(number).partition(" ")[0]
+
+
+def _is(number: float) -> str:
+    return "is" if number == 1 else "are"
+
+
 def _has(number: float) -> str:
     return "has" if number == 1 else "have"
-
-
-def _says(number: float) -> str:
-    return "says" if number == 1 else "say"

@@ -134,12 +134,13 @@ def _of_risks(
     risk = rows.confidence.astype(np.float64)
 
     def summed(values: Float64s) -> Float64s:
-        return np.bincount(cell, weights * values, diagram.n_bins)
+        return np.asarray(np.bincount(cell, weights * values, diagram.n_bins), dtype=np.float64)
 
     with np.errstate(divide="ignore"):
         odds = np.log(risk) - np.log1p(-risk)
     risks = [summed(risk if t == 1 else expit(odds / t)) for t in temperatures]
-    count, right = (np.tile(summed(values), (len(risks), 1)) for values in (np.ones_like(risk), rows.correct))
+    counted = np.ones_like(risk), rows.correct.astype(np.float64)
+    count, right = (np.tile(summed(values), (len(risks), 1)) for values in counted)
     return TemperaturePath(temperatures, diagram.lower, diagram.upper, count, np.array(risks), right)
 
 

@@ -140,7 +140,7 @@ def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
     places = {
         "within": "below the tolerance",
         "miscalibrated": "above the tolerance",
-        "too close to call": f"holds {percent(eps)}",
-        "too few rows to tell": f"holds {percent(eps)}",
+        "too close to call": f"on both sides of the {percent(eps)} tolerance",
+        "too few rows to tell": f"on both sides of the {percent(eps)} tolerance",
     }
     return f"{text}, {places[line.verdict]}"

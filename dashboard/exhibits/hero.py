@@ -36,9 +36,9 @@ _UPDATED = (
 EXPLAINED = (
     "The bar is the confidence interval for this place of the slider. With about 100 places to choose from, some "
     "interval misses the predicted value in most calibrated models. A gap is therefore coloured only where it is "
-    "larger than the largest gap anywhere on the slider in 9 of 10 calibrated models. \u201cNo clear gap\u201d: the "
-    "interval includes the predicted value. \u201cNot significant over the slider\u201d: the interval excludes it, and the gap "
-    "is not larger than that."
+    "larger than the largest gap anywhere on the slider in 9 of 10 calibrated models. "
+    "\u201cNo clear gap\u201d: the interval includes the predicted value. "
+    "\u201cNot significant over the slider\u201d: the interval excludes it, and the gap is not larger than that."
 )
 """What the words next to a bar mean, for a reader who asks."""
 

@@ -42,7 +42,7 @@ class ClassesStandingOut(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its "
-            "error beyond what calibrated models show on average. p: an exact test by bins, corrected for the number of "
-            "predicted classes; at most 0.05 stands out."
+            f"{scene.model.title}. {scene.get(self.found(scene)).basis} "
+            "Adds: the class's share of rows times its error beyond what calibrated models show on average. p: an "
+            "exact test by bins, corrected for the number of predicted classes; at most 0.05 stands out."
         )

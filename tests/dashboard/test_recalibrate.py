@@ -181,7 +181,7 @@ def test_a_guarantee_that_is_lost_is_told_from_one_that_never_was(promise: bool,
     assert badge in card
     assert "- error **10\u00a0\\%** (0 to 20; was 30\u00a0\\%)" in card
     assert ":green-badge[● within tolerance]" in card
-    assert "- log loss none: one probability a row" in card
+    assert "- log loss none: one probability per row" in card
     assert card_words.lost(key, line) == ("Because of ties." if "lost" in badge else "")
 
 
@@ -228,7 +228,7 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
     kept, changed, silent = (effects(line) for line in table)
     assert "so does the order of the classes" in kept[0][1]
     assert "of the predictions change" in changed[0][1]
-    assert any("unanswered" in sentence for _, sentence in silent)
+    assert any("abstains on" in sentence for _, sentence in silent)
 
 
 def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
@@ -342,7 +342,5 @@ def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> 
 
 def test_rows_that_would_make_the_log_loss_infinite_are_told_where_it_stands() -> None:
     certain = cc.Predictions([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], [1, 0, 0])
-    assert calibrator_cards._endless(certain) == (
-        " (a row of probability 0 for what happened would make it infinite; each counts 36)"
-    )
+    assert calibrator_cards._endless(certain) == (" (1 row gave the true class probability 0; clipped at a loss of 36)")
     assert calibrator_cards._endless(certain.take([1, 2])) == ""

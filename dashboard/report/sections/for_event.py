@@ -75,8 +75,8 @@ def in_the_large(scene: Scene) -> Facts | None:
     found = large_of(scene)
     if found is None:
         return None
-    lines = Large().first(scene.focused(model=scene.titles[0]))[1]
-    measured = scene.get(lines).measures.set_index("measure").to_dict("index")
+    first = Large().first(scene.focused(model=scene.titles[0]))[1]
+    measured = scene.get(first).measures.set_index("measure").to_dict("index")
     ratio = f"{number(found.ratio_low)} to {number(found.ratio_high)}"
     if all(map(math.isfinite, (scene.ratio, found.ratio_low, found.ratio_high))):
         ratio = ratio_range(found.ratio_low, found.ratio_high, scene.ratio)
