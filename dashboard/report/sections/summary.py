@@ -41,7 +41,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     # Counts of a summary do not say where: the other parts of the page stand without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
     worst = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
-    worst = (*_next_step(scene), *worst)
+    worst = (*(_next_step(scene) if request.of_event else ()), *worst)  # of many classes the page is full
     if len(titles) <= OVERLAID:
         yield Beside(
             (heading, *(stars.drawn("risk" if request.of_event else "wide") or stars.everything), *worst),
