@@ -77,8 +77,8 @@ def of_scene(scene: Scene) -> str:
 
 
 def in_the_large(scene: Scene) -> Call[InTheLarge]:
-    """Predicted and observed events of the first model."""
-    return call(cc.risk.in_the_large, scene.models.shown[0].predictions, stem="in_the_large")
+    """Predicted and observed events of the model in focus."""
+    return call(cc.risk.in_the_large, scene.model.predictions, stem="in_the_large")
 
 
 def beside_advice(scene: Scene) -> str:
@@ -86,7 +86,7 @@ def beside_advice(scene: Scene) -> str:
     if scene.claims != "event":
         return ""
     try:
-        found = scene.get(in_the_large(scene))
+        found = scene.get(in_the_large(scene.focused(model=scene.titles[0])))
     except NotAnswerable:
         return ""
     if not found.differs:

@@ -41,8 +41,10 @@ class InTheLarge(Exhibit):
         return scene.answered(wanted)[0]
 
     def first(self, scene: Scene) -> tuple[str, Call[LargeLines]]:
-        """The first model that has any, and its measures: what is drawn."""
-        return next(iter(self.lines(scene).items()))
+        """The model in focus, else the first that has any, and its measures: what is drawn."""
+        lines = self.lines(scene)
+        title = scene.model.title if scene.model.title in lines else next(iter(lines))
+        return title, lines[title]
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, self.lines(scene))
@@ -64,7 +66,7 @@ class InTheLarge(Exhibit):
         )
 
     def scores(self, scene: Scene) -> str:
-        """AUROC and proper scores of the first model in a line."""
+        """AUROC and proper scores of the same model in a line."""
         found = scene.get(self.first(scene)[1]).measures.set_index("measure").to_dict("index")
         parts = {key: f"{name} {score(found[key]['value'])}" for key, name in _SCORES.items()}
         low, high = found["auroc"]["low"], found["auroc"]["high"]

@@ -27,8 +27,7 @@ class RiskGroups(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if scene.claims != "event":
             raise NotAnswerable(NO_EVENT)
-        first = scene.models.shown[0]
-        models = {first.title: first.predictions}
+        models = {scene.model.title: scene.model.predictions}
         return call(cc.diagrams.bins_standing_out, models, GROUPS, notion="event", stem="groups")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:

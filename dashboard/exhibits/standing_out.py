@@ -22,7 +22,7 @@ class ClassesStandingOut(Exhibit):
 
     def found(self, scene: Scene) -> Call[StandingOut]:
         """The first model's classes."""
-        return call(cc.diagrams.classes_standing_out, scene.models.shown[0].predictions, scene.bins, stem="classes")
+        return call(cc.diagrams.classes_standing_out, scene.model.predictions, scene.bins, stem="classes")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -42,7 +42,7 @@ class ClassesStandingOut(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{scene.titles[0]}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its error "
-            "beyond what calibrated models show on average. p: an exact test by bins, corrected for the number of "
-            "predicted classes; at most 0.05 stands out."
+            f"{scene.model.title}. {scene.get(self.found(scene)).basis} "
+            "Adds: the class's share of rows times its error beyond what calibrated models show on average. p: an "
+            "exact test by bins, corrected for the number of predicted classes; at most 0.05 stands out."
         )

@@ -62,9 +62,15 @@ def settings_of(selection: Selection, place: int) -> None:
 
 def _marks(selection: Selection) -> dict[str, str]:
     """The mark of each ticked calibrator's model, by key: its symbol in its colour, as in every picture."""
-    models = [session.Model(selection.source, recipe) for recipe in (session.BASE, *selection.calibrators)]
-    looks = model_looks.numbered((0, model) for model in models)
-    return {model.recipe.key: f"{mark(looks[model.title])} " for model in reversed(models)}
+    # Of all models shown, as the pictures number them: where two would look alike, one takes another look.
+    usable = session.usable(selection, [recipe.key for recipe in selection.calibrators])
+    recipes = [session.BASE, *(recipe for recipe in selection.calibrators if recipe.key in usable)]
+    names = session.short_names(selection) if selection.others else [""]
+    files = enumerate(zip(selection.sources, names, strict=True))
+    models = [(i, session.Model(source, recipe, name)) for i, (source, name) in files for recipe in recipes]
+    looks = model_looks.numbered(models)
+    first = [model for i, model in models if not i]
+    return {model.recipe.key: f"{mark(looks[model.title])} " for model in reversed(first)}
 
 
 def _pills(label: str, keys: Sequence[str], ticked: list[str], key: str, marks: Mapping[str, str]) -> None:

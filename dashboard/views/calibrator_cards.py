@@ -61,7 +61,7 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
     name = first_named(scene)
     of = f"{name}, " if name else ""
-    left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
+    left.markdown(f"#### Which calibrator helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
     if found is not None:
         st.caption(markdown_plain(f"{name + ': ' if name else ''}{_advice(found, scene)}"))
     with right.container(horizontal=True, horizontal_alignment="right"):
@@ -99,17 +99,15 @@ def _as_it_is(scene: Scene) -> str:
     loss = call(cc.estimate, base.predictions, None, "log-loss")
     if not scene.refusal(loss):
         parts.append(f"log loss {score(scene.get(loss).value)}{_endless(scene.get(base.predictions))}")
-    return f"as it is, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
+    return f"uncalibrated, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
 
 
 def _endless(rows: Predictions) -> str:
-    """How many rows would make the log loss infinite, and what they count; empty where there are none."""
+    """How many rows gave the true class probability 0, which is clipped; empty where there are none."""
     if rows.grain == "counts" or not (number := cc.scores.floored_rows(rows)):
         return ""
-    what = "a row" if number == 1 else f"{count(number)} rows"
-    return (
-        f" ({what} of probability 0 for what happened would make it infinite; each counts {-math.log(LOG_FLOOR):.0f})"
-    )
+    what = "1 row" if number == 1 else f"{count(number)} rows"
+    return f" ({what} gave the true class probability 0; clipped at a loss of {-math.log(LOG_FLOOR):.0f})"
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:

@@ -38,8 +38,8 @@ def draw(scene: Scene) -> None:
 def _overall(scene: Scene) -> None:
     try:
         found = scene.get(event_words.in_the_large(scene))
-        first = scene.models.shown[0].predictions
-        diagram = scene.get(call(cc.diagrams.reliability, first, bins=scene.bins or GROUPS, notion="event"))
+        rows = scene.model.predictions
+        diagram = scene.get(call(cc.diagrams.reliability, rows, bins=scene.bins or GROUPS, notion="event"))
     except NotAnswerable as why:
         refused("Overall", why)
         return
@@ -49,7 +49,7 @@ def _overall(scene: Scene) -> None:
     points = points_of(diagram)
     most = min(1.0, 1.1 * max([share for point in points for share in point[:2]], default=1.0) or 1.0)
     card(named("Overall", scene), on_average(found), basis, (diagram_spark(points, 112, most), alt))
-    leading("overall", "See the diagram", view="reliability", model=scene.titles[0], **CLEARED)
+    leading("overall", "See the diagram", view="reliability", model=scene.model.title, **CLEARED)
 
 
 def on_average(found: InTheLarge) -> str:
@@ -88,17 +88,16 @@ def _by_risk(scene: Scene) -> None:
     observed = (frame["count"] * frame["accuracy"]).tolist()
     picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
     card(named("By predicted risk", scene), first, f"Grey: expected events; blue: observed. {basis}", picture)
-    leading("groups", "See all groups", view="reliability", model=scene.titles[0], **CLEARED)
+    leading("groups", "See all groups", view="reliability", model=scene.model.title, **CLEARED)
 
 
 def subgroups(scene: Scene) -> Call[Any]:
-    """The event's risk in the slices of every column of the first model's rows."""
-    return call(cc.slices.by_column, scene.models.shown[0].predictions, notion="event", stem="slices")
+    """The event's risk in the slices of every column, by the model in focus."""
+    return call(cc.slices.by_column, scene.model.predictions, notion="event", stem="slices")
 
 
 def _by_subgroup(scene: Scene) -> None:
-    first = scene.focused(model=scene.titles[0])
-    with progress(first) as watched:
+    with progress(scene) as watched:
         try:
             if too_many(watched):
                 card("By subgroup", "Many columns", "So many rows and columns are looked at when they are asked for.")
@@ -109,7 +108,7 @@ def _by_subgroup(scene: Scene) -> None:
         except NotAnswerable:
             card("By subgroup", "No column of subgroups", ADDED)
             return
-    leading("slices", "Compare subgroups", view="slices", model=scene.titles[0], **CLEARED)
+    leading("slices", "Compare subgroups", view="slices", model=scene.model.title, **CLEARED)
 
 
 def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:

@@ -10,11 +10,13 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.inference.number_words import percent, score
+from calib_core.inference.number_words import between, percent, score
+from calib_core.inference.verdict import ratio_range
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.curve_gaps import CURVE, LARGE
 from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain
+from dashboard.views.card_words import VERDICTS
 from dashboard.views.exhibited import progress
 
 _SHORT = {"ici": "Mean gap (ICI)", "e50": "Median gap (E50)", "e90": "90 % point (E90)", "auroc": "AUROC"}
@@ -22,7 +24,7 @@ _NONE = "\u2013"
 
 
 def draw(scene: Scene) -> None:
-    """Draw both tables and the verdict of the model in focus."""
+    """Draw the verdict and both tables of the model in focus."""
     exhibit: Exhibit = EXHIBITS.make("curve-gaps")
     with progress(scene) as watched:
         try:
@@ -30,6 +32,7 @@ def draw(scene: Scene) -> None:
         except NotAnswerable as why:
             st.caption(markdown_plain(f"{why}."))
             return
+    _verdict(scene)
     st.markdown("**Gap from the smooth curve**")
     lines: list[tuple[str, ...]] = [
         (_SHORT[key], _points(line["value"]), _ends(line, _points), _points(line["floor"]))
@@ -42,7 +45,6 @@ def draw(scene: Scene) -> None:
         for key, line in _lines(found, LARGE)
     ]
     _table(large, ("value", "90 % interval"))
-    _verdict(scene)
 
 
 def _lines(found: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[str, Any]]:
@@ -58,8 +60,25 @@ def _verdict(scene: Scene) -> None:
         return
     if scene.model.title in found.index:
         line = found.loc[scene.model.title]
-        st.markdown("**Verdict**")
-        st.markdown(markdown_plain(str(line["sentence"])))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown("**Verdict**", width="content")
+            if (word := str(line["verdict"])) in VERDICTS:
+                colour, sign, words = VERDICTS[word]
+                st.markdown(f":{colour}-badge[{sign} {words}]", width="content")
+            with st.popover("Why?", key="risk-verdict.why"):
+                st.markdown(markdown_plain(str(line["sentence"])))
+        st.markdown(markdown_plain(_in_short(line, scene)))
+
+
+def _in_short(line: Any, scene: Scene) -> str:
+    """Both measures of the verdict beside their tolerances."""
+    ends = between(line["low"], line["high"]).removesuffix(" %")
+    error = f"Average error {percent(line['point'])} ({ends}); tolerance {percent(scene.tolerance)}."
+    if not all(math.isfinite(line.get(key) or math.nan) for key in ("ratio", "ratio_low", "ratio_high", "ratio_limit")):
+        return error
+    limit = float(line["ratio_limit"])
+    ratio = ratio_range(float(line["ratio_low"]), float(line["ratio_high"]), limit)
+    return f"{error} Observed : expected {line['ratio']:.2f} ({ratio}); tolerance {1 / limit:.2f} to {limit:.2f}."
 
 
 def _points(value: float) -> str:

@@ -11,10 +11,10 @@ from calib_core import NotAnswerable
 from calib_core.discoveries import BIN, OVERALL, SLICE
 from dashboard import widgets
 from dashboard.exhibits.findings import Findings
-from dashboard.exhibits.which_is_better import first_named
 from dashboard.navigation import VIEWS
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
+from dashboard.views.card import named
 from dashboard.views.exhibited import CLEARED
 
 LISTED = 5
@@ -22,16 +22,15 @@ LISTED = 5
 
 
 def draw(scene: Scene) -> None:
-    """Draw the list for the first model; nothing where no place can be looked at."""
-    seen, exhibit = scene.focused(model=scene.titles[0]), Findings()
+    """Draw the list for the model in focus; nothing where no place can be looked at."""
+    seen, exhibit = scene.focused(model=scene.model.title), Findings()
     try:
         worst, words = exhibit.worst(seen, LISTED), exhibit.words(seen)
     except NotAnswerable:
         return
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
-        name = first_named(scene)
-        st.caption(f"What stands out, of {markdown_plain(name)}" if name else "What stands out")
+        st.caption(named("What stands out", scene))
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):

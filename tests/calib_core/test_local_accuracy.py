@@ -64,7 +64,7 @@ def test_by_hand():
     assert binom.sf(147, 215, answer.low) == pytest.approx(0.05, abs=1e-9)
     assert binom.cdf(148, 215, answer.high) == pytest.approx(0.05, abs=1e-9)
     assert answer.headline == "When it says 90 %, it is right 69 % of the time."
-    assert "from 215 rows (100 % of all) that say 84 to 96 %" in answer.basis
+    assert "from 215 rows (100 % of all) with a confidence of 84 to 96 %" in answer.basis
 
 
 def test_where_few_confidences_are_stated_it_speaks_of_one_alone():
@@ -85,7 +85,7 @@ def test_a_sentence_never_speaks_of_rows_that_say_something_else(asked):
     answer = local_accuracy(said([0.6] * 300, [True] * 180 + [False] * 120)).answer(asked)
     assert not answer.near
     assert answer.headline == (f"It never says {100 * asked:.0f} %. When it says 60 %, it is right 60 % of the time.")
-    assert answer.basis.endswith("from 300 rows (100 % of all) that say 60 %")
+    assert answer.basis.endswith("from 300 rows (100 % of all) with a confidence of 60 %")
 
 
 def test_a_wide_window_does_not_run_away_to_where_the_rows_are():
@@ -98,15 +98,15 @@ def test_a_wide_window_does_not_run_away_to_where_the_rows_are():
 
 
 def test_a_gap_is_to_the_mean_of_what_the_rows_say_and_only_where_shown():
-    assert local_accuracy(said([0.9] * 100, [True] * 90 + [False] * 10)).answer(0.9).difference == "no gap shown"
+    assert local_accuracy(said([0.9] * 100, [True] * 90 + [False] * 10)).answer(0.9).difference == "no clear gap"
     short = local_accuracy(said([0.87] * 400, [True] * 280 + [False] * 120)).answer(0.9)
-    assert short.difference == "17 points short of 87 %"
-    assert local_accuracy(said([0.5] * 400, [True] * 400)).answer(0.5).difference == "50 points more"
+    assert short.difference == "17 points lower than 87 %"
+    assert local_accuracy(said([0.5] * 400, [True] * 400)).answer(0.5).difference == "50 points higher"
 
 
 def test_few_rows_are_no_headline():
     answer = local_accuracy(said([0.9] * 4, [True, True, True, False])).answer(0.9)
-    assert answer.headline == "Only 4 rows say about 90 %: too few to tell."
+    assert answer.headline == "Only 4 predictions are near 90 %: too few to tell."
     assert answer.gap is None
     assert answer.brief == "too few rows to tell"
 

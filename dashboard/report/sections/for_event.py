@@ -28,7 +28,7 @@ def large_of(scene: Scene) -> InTheLarge | None:
     if scene.claims != "event":
         return None
     try:
-        return scene.get(event_words.in_the_large(scene))
+        return scene.get(event_words.in_the_large(scene.focused(model=scene.titles[0])))
     except NotAnswerable:
         return None
 
@@ -75,7 +75,8 @@ def in_the_large(scene: Scene) -> Facts | None:
     found = large_of(scene)
     if found is None:
         return None
-    measured = scene.get(Large().first(scene)[1]).measures.set_index("measure").to_dict("index")
+    first = Large().first(scene.focused(model=scene.titles[0]))[1]
+    measured = scene.get(first).measures.set_index("measure").to_dict("index")
     ratio = f"{number(found.ratio_low)} to {number(found.ratio_high)}"
     if all(map(math.isfinite, (scene.ratio, found.ratio_low, found.ratio_high))):
         ratio = ratio_range(found.ratio_low, found.ratio_high, scene.ratio)
