@@ -119,14 +119,16 @@ def test_the_second_tolerance_is_in_link_verdict_and_command() -> None:
 
 
 def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave = SimpleNamespace(recalibrate=False, price=(), among=9)
-    monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model as it is: none helps.",))
+    leave = SimpleNamespace(recalibrate=False, price=(), among=9, headline="Leave the model as it is")
+    said = ("No calibrator is shown to help. None helps.", beside_advice(halved))
+    monkeypatch.setattr(Recommendation, "advice", lambda *_: said)
     headline, effect, rests = next_step.words(leave, halved)  # type: ignore[arg-type]
     assert (headline, effect) == ("No calibrator is shown to help.", "None helps.")
     assert beside_advice(halved)
     assert rests.startswith(beside_advice(halved))
     assert "This gap is shown" in rests
     leave.recalibrate = True
+    monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model as it is. It helps.",))
     assert "This gap" not in next_step.words(leave, halved)[2]  # type: ignore[arg-type]
 
 
