@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 import calib_core as cc
-from calib_core import InputError, NotAnswerable
+from calib_core import InputError
 from calib_core._text import called
 from calib_core.diagrams import EventWords
 from calib_core.event_names import POSITIVE
-from calib_core.inference.number_words import told_apart
 from calib_core.risk import InTheLarge
 from dashboard import session
 from dashboard.session import Call, Scene, call
@@ -85,17 +84,8 @@ def beside_advice(scene: Scene) -> str:
     """What has to be said where the advice is to leave a model as it is whose event is shown to be off; else empty."""
     if scene.claims != "event":
         return ""
-    try:
-        found = scene.get(in_the_large(scene.focused(model=scene.titles[0])))
-    except NotAnswerable:
-        return ""
-    if not found.differs:
-        return ""
-    says, happens = told_apart(found.mean_predicted, found.observed)
-    return (
-        f"That does not show that the model is calibrated: the mean predicted risk of {called(of_scene(scene))} is "
-        f"{says}, and the observed frequency is {happens}. This gap is shown."
-    )
+    rows = scene.models.shown[0].predictions
+    return str(scene.get(call(cc.advice.shown_gap, rows, event=of_scene(scene), stem="gap")))
 
 
 def _phrase(name: str, column: str) -> str:

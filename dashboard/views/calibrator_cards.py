@@ -18,7 +18,7 @@ from calib_core.inference.number_words import between, percent, score
 from calib_core.palette import COLOURS
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.event_words import beside_advice
+from dashboard.exhibits.doubt_words import doubts_of, rules_out_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
 from dashboard.exhibits.which_is_better import first_named
 from dashboard.model_marks import mark
@@ -42,8 +42,9 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     exhibit = Recommendation.suited(scene)
     with progress(scene) as watched:
         lines = _lines(watched)
-        found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) else None
-        _headline(watched, recommended(base.kind), found)
+        doubted = rules_out_advice(watched)
+        found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) and not doubted else None
+        _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted)
     drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
     if drawn.best is not None:  # before all families: with two screens of cards it is not found in its own
         drawn.cards(drawn.best.key)
@@ -55,8 +56,14 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     _closed({f: keys for f, keys in members.items() if f not in seen and not _is_open(f)})
 
 
-def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> None:
-    """What is asked, how the model does as it is, what is recommended, and the way to try the first ones."""
+def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None, *, doubted: bool) -> None:
+    """What is asked, how the model does as it is, what is recommended, and the way to try the first ones.
+
+    Where a doubt about the file rules out advice, its sentence comes first and nothing is offered to be tried.
+    """
+    if doubted:
+        for name, doubt in doubts_of(scene):
+            st.warning(markdown_plain(f"{name}: {doubt.sentence}" if name else doubt.sentence))
     ticked = {recipe.key for recipe in widgets.selection().calibrators}
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
     name = first_named(scene)
@@ -64,6 +71,8 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
     left.markdown(f"#### Which calibrator helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
     if found is not None:
         st.caption(markdown_plain(f"{name + ': ' if name else ''}{_advice(found, scene)}"))
+    if doubted:
+        return
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
             f"Try the usual {_NUMBERS.get(len(first), len(first))}",
@@ -74,11 +83,8 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
 
 
 def _advice(found: Choice, scene: Scene) -> str:
-    """What to do, what that is no proof of, and what it rests on."""
-    despite = "" if found.recalibrate else beside_advice(scene)
-    return " ".join(
-        filter(None, (*Recommendation.suited(scene).advice(scene, found), despite, chosen_on(found.among, scene)))
-    )
+    """The advice, and what it rests on."""
+    return " ".join(filter(None, (*Recommendation.suited(scene).advice(scene, found), chosen_on(found.among, scene))))
 
 
 _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}
@@ -171,7 +177,8 @@ class _Drawer:
         self.kind, self.classes, self.known_classes = base.kind, base.n_classes or 2, base.n_classes
         self.usable = tuple(recipe for recipe in selection.calibrators if not self._why_unfit(recipe.key))
         self.ticked = {recipe.key for recipe in self.usable}
-        self.first = recommended(base.kind)
+        self.first = recommended(base.kind, event=base.event is not None)
+        self.doubted = rules_out_advice(scene)
         self.looked_at = looked_at
         self.best = found.recipe if found is not None and found.recalibrate else None
         source = scene.models.shown[0].source
@@ -249,7 +256,7 @@ class _Drawer:
                 return
             best = recipe == self.best
             # One card says why: the recommended one, and where none is, one of the first to try.
-            reasons = is_looked_at and key in self.first and (best or self.best is None)
+            reasons = is_looked_at and key in self.first and (best or self.best is None) and not self.doubted
             why = CALIBRATORS[key].flags.profile.why_first if reasons else ""
             st.markdown(card_words.fitted(key, line, why, best=best, changed=bool(recipe.params)))
             lost = card_words.lost(key, line)
@@ -274,10 +281,16 @@ class _Drawer:
         """The box with the calibrator's name alone, as screen readers say it; its mark and its badge beside it."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{box['key']}"):
             st.checkbox(label_plain(recipe.title), **box)
-            badge = ":orange-badge[:material/star: Recommended]" if recipe == self.best else ""
+            still = recipe == self.best and self._still_miscalibrated(recipe)
+            words = "Recommended, still miscalibrated" if still else "Recommended"
+            badge = f":orange-badge[:material/star: {words}]" if recipe == self.best else ""
             beside = " ".join(filter(None, ("" if look is None else mark(look), badge)))
             if beside:
                 st.markdown(beside, width="content")
+
+    def _still_miscalibrated(self, recipe: Recipe) -> bool:
+        line = self.lines.get(recipe.title, {})
+        return line.get("verdict") == "miscalibrated"
 
     def _why_unfit(self, key: str) -> str:
         flags: Contract = CALIBRATORS[key].flags

@@ -145,3 +145,12 @@ def test_one_click_takes_a_column_as_the_outcome() -> None:
     assert offered == ["Use “died” as the outcome", "Use “readmitted” as the outcome"]
     assert source(click(app, offered[0])).data == session.hold(data, "risk.csv").key
     assert session.reading(source(app).data, source(app).reading).label == ("died",)
+
+
+@pytest.mark.parametrize("data", [ONE_CLASS, COPIED])
+def test_recalibrate_begins_with_the_doubt_and_recommends_nothing(data: bytes) -> None:
+    app, selection = opened(data, "calibrators")
+    (doubt, *_) = sentences(session.scene_of(selection))
+    assert any(doubt in box.value.replace("\\", "").replace("\u00a0", " ") for box in app.warning)
+    assert not any("Recommended" in each.value or "Why it is tried first" in each.value for each in app.markdown)
+    assert not [button for button in app.button if button.key == "drawer.recommended"]

@@ -252,8 +252,8 @@ def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: s
     found = chosen_for(demo)
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="overview"))
     said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
-    headline, _, effect = found.sentence.partition(": ")
-    assert f"**{headline}.** {effect[0].upper()}{effect[1:]}" in said
+    assert f"**{found.headline}.** " in said
+    assert found.effect().rpartition("Log loss ")[2] in said
     if found.held_out:
         rests = f"on the {found.among:,} calibration rows. The held-out rows, which all pages judge, played no part in"
     else:

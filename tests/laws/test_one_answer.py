@@ -169,8 +169,8 @@ def of_cards(selection: Selection) -> Iterator[Fact]:
                 yield Fact(base, "", "log-loss", "value", line["log_loss_before"], "card of a calibrator")
     exhibit = Recommendation.suited(scene)
     found = scene.get(exhibit.found(scene))
-    yield from of_choice(found.record(), found.recipe.title, base, "advice", full=found.kind == "full")
-    yield Fact("", "", "advice", "said", exhibit.advice(scene, found)[0], "advice")
+    record = found.record() | {"sentences": exhibit.advice(scene, found)}
+    yield from of_choice(record, found.recipe.title, base, "advice", full=found.kind == "full")
 
 
 def of_choice(record: dict[str, Any], title: str, base: str, said: str, *, full: bool) -> Iterator[Fact]:
