@@ -134,7 +134,9 @@ def primary(
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
     if pooled > MOST_POOLED:
-        reason = "Judged by confidence: most rows are of classes too rare to be judged one by one."
+        reason = (
+            "Judged by confidence: most rows are of classes with too few uncertain predictions to be judged one by one."
+        )
     elif noise is not None and noise < MOST_NOISE:
         reason = (
             f"Judged by {REDUCTIONS['top-label'].title.lower()}: with these rows noise alone would show about "

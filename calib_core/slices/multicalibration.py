@@ -27,9 +27,12 @@ from calib_core.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions import Reduction
 from calib_core.reductions.base import claims_of, counts
 from calib_core.slices.cut import PARTS, divided_by
-from calib_core.slices.gaps import FEWEST, MOST_SLICES
+from calib_core.slices.gaps import MOST_SLICES
 from calib_core.slices.score_runs import Family, Runs
 from calib_core.slices.weighed_claims import RESAMPLES, WeighedClaims
+
+FEWEST = 20
+"""Rows below which a group is left out and named."""
 
 ALL = "all rows"
 _SLACK = 1e-3

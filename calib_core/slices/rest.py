@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._arrays import Codes, Float64s
-from calib_core.inference import benjamini_yekutieli, share_ends
+from calib_core.inference import holm, share_ends
 from calib_core.inference.picked_out import counts_rows
 from calib_core.inference.verdict import SHOWN_AT
 from calib_core.predictions import Predictions
@@ -64,12 +64,12 @@ def _held_against(lines: Sequence[tuple[float, ...]], counted: bool, level: floa
     return pd.DataFrame({"beyond": beyond, "beyond_low": beyond - below, "beyond_high": beyond + above, "p_beyond": p})
 
 
-def unlike(p: Float64s, picked_from: int = 1) -> Float64s:
-    """Whether slices differ from the rest: p corrected by Benjamini and Yekutieli is at most 0.05.
+def unlike(p: Float64s, columns: int = 1) -> Float64s:
+    """Whether slices of one of so many columns differ from the rest: p corrected by Holm is at most 0.05 in all.
 
-    Every slice is part of the rest of each other, so that the tests hang together.
+    Every slice is part of the rest of each other; Holm's rule holds for tests that depend on each other.
     """
-    return np.asarray(picked_from * benjamini_yekutieli(p) <= SHOWN_AT)
+    return np.asarray(columns * holm(p) <= SHOWN_AT)
 
 
 class _Sums(NamedTuple):

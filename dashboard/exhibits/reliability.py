@@ -15,6 +15,7 @@ from calib_core.inference.number_words import points, score
 from calib_core.registry import Choice, Flag, Part
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words, risk_picture
+from dashboard.exhibits.by_slice import CORRECTED
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.isotonic_curve import BAND, band_words, isotonic, over
 from dashboard.exhibits.kernel_curve import curve_notes
@@ -27,10 +28,7 @@ TOGETHER = ("auto", "overlay", "side by side")
 """Ways the figure draws several models."""
 MOST_LAID_OVER = 2
 """Models that lie over each other by themselves."""
-CLAIM = (
-    "A bin stands out where an exact interval of its accuracy does not hold what the model says; the intervals of all "
-    "bins and models shown hold together at 90 %."
-)
+CLAIM = f"The sentence above the diagram counts a bin where an exact test finds it off. {CORRECTED}"
 """What the headline rests on."""
 
 

@@ -14,6 +14,7 @@ from calib_core.diagrams import RiskDiagram
 from calib_core.inference.number_words import at_level, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
+from dashboard.exhibits.by_slice import CORRECTED
 from dashboard.exhibits.exhibit import Words
 from dashboard.session import Call, Model, Scene, call
 
@@ -83,8 +84,8 @@ def words(scene: Scene) -> Words:
         headline=cc.diagrams.headline(scene.get(tested), happened=happened),
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
-        "The sentence above the diagram counts a bin only where an exact test finds it off, corrected for the number "
-        "of bins. The intervals in the diagram are for one bin each.",
+        f"The sentence above the diagram counts a bin where an exact test finds it off. {CORRECTED}",
+        "The intervals in the diagram are for one bin each.",
         note,
     )
 

@@ -1,4 +1,4 @@
-"""The overview's three cards of two classes: risks of all rows, of groups from low to high risk, and of subgroups."""
+"""The overview's three cards of two classes: risks of all rows, of bins from low to high risk, and of subgroups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calib_core.inference.number_words import at_level, of_rows, share_range, to
 from calib_core.risk import InTheLarge
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import ADDED, too_many
-from dashboard.exhibits.risk_groups import GROUPS, RiskGroups, headline
+from dashboard.exhibits.risk_groups import RiskGroups, headline
 from dashboard.hero import diagram_spark, group_spark, points_of
 from dashboard.session import Call, Scene, call
 from dashboard.views.card import card, named, refused
@@ -39,7 +39,7 @@ def _overall(scene: Scene) -> None:
     try:
         found = scene.get(event_words.in_the_large(scene))
         rows = scene.model.predictions
-        diagram = scene.get(call(cc.diagrams.reliability, rows, bins=scene.bins or GROUPS, notion="event"))
+        diagram = scene.get(call(cc.diagrams.reliability, rows, bins=scene.bins, notion="event"))
     except NotAnswerable as why:
         refused("Overall", why)
         return
@@ -82,13 +82,13 @@ def _by_risk(scene: Scene) -> None:
         except NotAnswerable as why:
             refused("By predicted risk", why)
             return
-    first, basis = headline(frame)
-    alt = "For each group, from low to high risk: grey, events expected; in colour, events observed"
+    first, basis = headline(scene, frame)
+    alt = "For each bin, from low to high risk: grey, events expected; in colour, events observed"
     expected = (frame["count"] * frame["confidence"]).tolist()
     observed = (frame["count"] * frame["accuracy"]).tolist()
     picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
     card(named("By predicted risk", scene), first, f"Grey: expected events; blue: observed. {basis}", picture)
-    leading("groups", "See all groups", view="reliability", model=scene.model.title, **CLEARED)
+    leading("groups", "See all bins", view="reliability", model=scene.model.title, **CLEARED)
 
 
 def subgroups(scene: Scene) -> Call[Any]:
@@ -114,17 +114,18 @@ def _by_subgroup(scene: Scene) -> None:
 def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
     """The worst subgroup and what it rests on; or that none is clearly off."""
     if not found.tests:
-        return "Too few rows in every subgroup", "No subgroup has rows enough to be tested."
+        return "Too few rows in every subgroup", "No subgroup has enough rows to be tested."
     among = f"{found.tests:,} subgroups" if found.tests > 1 else "the only subgroup"
     corrected = "; corrected for multiple testing" if found.tests > 1 else ""
     if not found.outstanding:
-        return "No subgroup is clearly off", f"Of {among} none differs from its predicted risk{corrected}."
-    worst = found.lines.iloc[0]
+        return "No subgroup is significantly off", f"Of {among} none differs from its predicted risk{corrected}."
+    worst = found.worst
+    assert worst is not None
     says, happens = told_apart(float(worst["claimed"]), float(worst["right"]))
     ends = share_range(float(worst["low"]), float(worst["high"]))
     some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
     return (
-        f"{worst['slice']} is worst: {says} predicted, {happens} {phrase}",
+        f"{worst['slice']} has the largest gap: {says} predicted, {happens} {phrase}",
         f"{some}; {ends} ({at_level(found.level)} interval). {found.outstanding:,} of {among} "
-        f"{'is' if found.outstanding == 1 else 'are'} off{corrected}.",
+        f"{'is' if found.outstanding == 1 else 'are'} significantly off{corrected}.",
     )

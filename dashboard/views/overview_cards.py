@@ -79,11 +79,14 @@ def _by_class(scene: Scene) -> None:
         card(
             named(f"By class, of {scene.judged_rows}", scene),
             claim,
-            f"{begun(basis.removesuffix(').'))}. No class stands out over all its bins.",
+            f"{begun(basis.removesuffix(').'))}. No class is significantly off over all its bins.",
         )
         leading("classes", "Look at this place", **worst_places.place(place, scene))
         return
-    picture = class_spark(found), "For each class a bar at what is said and a dot at how often it is right, worst first"
+    picture = (
+        class_spark(found),
+        "For each class a bar at the mean confidence and a dot at the accuracy, the largest contribution first",
+    )
     card(
         named(f"By class, of {scene.judged_rows}", scene),
         found.headline,

@@ -1,4 +1,4 @@
-"""The overview's list of what stands out: the worst places in a sentence each, with the way to each and to all."""
+"""The overview's list of what stands out: the largest significant gaps, with the way to each and to all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import streamlit as st
 
 from calib_core import NotAnswerable
 from calib_core.discoveries import BIN, OVERALL, SLICE
+from calib_core.slices import Slice
 from dashboard import widgets
+from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.findings import Findings
 from dashboard.navigation import VIEWS
 from dashboard.session import Scene
@@ -30,7 +32,7 @@ def draw(scene: Scene) -> None:
         return
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
-        st.caption(named("What stands out", scene))
+        st.caption(f"{named('What stands out', scene)}, the largest significant gap first")
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):
@@ -47,10 +49,14 @@ def draw(scene: Scene) -> None:
 def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
     """The choices that look at the place of a finding."""
     view = {BIN: "reliability", OVERALL: "reliability", SLICE: "slices"}.get(line["kind"], "findings")
-    b = line["bin"] if Findings().same_bins(scene) else None
-    inside = scene.model.source.within  # a slice of a slice is chosen among its slices
-    within = {"within": line["slice"]} if line["kind"] == SLICE and not inside else {}
-    return {**CLEARED, "view": view, "model": scene.model.title, "code": line["code"], "zoom": b, **within}
+    b = line["bin"] if line["kind"] == BIN or Findings().same_bins(scene) else None
+    where: dict[str, Any] = {"view": view, "model": scene.model.title, "code": line["code"], "zoom": b}
+    if line["kind"] == SLICE:
+        # The filter stays as it is: the slice stands among those of its column.
+        (condition, *_) = Slice.read(str(line["slice"])).conditions
+        by = EXHIBITS.described("slices", by=condition.column)
+        where["exhibits"] = widgets.selection().with_exhibit(by).exhibits
+    return {**CLEARED, **where}
 
 
 def leading(key: str, label: str, /, **where: Any) -> None:
