@@ -43,6 +43,6 @@ class ClassesStandingOut(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its error "
-            "beyond what calibrated models show on average. p: an exact test over the bins of the class."
+            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its "
+            "error beyond what calibrated models show on average. p: an exact test over the bins of the class."
         ).also(CORRECTED)
