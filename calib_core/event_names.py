@@ -82,4 +82,5 @@ def title_of_event(predictions: Any) -> str:
     """What the event of predictions, or of a summary of them, is called; empty where there is none."""
     if predictions.event is None:
         return ""
-    return event_title((predictions.class_names or ())[predictions.event], getattr(predictions, "outcome", ""))
+    column = predictions.outcome if predictions.grain == "rows" else ""
+    return event_title((predictions.class_names or ())[predictions.event], column)
