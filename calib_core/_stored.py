@@ -37,6 +37,7 @@ class Stored(ReadOnly):
     discrete: bool
     notes: tuple[str, ...]
     chosen_event: int | None
+    outcome: str
     _rows: Rows | None
     _top: tuple[Codes | None, Floats]
     _correct: Bools
@@ -360,6 +361,7 @@ class Stored(ReadOnly):
             "discrete": False,
             "notes": notes + note,
             "chosen_event": None,
+            "outcome": "",
         }
         self.__dict__.update(fields)
 

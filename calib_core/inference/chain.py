@@ -19,10 +19,12 @@ from calib_core.estimators import Binned
 from calib_core.estimators.base import Question, estimate
 from calib_core.inference.bin_intervals import InBins
 from calib_core.inference.domain import in_bins
+from calib_core.inference.events.event_gap import EventGap
+from calib_core.inference.events.event_rows import EventRows
 from calib_core.inference.intervals import Interval
 from calib_core.inference.inversion import NULL_DRAWS, CellGaps, Ends, binomial_null
 from calib_core.inference.judged_bins import TOP_LABEL, facts_of, target
-from calib_core.inference.mean_gap import GapSums, MeanGap
+from calib_core.inference.mean_gap import Gap, GapSums, MeanGap
 from calib_core.predictions import NotAnswerable, Predictions
 from calib_core.reductions import Confidence, Reduction, TopLabel
 
@@ -182,9 +184,14 @@ class Chain:
         return len(self.lines) + (self._gap is not None)
 
     @cached_property
-    def _gap(self) -> GapSums | None:
+    def _gap(self) -> Gap | None:
         """The claims as a whole; of all classes their probabilities sum to one, and no gap is left."""
-        return None if self._notion == CLASS_WISE else GapSums.of(self.lines[0].question.claims)
+        if self._notion == CLASS_WISE:
+            return None
+        question = self.lines[0].question
+        if self._notion in OF_ONE_STRATUM:
+            return EventGap.of(EventRows.of_claims(question.claims, question.predictions))
+        return GapSums.of(question.claims)
 
     def _beside(self, reduction: Reduction) -> InBins:
         """The same asked in another notion."""
@@ -251,10 +258,11 @@ def mean_gap(
     """By how much the claims of a notion are too low or too high on average, with ends no verdict contradicts.
 
     m = (1/N) sum_i (y_i - s_i) over all claims of one notion of one claim a row (confidence, top-label, class-specific,
-    event); scores s and outcomes y in [0, 1]. |m| can not exceed the calibration error in any bins, and its lower end
-    is read at the level that all lines of these predictions share (``Chain``): an error in ``bins`` is never said to be
-    smaller than the mean gap is shown to be. The sign test is two-sided: 0 is left out where |m| is more than its
-    noise explains at ``MeanGap.tail``.
+    event); scores s and outcomes y in [0, 1]. Of an event and of one class the ends are those of the number of events
+    (``EventGap``), as in ``risk.in_the_large``; else of a sum of residuals (``GapSums``). |m| can not exceed the
+    calibration error in any bins, and its lower end is read at the level that all lines of these predictions share
+    (``Chain``): an error in ``bins`` is never said to be smaller than the mean gap is shown to be. The sign test is
+    two-sided: 0 is left out where |m| is more than its noise explains at ``MeanGap.tail``.
 
     What can mislead: gaps of opposite sign cancel; no mean gap is not calibration. NotAnswerable for other notions and
     for rows in groups, which hang together.
@@ -273,6 +281,19 @@ def mean_gap(
     if not chain.lines or chain.of_classes:
         raise NotAnswerable("a mean gap is that of one claim a row: ask for confidence, one class or the event")
     return chain.mean_gap(level)
+
+
+def event_tail(predictions: Predictions, level: float, bins: int | str | BinningScheme | None = None) -> float:
+    """The chance to miss at which ends of an event's mean number of events are read on the side of the expected one.
+
+    It is that of the mean gap of the event (``Chain.tail``), so that the event's calibration error in ``bins`` and its
+    calibration in the large cannot contradict each other. Rows in groups have no such level: (1 - level)/2.
+    """
+    if predictions.row_groups is not None:
+        return (1.0 - level) / 2
+    question = estimate(predictions, "event", "ece", bins).question
+    assert question is not None
+    return Chain.of(question, SEED).tail(level)
 
 
 def notion_of(question: Question) -> str:

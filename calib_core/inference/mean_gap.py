@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr
@@ -19,6 +20,31 @@ from calib_core.tallies import Moments, copies
 FOLDED = "score ends of the mean gap, whichever its sign"
 """How the interval of a mean gap is made."""
 _PRECISE = 1e-9
+
+
+class Gap(Protocol):
+    """What the line of a mean gap needs to know: of all claims (``GapSums``), or of an event (``EventGap``)."""
+
+    @property
+    def total(self) -> float: ...
+
+    @property
+    def claimed(self) -> float: ...
+
+    @property
+    def came_true(self) -> float: ...
+
+    @property
+    def gap(self) -> float: ...
+
+    @property
+    def middle(self) -> float: ...
+
+    def least(self, tail: float) -> float: ...
+
+    def most(self, tail: float) -> float: ...
+
+    def ends(self, level: float, tail: float) -> tuple[float, float]: ...
 
 
 @dataclass(frozen=True)
@@ -76,6 +102,14 @@ class GapSums:
         """Upper end for the size of the mean gap: |m| + u X(V), V the noise's variance in rows, X a Poisson limit."""
         return min(1.0, abs(self.gap) + self._reach(tail))
 
+    def ends(self, level: float, tail: float) -> tuple[float, float]:
+        """Both ends of the gap, its sign kept: the one towards 0 misses with ``tail``, the other with (1 - level)/2."""
+        least, most = self.least(tail), self.most((1.0 - level) / 2)
+        near = least if least > 0 else min(0.0, abs(self.gap) - (most - abs(self.gap)))
+        # Neither more nor less than nothing and all can come true.
+        low, high = (near, most) if self.gap >= 0 else (-most, -near)
+        return max(low, -self.claimed), min(high, 1.0 - self.claimed)
+
     def _reach(self, tail: float) -> float:
         return self.unit * beyond((self.deviation / self.unit) ** 2, tail)
 
@@ -132,14 +166,10 @@ class MeanGap(OneLine):
         }
 
     @classmethod
-    def of(cls, sums: GapSums, level: float, tail: float) -> MeanGap:
+    def of(cls, sums: Gap, level: float, tail: float) -> MeanGap:
         """With ends at this level, the one towards 0 with this chance to miss."""
-        outer, gap = (1.0 - level) / 2, sums.gap
-        least, most = sums.least(tail), sums.most(outer)
-        size = abs(gap)
+        least, most = sums.least(tail), sums.most((1.0 - level) / 2)
+        size = abs(sums.gap)
         point = size if least > 0 else min(sums.middle, size)
-        near = least if least > 0 else min(0.0, size - (most - size))
-        # Neither more nor less than nothing and all can come true.
-        low, high = (near, most) if gap >= 0 else (-most, -near)
-        low, high = max(low, -sums.claimed), min(high, 1.0 - sums.claimed)
-        return cls(sums.total, sums.claimed, sums.came_true, low, high, least, point, most, level, tail)
+        ends = sums.ends(level, tail)
+        return cls(sums.total, sums.claimed, sums.came_true, *ends, least, point, most, level, tail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from calib_core._row_groups import same_groups
 from calib_core.binning import BinningScheme, Distinct, Groups, cuts
 from calib_core.claims import Claims, FlatClaims
-from calib_core.estimators import Estimator, as_estimator, own_bins, traits
+from calib_core.estimators import Brier, Estimator, LogLoss, as_estimator, own_bins, traits
 from calib_core.estimators.base import Question
 from calib_core.inference.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.interval_differences import of_intervals
@@ -17,7 +18,7 @@ from calib_core.inference.judged_bins import target
 from calib_core.inference.paired_result import PairedDifference
 from calib_core.inference.score_differences import of_scores
 from calib_core.predictions import InputError, NotAnswerable, Predictions, check_same_rows
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.reductions import Reduction, as_reduction, scope
 from calib_core.registry import RegistryError
 from calib_core.vectors import Vectors
 
@@ -50,7 +51,8 @@ def paired_difference(
       (``joint_cells.absolute_difference``).
     - Both, with fewer than ten outcomes' worth of squared residuals: each model's own interval, as below; in the bins
       of one model bounds from counts, which never tell the models apart.
-    - Scores of whole predictions (``reduction`` None): Student's interval for the mean of the rows' differences; a
+    - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean of
+    the rows' differences; a
       score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
     - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
       not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
@@ -90,6 +92,8 @@ def paired_difference(
     if reduction is None:
         return _of_scores(first, second, as_estimator(estimator, bins), level)
     notion = as_reduction(reduction)
+    if scope(notion).of == "event" and isinstance(as_estimator(estimator), Brier | LogLoss):
+        return _of_event_scores(first, second, as_estimator(estimator), level)
     if bins is None and bins_of == "each":
         bins, bins_of = declared_bins(first, second, notion, estimator)
     method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
@@ -102,6 +106,15 @@ def paired_difference(
             "debiased squared error"
         )
     return of_intervals(questions, level, random_state)
+
+
+def _of_event_scores(first: Predictions, second: Predictions, method: Estimator, level: float) -> PairedDifference:
+    """A score of the event's risk: half the Brier score of whole rows, to which both classes add the same."""
+    found = _of_scores(first, second, method, level)
+    if not isinstance(method, Brier):
+        return found
+    parts = {name: getattr(found, name) / 2 for name in ("first", "second", "low", "high", "point")}
+    return replace(found, **parts)
 
 
 def _of_counts(

@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from calib_core._arguments import as_share
+from calib_core.binning import BinningScheme
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators import estimate
 from calib_core.inference.clusters import of_like_size
@@ -18,8 +19,8 @@ from calib_core.risk.in_the_large import COLUMNS, of_rows
 from calib_core.risk.smooth_curve import SmoothCurve, curve_of
 
 _MOST_COPIES = 2_000_000
-_TOO_FEW = f"no interval: fewer than {FEWEST} events, or rows without one"
-_ONE_SIDE = "not defined: every row has the event, or none has"
+_TOO_FEW = f"no interval: needs at least {FEWEST} events, and as many rows without one"
+_ONE_SIDE = "needs rows with the event and rows without it"
 _NO_NOISE = "no interval: every row contributes the same, so that the noise is not seen"
 
 
@@ -118,7 +119,12 @@ def _few(rows: Answers) -> str:
 
 
 def summary(
-    predictions: Predictions, level: float = LEVEL, *, intervals: bool = True, seed: int = SEED
+    predictions: Predictions,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    *,
+    intervals: bool = True,
+    seed: int = SEED,
 ) -> pd.DataFrame:
     """Every measure of the predicted risk of the event, one line each.
 
@@ -126,7 +132,7 @@ def summary(
     shows, of ICI, E50 and E90), reference (the value under calibration, NaN where there is none) and note. Measures:
     mean-predicted, observed, gap, ratio, intercept and slope (``in_the_large``), ici, e50, e90 and emax
     (``smooth_curve``; value free of the upward bias of noise), brier, scaled-brier, log-loss and auroc (``scores``).
-    ``intervals=False`` leaves out those of the curve, which take longest.
+    ``intervals=False`` leaves out those of the curve, which take longest. ``bins`` as in ``in_the_large``.
 
     References: Collins et al. 2024, BMJ 385 (TRIPOD+AI); Van Calster et al. 2019, BMC Medicine 17.
 
@@ -137,7 +143,7 @@ def summary(
     """
     as_share(level, "level")
     rows = EventRows.of(predictions)
-    first = of_rows(rows, predictions, level).frame()
+    first = of_rows(rows, predictions, level, bins).frame()
     try:
         middle = _of_curve(curve_of(rows, level, intervals=intervals, seed=seed))
     except NotAnswerable as why:

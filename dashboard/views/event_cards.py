@@ -9,7 +9,7 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.inference.number_words import at_level, of_rows, share_range, told_apart
+from calib_core.inference.number_words import at_level, of_rows, points, share_range, told_apart
 from calib_core.risk import InTheLarge
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import ADDED, too_many
@@ -21,7 +21,7 @@ from dashboard.views.exhibited import CLEARED, progress
 from dashboard.views.worst_places import leading
 
 _FEW = 1.15
-"""Risks that are less than so many times too high are said to be percents too high."""
+"""A mean risk less than so many times too high is off by so many percentage points."""
 
 
 def draw(scene: Scene) -> None:
@@ -44,11 +44,14 @@ def _overall(scene: Scene) -> None:
         refused("Overall", why)
         return
     low, high = told_apart(found.mean_predicted, found.observed)
-    basis = f"{_events(found.expected)} expected, {found.events:,.4g} observed ({low} predicted, {high} observed)."
+    basis = (
+        f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
+        f"({low} predicted, {high} observed)."
+    )
     alt = "Across the predicted risk, up the observed frequency, larger for more rows"
-    points = points_of(diagram)
-    most = min(1.0, 1.1 * max([share for point in points for share in point[:2]], default=1.0) or 1.0)
-    card(named("Overall", scene), on_average(found), basis, (diagram_spark(points, 112, most), alt))
+    drawn = points_of(diagram)
+    most = min(1.0, 1.1 * max([share for point in drawn for share in point[:2]], default=1.0) or 1.0)
+    card(named("Overall", scene), on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
     leading("overall", "See the diagram", view="reliability", model=scene.model.title, **CLEARED)
 
 
@@ -57,17 +60,17 @@ def on_average(found: InTheLarge) -> str:
 
     >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
     >>> on_average(cc.risk.in_the_large(rows))
-    'Risks are about 2 times too high'
+    'Mean risk is 2 times too high'
     """
     if not found.differs:
         return "No gap shown on average"
     if not found.events:
-        return "No event observed: risks are too high"
+        return "No event observed: mean risk is too high"
     times = 1 / found.ratio if found.ratio < 1 else found.ratio
-    much = f"{times:.2g} times" if times >= _FEW else f"{100 * (times - 1):.2g} %"
+    much = f"{times:.2g} times" if times >= _FEW else points(abs(found.gap)).removeprefix("+")
     if not math.isfinite(times) or times > 100:
         much = "more than 100 times"
-    return f"Risks are about {much} too {'high' if found.ratio < 1 else 'low'}".replace("about more", "more")
+    return f"Mean risk is {much} too {'high' if found.ratio < 1 else 'low'}"
 
 
 def _events(number: float) -> str:

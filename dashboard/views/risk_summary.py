@@ -45,10 +45,21 @@ def draw(scene: Scene) -> None:
         for key, line in _lines(found, LARGE)
     ]
     _table(large, ("value", "90 % interval"))
+    for text in _reasons(found):
+        st.caption(markdown_plain(text))
 
 
 def _lines(found: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[str, Any]]:
     return [(key, found.loc[key]) for key in keys if key in found.index]
+
+
+def _reasons(found: pd.DataFrame) -> list[str]:
+    """Why numbers of both tables are missing, each reason once."""
+    noted: dict[str, list[str]] = {}
+    for key, line in _lines(found, CURVE + LARGE):
+        if line["note"] and not math.isfinite(line["low"]):
+            noted.setdefault(str(line["note"]), []).append(_SHORT.get(key, str(line["title"])))
+    return [f"{', '.join(titles)}: {note}." for note, titles in noted.items()]
 
 
 def _verdict(scene: Scene) -> None:
@@ -86,17 +97,12 @@ def _points(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    if math.isinf(value):
-        return "\u221e" if value > 0 else "\u2212\u221e"
-    return _NONE if math.isnan(value) else score(value)
+    return score(value) if math.isfinite(value) else _NONE
 
 
 def _ends(line: Any, write: Any) -> str:
-    return (
-        _NONE
-        if math.isnan(line["low"]) or math.isnan(line["high"])
-        else f"{write(line['low'])} to {write(line['high'])}"
-    )
+    ends = (line["low"], line["high"])
+    return f"{write(ends[0])} to {write(ends[1])}" if all(map(math.isfinite, ends)) else _NONE
 
 
 def _table(lines: list[tuple[str, ...]], headings: tuple[str, ...]) -> None:

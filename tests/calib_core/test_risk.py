@@ -386,16 +386,18 @@ def test_every_number_is_one_or_has_a_reason(name):
 def test_no_event_has_an_upper_end_only():
     found = risk.in_the_large(predictions(*EDGES["no event"]))
     assert (found.ratio, found.ratio_low, found.intercept, found.intercept_low) == (0.0, 0.0, -np.inf, -np.inf)
-    assert found.observed_high == pytest.approx(1 - 0.05 ** (1 / 20))
+    # The exact end is 1 - .05^(1/20) = .139; none of 20 does not exclude the mean risk, which lies beyond it.
+    assert found.observed_high == found.mean_predicted == pytest.approx(0.15)
     assert np.isnan(found.slope)
     assert found.slope_low < found.slope_high
-    assert "no event was observed" in found.frame()["note"].tolist()
+    assert "needs an event: none was observed" in found.frame()["note"].tolist()
 
 
 def test_few_events_have_an_interval_of_the_slope_and_no_point():
     four = risk.in_the_large(predictions(np.linspace(0.01, 0.5, 40), [0] * 34 + [1, 0, 1, 0, 1, 1]))
     assert np.isnan(four.slope)
-    assert "fewer than 5 events" in four.slope_note
+    assert "needs at least 5 events" in four.slope_note
+    assert four.frame().set_index("measure").loc["slope", ["value", "low", "high"]].isna().all()
     apart = risk.in_the_large(predictions(*EDGES["separated"]))
     assert "separate" in apart.slope_note
     assert 0 < apart.slope_low < apart.slope < apart.slope_high < np.inf
