@@ -29,9 +29,9 @@ class InTheLarge(OneLine):
 
     ``rows`` and ``events`` are numbers (weights added up), ``expected`` the sum of the risks. The ends of ``observed``,
     ``gap`` (mean predicted less observed), ``ratio`` (observed to expected events) and ``intercept`` come from one
-    statistic, the number of events: all of them exclude calibration, or none does. ``p_value`` is of the test that the
-    risks are right on average (``observed_expected.events_p_value``), NaN where rows are weighted or belong to groups.
-    ``tested`` is False where the intervals were not simulated; notes give reasons for missing numbers.
+    statistic, the number of events: all of them exclude calibration, or none does. ``p_value`` is theirs: of the test
+    that the gap is 0 and the ratio 1 (``observed_expected.events_p_value``), NaN where rows are weighted or belong to
+    groups. ``tested`` is False where the intervals were not simulated; notes give reasons for missing numbers.
     """
 
     event: str
@@ -96,7 +96,8 @@ def in_the_large(predictions: Predictions, level: float = LEVEL) -> InTheLarge:
     With O events of N rows and E = sum s: gap = (E - O) / N, ratio = O / E, intercept b: sum expit(log-odds s + b) = O
     (slope fixed at 1), slope: the coefficient of log-odds s in a logistic regression of the events, by maximum
     likelihood, by Firth's where that has no maximum. Ends of the first four: ``ratio_ends``, each failing by
-    (1 - level)/2. Ends of the slope: Firth's profile (``firth.slope_profile``). A slope has no point below 5 events, or
+    (1 - level)/2. Ends of the slope: Firth's profile (``firth.slope_profile``), and where the point lies beyond one of
+    them, the end of the likelihood's own profile on that side. A slope has no point below 5 events, or
     5 rows without one; its interval is given all the same.
 
     What can mislead: no gap on average is not calibration, since gaps of opposite sign cancel. Risks of 0 and 1 are
@@ -183,6 +184,10 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, str]:
     if point is None:
         notes.append("Firth's point: risks separate events from the other rows, so that maximum likelihood has none")
         point = penalized
+    elif not low <= point <= high:
+        # Firth's interval is about the slope with its bias taken off; the point beside it is not.
+        _, least, most = slope_profile(trials.x, trials.rows, trials.events, level, penalty=0.0)
+        low, high = (min(low, least) if point < low else low), (max(high, most) if point > high else high)
     return point, low, high, "; ".join(notes)
 
 
