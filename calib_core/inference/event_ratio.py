@@ -16,6 +16,7 @@ from calib_core.inference.chain import event_tail
 from calib_core.inference.events.event_gap import joint_ends
 from calib_core.inference.events.event_rows import EventRows, Trials
 from calib_core.inference.events.events_needed import events_needed
+from calib_core.inference.events.observed_expected import events_p_value
 from calib_core.registry import RegistryError
 
 NONE_EXPECTED = "no event is expected: every predicted risk is 0, and nothing can be divided by 0"
@@ -30,7 +31,8 @@ class EventRatio(OneLine):
     ``observed`` events happened, ``expected`` is the sum of the predicted risks, of ``rows`` rows (sums of weights
     where rows carry them). ``low`` to ``high`` is the interval of the expected O / E, each end at ``tail``. The
     tolerance is from 1 / ``tolerance`` to ``tolerance``. ``needed``: the expected events with which a calibrated model
-    would be shown to lie within it in 8 of 10 samples.
+    would be shown to lie within it in 8 of 10 samples. ``p_value`` is of the test that O / E is 1
+    (``risk.in_the_large``), NaN where rows are weighted or belong to groups.
     """
 
     observed: float
@@ -41,6 +43,7 @@ class EventRatio(OneLine):
     tail: float
     tolerance: float
     needed: float
+    p_value: float = math.nan
 
     @property
     def value(self) -> float:
@@ -90,4 +93,6 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
     spread = min(float(trials.rows @ np.square(trials.score)) / expected, 1.0 - 1e-9)
     needed = events_needed("within", 1.0, tolerance, level=level, concentration=spread).events
     numbers = trials.observed, expected, trials.total
-    return EventRatio(*numbers, ends.low / expected, ends.high / expected, (1 - level) / 2, tolerance, float(needed))
+    p = events_p_value(trials) if rows.copies and rows.groups is None else math.nan
+    low, high = ends.low / expected, ends.high / expected
+    return EventRatio(*numbers, low, high, (1 - level) / 2, tolerance, float(needed), p)

@@ -127,6 +127,40 @@ class GapSums:
         return low
 
 
+def mean_of_gaps(claims: Claims, tail: float) -> tuple[float, float]:
+    """Of the mean over strata of the sizes of their mean gaps: the mean of their points, and the most of one upper end.
+
+    A stratum's point is what ``MeanGap`` says of it alone: its size where that is more than noise explains at the
+    chance ``tail``, else the size of which the observed one is the middle; its upper end counts by its share.
+    """
+    moments: Moments = claims.moments([np.empty(0, dtype=claims.dtype)])
+    total = moments.count.sum(axis=-1)
+    here = (total > 0) & (claims.shares > 0)
+    squares = moments.count if moments.squares is None else moments.squares
+    parts = (moments.score, moments.outcome, squares, moments.second, moments.claim)
+    score, outcome, squares, second, claim = (part.sum(axis=-1)[here] for part in parts)
+    total, shares = total[here], claims.shares[here]
+    gap = (outcome - score) / total
+    deviation = np.sqrt(np.maximum(np.maximum(second - squares * gap**2, claim), 0.0)) / total
+    residual = np.sqrt(second) / total
+    most = 1.0 if copies(claims.weights) else float(np.max(claims.weights))  # type: ignore[arg-type]
+    z, point, high = float(norm.isf(tail)), 0.0, 0.0
+    for k in range(len(total)):
+        one = GapSums(
+            float(total[k]),
+            float(score[k] / total[k]),
+            float(outcome[k] / total[k]),
+            float(deviation[k]),
+            float(most / total[k]),
+            float(residual[k]),
+        )
+        size = abs(one.gap)
+        shown = size > z * one.residual and (one.deviation <= 0 or 2.0 * float(ndtr(-size / one.deviation)) < tail)
+        point += float(shares[k]) * (size if shown else min(one.middle, size))
+        high = max(high, float(shares[k]) * one.most(tail))
+    return point, high
+
+
 @dataclass(frozen=True, repr=False)
 class MeanGap(OneLine):
     """Mean outcome less mean score over all claims, ``gap`` from ``low`` to ``high``; and the same of its size.

@@ -50,7 +50,7 @@ class Verdict(OneLine):
     with ``rows_with_error`` one whose error is half the tolerance (None where that is not known). ``low``, ``point``
     and ``high`` are the interval on the scale of the tolerance; ``shown`` tests whether there is an error of any size,
     where it is too close to call. Of an event ``ratio`` is that of observed to expected events, whose tolerance has to
-    hold too.
+    hold too. ``p_value`` belongs to what decides: the error, or the ratio where it alone makes the word.
     """
 
     word: Word
@@ -63,6 +63,7 @@ class Verdict(OneLine):
     rows_needed: float | None = None
     rows_with_error: float | None = None
     ratio: EventRatio | None = None
+    p_value: float | None = None
 
     def _line(self) -> str:
         ends = between(self.low, self.high)
@@ -75,18 +76,19 @@ class Verdict(OneLine):
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
     """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
 
-    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of
-    ``on_scale_of``: squared errors against the squared tolerance, means over classes against the tolerance's share of
-    what such a mean can be. At level 90 % each word is wrong in at most
-    5 % of cases where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end
-    of a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
-    rows, which may hang together as nobody knows beforehand, it is never said. What can
-    mislead: "within" is about the error in these bins; "too close to call" is not "calibrated".
+    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of ``on_scale_of``:
+    squared errors against the squared tolerance, means over classes against the tolerance's share of what such a mean
+    can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and wrongly called kept in at
+    most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end of
+    a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
+    rows, which may hang together as nobody knows beforehand, it is never said. What can mislead: "within" is about the
+    error in these bins; "too close to call" is not "calibrated".
 
     The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
     ``ratio`` (infinity: none). It is within where both are, each at its own level: an intersection-union test, which
-    needs no correction. It is miscalibrated where either is shown to be left. Where ``eps`` is at least (``ratio`` - 1)
-    times the mean risk the ratio decides, and the sentence says so.
+    needs no correction. It is miscalibrated where either is shown to be left. Each of the two tolerances is wrongly
+    called exceeded in at most 5 % of cases; where the truth lies at the edge of both at once, the two chances can add
+    up. Where ``eps`` is at least (``ratio`` - 1) times the mean risk the ratio decides, and the sentence says so.
 
     NotAnswerable, never a word, for scores (log loss, Brier score, accuracy), and where the value, an end of the
     interval, the noise floor or its p-value is not a finite number.
@@ -113,12 +115,22 @@ def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdi
     by_error = _by_error(estimate, eps, level)
     question = estimate.question
     if question is None or question.reduction is None or scope(question.reduction).of != "event" or ratio == math.inf:
-        return by_error
+        return _with_p(by_error, estimate, level)
     try:
         events = event_ratio(question, level, ratio)
     except NotAnswerable:  # no event is expected
-        return by_error
-    return _of_event(by_error, events, title_of_event(question.predictions), level)
+        return _with_p(by_error, estimate, level)
+    return _with_p(_of_event(by_error, events, title_of_event(question.predictions), level), estimate, level)
+
+
+def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
+    """The verdict with the p-value of what decides."""
+    of_error = estimate.interval(level).p_value
+    of_error = estimate.noise_floor.p_value if of_error is None else of_error
+    by_error = found.low > found.eps and of_error <= (1.0 - level) / 2
+    if found.ratio is None or found.word != "miscalibrated" or by_error:
+        return replace(found, p_value=of_error)
+    return replace(found, p_value=found.ratio.p_value)
 
 
 def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:

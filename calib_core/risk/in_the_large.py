@@ -33,7 +33,7 @@ class InTheLarge(OneLine):
     ``rows`` and ``events`` are numbers (weights added up), ``expected`` the sum of the risks. The ends of ``observed``,
     ``gap`` (mean predicted less observed), ``ratio`` (observed to expected events) and ``intercept`` come from one
     statistic, the number of events: all of them exclude calibration, or none does. ``p_value`` is of the test that the
-    risks are right on average (``observed_expected.events_p_value``), NaN where rows are weighted or belong to groups.
+    gap is 0 and the ratio 1 (``observed_expected.events_p_value``), NaN where rows are weighted or belong to groups.
     ``tail`` is the chance to miss of their end towards the expected number of events, (1 - level)/2 at most, which they
     share with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the intervals were not
     simulated; notes give reasons for missing numbers.
@@ -112,8 +112,8 @@ def in_the_large(
     of events (``ratio_ends``); the end away from E misses with (1 - level)/2, the one towards E with ``tail``, the
     level that the event's calibration error in ``bins`` shares (``inference.mean_gap``): neither contradicts the other.
     So E is left out of less than 1 - level of the intervals of a calibrated model. Ends of the slope: Firth's profile
-    (``firth.slope_profile``). A slope has no point below 5 events, or 5 rows without one; its interval is given all the
-    same.
+    (``firth.slope_profile``), and where the point lies beyond one of them, the end of the likelihood's own profile on
+    that side. A slope has no point below 5 events, or 5 rows without one; its interval is given all the same.
 
     What can mislead: no gap on average is not calibration, since gaps of opposite sign cancel. Risks of 0 and 1 are
     moved to 2.2e-16 from there before their log-odds are taken, and decide the slope; the note counts them. Weights
@@ -203,6 +203,10 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, str]:
     if point is None:
         notes.append("Firth's point: risks separate events from the other rows, so that maximum likelihood has none")
         point = penalized
+    elif not low <= point <= high:
+        # Firth's interval is about the slope with its bias taken off; the point beside it is not.
+        _, least, most = slope_profile(trials.x, trials.rows, trials.events, level, penalty=0.0)
+        low, high = (min(low, least) if point < low else low), (max(high, most) if point > high else high)
     return point, low, high, "; ".join(notes)
 
 
