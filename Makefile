@@ -73,6 +73,7 @@ simulations: $(VENV)/.dev-installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/null_rejection.py --minutes 120
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/group_errors.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/verdicts.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/aurocs.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/paired_coverage.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/kernel_curves.py
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python tests/simulations/p3_table1.py

@@ -253,6 +253,15 @@ def exact_end(end: float) -> str:
     return short_percent(end, _exact_decimals(end, 1))
 
 
+def exact_tolerance(eps: float) -> str:
+    """A tolerance in percent as it was given: up to two decimals, more where it is smaller than they can show.
+
+    >>> exact_tolerance(0.02), exact_tolerance(0.105), exact_tolerance(0.00005)
+    ('2 %', '10.5 %', '0.005 %')
+    """
+    return exact_end(eps) if eps >= 1e-4 else short_percent(eps)
+
+
 def _exact_decimals(end: float, least: int) -> int:
     """The fewest decimals of a percent, at most two, that say a number as it is; ``least`` where none do."""
     return next((d for d in range(3) if abs(round(100.0 * end, d) - 100.0 * end) < 1e-6), least)

@@ -11,7 +11,7 @@ from dashboard.frame.header import tabs
 from dashboard.navigation import DATA, LEARN
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, View, data, data_choice, rows_judged, sample_offered, start
+from dashboard.views import VIEWS, View, data, data_choice, doubts, rows_judged, sample_offered, start
 
 # Views on which a file can be opened. (A docstring here would be printed on the page.)
 _OPENS = ("start", "data")
@@ -76,6 +76,8 @@ def _view(selection: Selection, view: View) -> None:
             return
         if view.reads == "rows" and sample_offered.whole_view(view.title):
             return
+    if view.needs_data and view.of_models:
+        doubts.draw(session.scene_of(widgets.selection()))
     view.render()
 
 

@@ -347,8 +347,13 @@ def model_keys() -> tuple[str, ...]:
     return tuple(key for key in CALIBRATORS if key != "identity")
 
 
-def recommended(kind: str) -> tuple[str, ...]:
-    """Keys of the calibrators to try first with predictions of this kind: as they declare, whatever the results."""
+def recommended(kind: str, *, event: bool = False) -> tuple[str, ...]:
+    """Keys of the calibrators to try first with predictions of this kind: as they declare, whatever the results.
+
+    For the risk of an event they are updates of the risk: maps of the predicted class do not correct it.
+    """
+    if event:
+        return tuple(key for key in model_keys() if CALIBRATORS[key].flags.profile.first_for_event)
     return tuple(key for key in model_keys() if kind in CALIBRATORS[key].flags.profile.first_for)
 
 

@@ -32,6 +32,7 @@ _DIRICHLET = Profile(
     rows=(0, 50, 50),
     candidate_for=("full",),
     most_classes=20,
+    first_for_event=True,  # of two classes it is beta calibration
 )
 
 NOTES = {

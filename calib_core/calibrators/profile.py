@@ -25,6 +25,7 @@ class Profile:
     a + b K + c K^2 calibration rows of K classes, fifty for every number it fits or bin it fills. needs_classes: the
     predicted classes must be known. promises: some fits carry a guarantee that holds whatever the data. first_for:
     the kinds of predictions for which it is among the first to try, and ``why_first`` the reason in one sentence.
+    first_for_event: whether it is among the first to try with the risk of an event.
     candidate_for: the kinds for which it is tried where a calibrator is chosen by cross-validation; of ``most_classes``
     at most.
 
@@ -41,6 +42,7 @@ class Profile:
     why_first: str = ""
     candidate_for: tuple[str, ...] = ()
     most_classes: int | None = None
+    first_for_event: bool = False
 
     def rows_needed(self, classes: int) -> int:
         """About so many calibration rows of this many classes; 0 where nothing is declared."""

@@ -37,7 +37,8 @@ NOTES = {
 
 
 def _contract(sentence: str, rows: int) -> Contract:
-    profile = Profile("scaling", sentence, rows=(rows, 0, 0), candidate_for=("full",), most_classes=2)
+    profile = Profile("scaling", sentence, rows=(rows, 0, 0), candidate_for=("full",), most_classes=2,
+                      first_for_event=True)  # fmt: skip
     return Contract("full", keeps_argmax=False, sums_to_one=True, monotone=True, profile=profile, classes=2)
 
 
@@ -47,6 +48,9 @@ class RiskUpdate(Calibrator):
 
     by: Annotated[
         str, Text(200), "By the values of", "metadata column whose values are updated separately; empty: one for all"
+    ] = ""
+    only: Annotated[
+        str, Text(200), "Only the value", "the one value whose rows are updated, all others stay; empty: every row"
     ] = ""
 
     slopes: ClassVar[bool]
@@ -65,6 +69,9 @@ class RiskUpdate(Calibrator):
         rows = np.ones(len(y)) if weights is None else as_rows(weights)[weighed]
         x, y = x[weighed], y[weighed]
         self.event_ = event
+        if self.only:
+            self._fit_only(predictions, x, y, rows, weighed)
+            return
         self.slope_, self.intercept_, self.status_ = self._line(x, y, rows)
         self.values_: tuple[str, ...] = ()
         self.intercepts_, self.slopes_, self.deviations_ = np.empty(0), np.empty(0), np.empty(0)
@@ -75,6 +82,21 @@ class RiskUpdate(Calibrator):
     def _line(self, x: Float64s, y: Bools, rows: Float64s) -> tuple[float, float, str]:
         """Slope, intercept and status of the update of all rows."""
         raise NotImplementedError
+
+    def _fit_only(
+        self, predictions: Predictions, x: Float64s, y: Bools, rows: Float64s, weighed: NDArray[np.intp]
+    ) -> None:
+        """The update of one value; the common update changes nothing."""
+        if not self.by:
+            raise NotAnswerable(f"{self._title} of {self.only!r} alone needs the column that has this value: by")
+        codes, texts = coded_texts(self._column(predictions).iloc[weighed])
+        if self.only not in texts:
+            raise NotAnswerable(f"no row to be fitted on has {self.only!r} in the column {self.by!r}")
+        mine = codes == list(texts).index(self.only)
+        slope, intercept, self.status_ = self._line(x[mine], y[mine], rows[mine])
+        self.slope_, self.intercept_, self.values_ = 1.0, 0.0, (self.only,)
+        self.slopes_, self.intercepts_ = np.array([slope]), np.array([intercept])
+        self.deviations_ = np.zeros(1 + self.slopes)
 
     def _fit_values(self, x: Float64s, y: Bools, rows: Float64s, codes: NDArray[np.intp], texts: Sequence[str]) -> None:
         if len(texts) > MOST_VALUES:
@@ -113,6 +135,9 @@ class RiskUpdate(Calibrator):
         eta = lines[0, codes] + lines[1, codes] * x
         probs = np.empty((len(x), 2), dtype=predictions.rows.dtype)
         probs[:, self.event_], probs[:, 1 - self.event_] = expit(eta), expit(-eta)
+        if self.only:
+            probs[codes < 0] = predictions.probs[codes < 0]  # bit for bit
+            return predictions.with_probs(probs)
         updated = predictions.with_probs(probs)
         new = int((codes < 0).sum()) if self.by else 0
         if not new:
@@ -142,13 +167,13 @@ class RiskUpdate(Calibrator):
 
     @property
     def _title(self) -> str:
-        return str(CALIBRATORS.recipe(self).without("by").title)
+        return str(CALIBRATORS.recipe(self).without("by", "only").title)
 
     @property
     def note(self) -> str:
         check_is_fitted(self)
         alike = f"nothing suggests that the values of {self.by!r} differ: all of them keep the common update."
-        same = self.by and not self.deviations_.any()
+        same = self.by and not self.only and not self.deviations_.any()
         return " ".join(part for part in (NOTES.get(self.status_, ""), alike if same else "") if part)
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
@@ -157,14 +182,19 @@ class RiskUpdate(Calibrator):
         line = (
             f"slope {self.slope_:.3g}, shift {self.intercept_:.3g}" if self.slopes else f"shift {self.intercept_:.3g}"
         )
-        by = f"; {counted(len(self.values_), 'value')} of {self.by}" if self.by else ""
+        if self.only:
+            line = f"shift {self.intercepts_[0]:.3g}"
+            line = f"slope {self.slopes_[0]:.3g}, {line}" if self.slopes else line
+        by = f"; {counted(len(self.values_), 'value')} of {self.by}" if self.by and not self.only else ""
         does = "multiplies the log-odds of the risk by a slope and adds a shift" if self.slopes else "adds a shift"
         where = f", with a line of its own for each value of {self.by}" if self.by else ""
+        if self.only:
+            where = f", in the rows whose {self.by} is {self.only}; all others stay"
         what = does if self.slopes else f"{does} to the log-odds of the risk"
         return Insides(line + by, f"For the event {event}, {what}{where}.", self._numbers, unit="line")
 
     def _numbers(self) -> list[Number]:
-        of = [("common update" if self.by else "", self.intercept_, self.slope_)]
+        of = [("all other rows" if self.only else "common update" if self.by else "", self.intercept_, self.slope_)]
         of += list(zip(self.values_, self.intercepts_, self.slopes_, strict=True))
         lines = [(name, Number("shift", float(a), name), Number("slope", float(b), name)) for name, a, b in of]
         return [number for _, shift, slope in lines for number in ((slope, shift) if self.slopes else (shift,))]
@@ -196,7 +226,8 @@ class InterceptUpdate(RiskUpdate):
     events a value has and the less values differ, the nearer it stays to the common update), but no further than one
     standard error from what its own rows alone say. So one site that is far off gets its own update although many
     others need none. A value that was not seen in fitting, or is missing, gets the common update, and the predictions'
-    ``notes`` say so. Such a map needs ``fit_on`` and ``apply``: a matrix of probabilities has no column.
+    ``notes`` say so. Such a map needs ``fit_on`` and ``apply``: a matrix of probabilities has no column. ``only`` names
+    one value of that column: its rows alone are fitted on and updated, all others keep their risk bit for bit.
 
     ``intercept_`` is a, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,) and ``deviations_`` (1,), the
     standard deviation of u, are those of the column. Weighted rows count as their effective number, whole weights as
@@ -246,6 +277,7 @@ class LogisticRecalibration(RiskUpdate):
     log-odds a + b x + u_v + w_v (x - m), u and w normal around 0 with standard deviations of the largest marginal
     likelihood, m the mean of x = logit p weighted by p' (1 - p'); u_v stays within one standard error of what the
     value's own rows say. A slope below 0 becomes 0. A value that was not seen gets the common update, with a note.
+    ``only`` names one value whose rows alone are updated.
 
     ``intercept_`` and ``slope_`` are a and b, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,),
     ``slopes_`` (V,) and ``deviations_`` (2,) are those of the column. NotAnswerable where there are not two classes.

@@ -31,6 +31,7 @@ from calib_core.diagrams.local_accuracy import (
     local_accuracy,
     local_frequency,
     opening,
+    updated_frequency,
 )
 from calib_core.diagrams.movement import Movement, movement
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
@@ -171,6 +172,7 @@ __all__ = [
     "trade_off",
     "trade_points",
     "true_map",
+    "updated_frequency",
     "validity",
     "validity_against",
     "validity_by_cell",

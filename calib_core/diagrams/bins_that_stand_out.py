@@ -8,21 +8,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arrays import Float64s
+from calib_core._base.arrays import Bools, Float64s
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.bin_table import tabulate_at
-from calib_core.claims.binary_claims import Claims, FlatClaims
-from calib_core.claims.tallies import copies
-from calib_core.defaults import LEVEL
+from calib_core.claims.binary_claims import Claims
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.reliability import reliability
 from calib_core.estimators.debiased import worth
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.clustered_rows import GroupsInCells
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
+from calib_core.inference.significance.selected_shares import (
+    FEWEST,
+    corrected_p,
+    kinds_of_places,
+    p_of_cells,
+    worth_of_cells,
+)
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.top import Confidence
-from calib_core.text import begun, exact_end, exact_range, share_range, told_apart
+from calib_core.text import begun, exact_end, exact_range, told_apart
 
 OVER, UNDER = "over-confident", "under-confident"
 _OPEN = 0.5
@@ -37,30 +43,28 @@ def bins_standing_out(
     level: float = LEVEL,
     notion: str | None = "confidence",
 ) -> pd.DataFrame:
-    """Every bin of the models' reliability diagrams, with an interval that holds for all of them together.
+    """Every bin of the models' reliability diagrams: its interval, its test, and whether it is significantly off.
 
     A line per non-empty bin: model, bin, lower, upper, count, confidence, accuracy; ``low`` to ``high`` is the exact
-    interval of its true accuracy at level 1 - (1 - level) / m, with m bins in all, so that at least ``level`` of such
-    tables have no wrong interval at all. p is that of so many rows being right if every row's chance is its confidence
-    (Poisson-binomial, ``count_test``), p_corrected is m times it, and ``stands_out`` where that is at most 1 -
-    ``level``: "over-confident" or "under-confident", else empty. So a calibrated model has any bin that stands out in
-    at most 1 - ``level`` of samples. ``too_few``: the interval would reach 10 points to a side for a
-    calibrated model with these confidences, which is known before outcomes are seen. ``notion`` as for
-    ``reliability``: of an event confidence is its predicted risk, accuracy its frequency, and over-confident means a
-    risk too high.
+    interval of its true accuracy at ``level``, of this bin alone. p is that of so many rows being right if every row's
+    chance is its confidence (Poisson-binomial, ``count_test``); p_corrected is Holm's p among the bins of the model,
+    times the kinds of places (``inference.picked_out``), whatever other models there are. ``stands_out`` where that is
+    at most 0.05: "over-confident" or "under-confident", else empty. Bins worth fewer than ``FEWEST`` rows are not
+    tested. ``too_few``: the interval would reach 10 points to a side for a calibrated model with these confidences,
+    which is known before outcomes are seen. ``notion`` as for ``reliability``: of an event confidence is its predicted
+    risk, accuracy its frequency, and over-confident means a risk too high.
 
-    Rows of unequal weight and in groups have no p (NaN): there a bin stands out where its interval excludes the
-    confidence. Rows of unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2, rows of
-    a group in a bin as one. What can mislead: the interval holds whatever the single rows' chances are and is a little
-    wider than the test: at the margin it can include the confidence of a bin that stands out. A bin that does not stand
-    out may still be off; the errors of its classes may cancel.
+    Rows of unequal weight and in groups are tested by Hoeffding's bound (``share_test``). In the interval, rows of
+    unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2, rows of a group in a bin as
+    one. What can mislead: the interval holds whatever the single rows' chances are and is for one bin: of ten bins of a
+    calibrated model one interval excludes the confidence on average. A bin that does not stand out may still be off;
+    the errors of its classes may cancel.
 
-    References: Clopper & Pearson 1934; Hong 2013 (Poisson-binomial law); Kish 1965
-    (weights); Bonferroni's inequality.
+    References: Clopper & Pearson 1934; Hong 2013 (Poisson-binomial law); Kish 1965 (weights); Holm 1979.
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.6] * 10, [True] * 70 + [False] * 30 + [True] * 6 + [False] * 4)
     >>> bins_standing_out({"net": p}, 5)[["count", "low", "high", "stands_out"]].round(2).values.tolist()
-    [[10.0, 0.26, 0.88, ''], [100.0, 0.6, 0.79, 'over-confident']]
+    [[10.0, 0.3, 0.85, ''], [100.0, 0.62, 0.78, 'over-confident']]
     """
     if not 0 < level < 1:
         raise NotAnswerable(f"the level is {level}; it must lie between 0 and 1")
@@ -74,42 +78,34 @@ def bins_standing_out(
         claims = Confidence().split(predictions)
         cells = tabulate_at(claims, diagram.lower[1:])
         rows = worth(claims, cells)[0] if groups is None else GroupsInCells.of(claims, cells, groups).fewest
-        p = np.full(cells.count.shape[1], np.nan)
-        if groups is None and copies(claims.weights):
-            p = _tests(claims, diagram.lower[1:], cells.tally.outcome[0])
-        frames.append(frame.assign(rows=rows[frame["bin"]], p=p[frame["bin"]]))
+        p, enough = _tested(predictions, claims, diagram.lower[1:], cells.tally.outcome[0], cells.count[0])
+        p, corrected = corrected_p(p, enough, kinds_of_places(predictions))
+        which = frame["bin"]
+        frames.append(frame.assign(rows=rows[which], p=p[which], p_corrected=corrected[which]))
     table = pd.concat(frames, ignore_index=True)
-    each = 1 - (1 - level) / max(1, len(table))
-    rows = table.pop("rows").to_numpy()
+    rows, p, corrected = (table.pop(name).to_numpy() for name in ("rows", "p", "p_corrected"))
     says, right = table["confidence"].to_numpy(), table["accuracy"].to_numpy()
-    low, high = clopper_pearson(right * rows, rows, each)
-    corrected = np.minimum(table["p"].to_numpy() * len(table), 1.0)
-    off = np.where(np.isnan(corrected), (high < says) | (low > says), corrected <= 1 - level)
-    calm = clopper_pearson(says * rows, rows, each)
-    sides = np.where(off, np.where(right < says, OVER, UNDER), "")
-    table = table.assign(low=low, high=high, stands_out=sides, too_few=(calm[1] - calm[0]) / 2 > _WIDE)
-    return table.assign(p=table.pop("p"), p_corrected=corrected)
+    low, high = clopper_pearson(right * rows, rows, level)
+    calm = clopper_pearson(says * rows, rows, level)
+    sides = np.where(corrected <= SIGNIFICANCE, np.where(right < says, OVER, UNDER), "")
+    few = ((calm[1] - calm[0]) / 2 > _WIDE) | np.isnan(p)
+    return table.assign(low=low, high=high, stands_out=sides, too_few=few, p=p, p_corrected=corrected)
 
 
-def _tests(claims: Claims, edges: Float64s, positives: Float64s) -> Float64s:
-    """p-values of the bins between these inner edges, NaN of empty ones."""
-    nodes = score_nodes(claims.scores if isinstance(claims, FlatClaims) else None)
+def _tested(
+    rows: Predictions, claims: Claims, edges: Float64s, positives: Float64s, count: Float64s
+) -> tuple[Float64s, Bools]:
+    """p-values of the bins between these inner edges, NaN of empty ones, and which have rows enough."""
     if claims.grain == "counts":
-        return _tests_of_counts(claims, nodes, edges, positives)
-    inner, edges = nodes[1:-1].astype(claims.dtype), edges.astype(claims.dtype)
-    cuts = np.union1d(edges, inner)
-    fine, lower = claims.tally(cuts), np.append(0.0, cuts)
-    between, b = np.searchsorted(inner, lower, side="right"), np.searchsorted(edges, lower, side="right")
-    place, size = b * (len(nodes) - 1) + between, (len(edges) + 1) * (len(nodes) - 1)
-    count, score = (
-        np.bincount(place, part[0], size).astype(np.float64).reshape(-1, len(nodes) - 1)
-        for part in (fine.count, fine.score)
-    )
-    return count_test(nodes, node_counts(nodes, count, score), positives)
+        return _tests_of_counts(claims, score_nodes(), edges, positives), count >= FEWEST
+    answered = rows.answered
+    cell = np.searchsorted(edges.astype(answered.confidence.dtype), answered.confidence, side="right")
+    cell, cells = cell.astype(np.intp), len(edges) + 1
+    return p_of_cells(answered, cell, cells), worth_of_cells(answered, cell, cells) >= FEWEST
 
 
 def _tests_of_counts(claims: Any, nodes: Float64s, edges: Float64s, positives: Float64s) -> Float64s:
-    """The same of counts on a grid that holds these edges: every cell's rows at its mean score."""
+    """p-values of counts on a grid that holds these edges: every cell's rows are taken at its mean score."""
     cells = claims.stratum(0).cells
     number, sums = cells.count.astype(np.float64), np.asarray(cells.sums.value[0])
     mean = np.clip(sums / number, 0.0, 1.0)
@@ -125,7 +121,7 @@ def _tests_of_counts(claims: Any, nodes: Float64s, edges: Float64s, positives: F
 def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happened: str = "") -> tuple[str, ...]:
     """What a table of `bins_standing_out` lets one claim, in a sentence or two: of its first model, then of others.
 
-    ``names`` are what models are called in a sentence, by title. Only what the intervals of all bins together show is
+    ``names`` are what models are called in a sentence, by title. Only what the corrected tests show is
     claimed. ``happened`` is what the event is called in a sentence ("died"), where
     the table is about its predicted risk: then of its first model only.
 
@@ -143,9 +139,9 @@ def headline(table: pd.DataFrame, names: Mapping[str, str] | None = None, happen
         name for title, name in list(called.items())[1:] if (table["stands_out"][table["model"] == title] != "").any()
     ]
     if not off:
-        return first, f"No bin of the other {len(others)} models stands out."
+        return first, f"No bin of the other {len(others)} models is significantly off."
     listed = ", ".join(off) if len(off) < 4 else f"{len(off)} of them"
-    return first, f"Of the other {len(others)} models, bins stand out in {listed}."
+    return first, f"Of the other {len(others)} models, bins are significantly off in {listed}."
 
 
 def _claim(table: pd.DataFrame, name: str) -> str:
@@ -154,8 +150,8 @@ def _claim(table: pd.DataFrame, name: str) -> str:
     n, off = len(table), np.flatnonzero(sides != "")
     if not len(off):
         if table["too_few"].all():
-            return f"Too few rows in every bin of {name} to tell."
-        return f"No bin of {name} stands out."
+            return f"Every bin of {name} has too few rows to tell."
+        return f"No bin of {name} is significantly off."
     kinds = list(dict.fromkeys(sides[off]))
     if len(kinds) == 1:
         where = _stretch(table, off)
@@ -166,10 +162,10 @@ def _claim(table: pd.DataFrame, name: str) -> str:
     worst = table.iloc[off[np.argmax(distance[off])]]
     where = edges_said(float(worst["lower"]), float(worst["upper"]))
     says, right = told_apart(float(worst["confidence"]), float(worst["accuracy"]))
-    numbers = f"it says {says} and is right {right}"
+    numbers = f"mean confidence {says}, accuracy {right}"
     if len(off) == 1:
         return f"At {where}, {name} is {kinds[0]}: {numbers}."
-    return begun(f"{name} is {counts} of {n} bins, most at {where}: {numbers}.")
+    return begun(f"{name} is {counts} of {n} bins. The largest gap is at {where}: {numbers}.")
 
 
 def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
@@ -178,8 +174,8 @@ def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
     off = np.flatnonzero(sides != "")
     if not len(off):
         if table["too_few"].all():
-            return ("Too few rows in every bin to tell whether predicted risks are right.",)
-        return ("No bin of predicted risks is significantly off.",)
+            return ("Every bin of predicted risk has too few rows to tell.",)
+        return ("No bin of predicted risk is significantly off.",)
     says, right = (table[name].to_numpy(dtype=np.float64) for name in ("confidence", "accuracy"))
     worst = off[np.argmax(np.abs(right - says)[off])]
     numbers = told_apart(float(says[worst]), float(right[worst]))
@@ -189,8 +185,8 @@ def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
         where = edges_said(float(table["lower"].iloc[worst]), float(table["upper"].iloc[worst]))
         return f"Predicted risks of {where} are {kinds[0]}.", example
     if len(kinds) == 1 and off[-1] - off[0] == len(off) - 1:
-        where = share_range(float(says[off[0]]), float(says[off[-1]]))
-        return f"Predicted risks are {kinds[0]} from {where}.", example
+        where = edges_said(float(table["lower"].iloc[off[0]]), float(table["upper"].iloc[off[-1]]))
+        return f"Predicted risks of {where} are {kinds[0]}.", example
     counted = " and ".join(f"{kind} in {int((sides == kind).sum())}" for kind in kinds)
     return f"Predicted risks are {counted} of {n} bins.", example
 

@@ -10,17 +10,20 @@ import pandas as pd
 
 from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
-from calib_core.defaults import LEVEL
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.declared import bins_of
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.significance.class_tests import predicted_classes
 from calib_core.inference.significance.selected_shares import (
-    FALSE,
     FEWEST,
+    corrected_p,
     count_words,
     counts_rows,
-    p_of_cells,
-    picked_out,
+    kinds_of_places,
     rows_of_cells,
+    worst_first,
     worth_of_cells,
 )
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -34,7 +37,7 @@ LISTED = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassBias(Diagram):
-    """Pairs of a predicted class and a class of which something is said; arrays are (m,), worst first.
+    """Pairs of a predicted class and a class of which something is said; arrays (m,), largest significant gap first.
 
     ``predicted`` and ``label`` are codes of ``names``. Of the ``rows`` predicted as the one, ``says`` is the mean
     probability of the other and ``right`` the share that is of it, with ``low`` to ``high`` its interval at ``level``;
@@ -68,7 +71,7 @@ class ClassBias(Diagram):
         if not self.pairs:
             return "Too few rows of every class to tell.", more.strip()
         looked = f"Of {self.pairs:,} pairs of a predicted class and a class"
-        first = self._sentence(0) if found else "Nothing stands out."
+        first = self._sentence(0) if found else "No pair is significantly off."
         return first, count_words(looked, found, more, "pair")
 
     def frame(self) -> pd.DataFrame:
@@ -111,28 +114,29 @@ class ClassBias(Diagram):
 
 
 def class_bias(
-    predictions: Predictions, level: float = LEVEL, false_discoveries: float = FALSE, fewest: int = FEWEST
+    predictions: Predictions,
+    level: float = LEVEL,
+    fewest: int = FEWEST,
+    bins: int | str | BinningScheme | None = None,
 ) -> ClassBias:
     """Where a class is predicted, is every class as frequent as its mean probability says?
 
     For every predicted class c and class l: over the rows predicted as c, says = mean p_l and right = the share of
-    label l. All pairs whose c is predicted in ``fewest`` rows are tested (``picked_out``), in two families: l = c,
-    whose rows are disjoint (``count_test``, as in ``findings``), and l != c, whose rows are shared (``share_test``). On
-    average at most ``false_discoveries`` of all pairs that stand out are false; of their intervals at most 1 -
-    ``level`` miss. Listed are all pairs of predicted classes
-    where there are at most 25 classes; of more those that stand out, and at least the 20 least likely; worst first by
-    rows times the smallest gap the interval leaves. Rows that a model abstains on are left out; weights and groups as
+    label l. All pairs whose c is predicted in ``fewest`` rows are tested, in two families corrected as all places are
+    (``inference.picked_out``): l = c by the test of the predicted class over its ``bins``, the same as in ``findings``,
+    and l != c by ``share_test``. Intervals are at ``level``, each of its pair alone. Listed are all pairs of predicted
+    classes where there are at most 25 classes; of more those that are significantly off, and at least the 20 least
+    likely; first the largest significant gap. Rows that a model abstains on are left out; weights and groups as
     for ``worth_of_cells``. What can mislead: of a thousand classes a million pairs are tested, and only strong
     confusions stand out; gaps of a pair at high and at low confidence can cancel.
 
-    References: Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001, 2005; Clopper & Pearson 1934; Hoeffding 1956.
+    References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956.
 
     >>> p = Predictions([[0.8, 0.1, 0.1]] * 100, [0] * 80 + [1] * 20, class_names=["cat", "dog", "fox"])
     >>> class_bias(p).frame()[["class", "label", "says", "right", "stands_out"]].round(2).values.tolist()
     [['cat', 'fox', 0.1, 0.0, True], ['cat', 'dog', 0.1, 0.2, True], ['cat', 'cat', 0.8, 0.8, False]]
     """
     as_share(level, "level")
-    as_share(false_discoveries, "false_discoveries")
     as_whole(fewest, "fewest", 1)
     if predictions.kind not in ("full", "per-class"):
         raise NotAnswerable(
@@ -145,27 +149,20 @@ def class_bias(
     seen = np.flatnonzero(worth > 0)
     says, right = (part[seen].ravel() for part in _shares(rows, k))
     c, label, many = np.repeat(seen, k), np.tile(np.arange(k), len(seen)), np.repeat(worth[seen], k)
-    numbers = {name: np.full(len(c), np.nan) for name in ("p", "p_corrected", "level")}
-    outstanding, counted = np.zeros(len(c), dtype=bool), counts_rows(rows)
-    how: Any = {"counted": counted, "families": 2, "level": level, "false": false_discoveries}
-    for own in (True, False):
-        mine, disjoint = np.flatnonzero((c == label) == own), own and rows.groups is None
-        p = (
-            p_of_cells(rows, rows.predicted, k)[seen]
-            if own
-            else share_test(right[mine], says[mine], many[mine], counted)
-        )
-        found = picked_out(p, many[mine] >= fewest, disjoint=disjoint, **how)
-        parts = {"p": found.p, "p_corrected": found.corrected, "level": found.level}
-        for name, part in parts.items():
-            numbers[name][mine] = part
-        outstanding[mine] = found.stands_out
+    numbers = {name: np.full(len(c), np.nan) for name in ("p", "p_corrected")}
+    counted, kinds, own = counts_rows(rows), kinds_of_places(rows), c == label
+    for mine in (np.flatnonzero(own), np.flatnonzero(~own)):
+        if own[mine].any():
+            p = predicted_classes(rows, bins_of(rows, bins), fewest)["p"].to_numpy(dtype=np.float64)[seen]
+        else:
+            p = share_test(right[mine], says[mine], many[mine], counted)
+        numbers["p"][mine], numbers["p_corrected"][mine] = corrected_p(p, many[mine] >= fewest, kinds)
+    outstanding = numbers["p_corrected"] <= SIGNIFICANCE
     listed = np.arange(len(c))
     if k > MOST_CLASSES:
         listed = np.union1d(np.flatnonzero(outstanding), np.argsort(numbers["p"], kind="stable")[:LISTED])
-    low, high = share_ends(right[listed], many[listed], counted, numbers["level"][listed])
-    least = np.maximum(np.maximum(low - says[listed], says[listed] - high), 0.0)
-    order = np.lexsort((numbers["p"][listed], -number[c[listed]] * least, ~outstanding[listed]))
+    low, high = share_ends(right[listed], many[listed], counted, level)
+    order = worst_first(outstanding[listed], (right - says)[listed], numbers["p"][listed])
     lines = listed[order]
     return ClassBias(
         names=rows.class_names or (),
@@ -179,6 +176,7 @@ def class_bias(
         high=high[order],
         stands_out=outstanding[lines],
         **{name: part[lines] for name, part in numbers.items()},
+        level=np.full(len(lines), level),
         pairs=int((many >= fewest).sum()),
         unsure=int((worth[seen] < fewest).sum()),
         counted=counted,

@@ -14,6 +14,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import class_table
 from calib_core.inference.significance.class_tests import per_class_tests, standing_out
+from calib_core.inference.significance.selected_shares import FEWEST, kinds_of_places
 from calib_core.predictions.predictions import Predictions
 from calib_core.text import in_percent
 
@@ -24,7 +25,7 @@ class StandingOut(Diagram):
 
     ``code`` and ``names`` of the class, ``rows`` predicted as it, mean confidence ``claimed``, share ``right``, its
     own ``error`` beside what ``calibrated`` models show on average, ``excess`` = share of rows times the difference,
-    ``p_holm`` corrected for the number of classes, and whether it ``stands_out`` (p_holm at most 0.05).
+    ``p_holm`` corrected for the classes and the kinds of places, and whether it ``stands_out`` (p_holm at most 0.05).
     """
 
     drawn: ClassVar[bool] = False
@@ -52,11 +53,11 @@ class StandingOut(Diagram):
         if not len(self.names):
             return "No class is predicted"
         if not self.stands_out[0]:
-            return "No class stands out by itself"
+            return "No class is significantly off"
         claimed, right = in_percent(float(self.claimed[0])), in_percent(float(self.right[0]))
         if gaps_cancel(float(self.claimed[0]), float(self.right[0]), float(self.error[0])):
-            return f"\u201c{self.names[0]}\u201d adds most: its gaps cancel in the mean"
-        return f"\u201c{self.names[0]}\u201d adds most: says {claimed}, right {right}"
+            return f"\u201c{self.names[0]}\u201d contributes most to the error; its gaps cancel on average"
+        return f"\u201c{self.names[0]}\u201d contributes most to the error: {claimed} claimed, {right} right"
 
     @property
     def furthest(self) -> int | None:
@@ -69,21 +70,21 @@ class StandingOut(Diagram):
     def basis(self) -> str:
         """How many stand out, of how many, after which correction."""
         tests, found = len(self.names), int(self.stands_out.sum())
-        corrected = "" if tests == 1 else f", corrected for {tests:,} tests (Holm)"
         if not found:
             return (
-                f"None of {tests:,} predicted classes can be told from noise{corrected}. With few rows a class hardly "
-                "can: this is no proof that they are calibrated."
+                f"None of the {tests:,} predicted classes is significantly off (corrected for multiple testing). "
+                "With few rows a class can hardly be shown to be off."
             )
         if tests == 1:
-            return f"{self.rows[0]:,.0f} rows. The only class predicted stands out of the noise."
+            return f"{self.rows[0]:,.0f} rows. The only predicted class is significantly off."
         count = f"{found:,} of {tests:,}" if found < tests else "Both" if tests == 2 else f"All {tests:,}"
         beyond = ""
         if (i := self.furthest) is not None:
             says, right = in_percent(float(self.claimed[i])), in_percent(float(self.right[i]))
             rows = f"{self.rows[i]:,.0f} rows"
-            beyond = f" Furthest off: \u201c{self.names[i]}\u201d, says {says}, right {right} ({rows})."
-        return f"{self.rows[0]:,.0f} rows. {count} predicted classes stand out of the noise{corrected}.{beyond}"
+            beyond = f" Largest gap: \u201c{self.names[i]}\u201d, {says} claimed, {right} right ({rows})."
+        are = "is" if found == 1 else "are"
+        return f"{self.rows[0]:,.0f} rows. {count} predicted classes {are} significantly off (corrected).{beyond}"
 
     def frame(self) -> pd.DataFrame:
         """One line per predicted class."""
@@ -108,22 +109,23 @@ def classes_standing_out(
 ) -> StandingOut:
     """Which predicted classes are miscalibrated beyond noise, that which adds most to the error first.
 
-    For every class that is predicted: the rows predicted as it, what they say and how often they are right, and the
-    exact test of ``per_class_tests`` in the top-label notion. excess = rows / n * (error - calibrated): what the class
-    adds to the error beyond what noise would show, so that a class of one row does not lead. What can mislead: a class
-    can stand out by gaps that cancel in its mean; classes that do not stand out may have too few rows.
+    For every class that is predicted: its rows, their mean confidence and accuracy, and the exact test of
+    ``per_class_tests`` in the top-label notion, corrected as all places are (``inference.picked_out``). excess = rows /
+    n * (error - calibrated): what the class adds to the error beyond what noise would show, so that a class of one row
+    does not lead. What can mislead: a class can stand out by gaps that cancel in its mean; classes that do not stand
+    out may have too few rows.
 
     References: P1 eq. (2); Holm 1979.
 
     >>> classes = [0] * 40 + [1] * 40
     >>> p = Predictions.from_confidence([0.9] * 80, predicted=classes, labels=[0] * 37 + [1] * 23 + [0] * 20)
     >>> classes_standing_out(p, 1).headline
-    '\u201c1\u201d adds most: says 90 %, right 50 %'
+    '\u201c1\u201d contributes most to the error: 90 % claimed, 50 % right'
     >>> classes_standing_out(p, 1).basis
-    '40 rows. 1 of 2 predicted classes stand out of the noise, corrected for 2 tests (Holm).'
+    '40 rows. 1 of 2 predicted classes is significantly off (corrected).'
     """
     table = class_table(predictions, "top-label", bins)
-    tests = per_class_tests(predictions, "top-label", bins, progress)
+    tests = per_class_tests(predictions, "top-label", bins, progress, kinds_of_places(predictions), FEWEST)
     codes = np.arange(len(tests))
     frame = tests.assign(
         code=codes,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import Predictions
@@ -35,7 +36,13 @@ class LargeLines(Diagram):
         return self.measures
 
 
-def large_lines(predictions: Predictions, level: float = LEVEL, *, curve: bool = False) -> LargeLines:
+def large_lines(
+    predictions: Predictions,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    *,
+    curve: bool = False,
+) -> LargeLines:
     """Calibration in the large of the event's predicted risk, to be drawn: what is predicted beside what happened.
 
     Mean predicted risk and observed frequency, the ratio of observed to expected events, calibration intercept and
@@ -49,9 +56,9 @@ def large_lines(predictions: Predictions, level: float = LEVEL, *, curve: bool =
     >>> found.lines[["measure", "value", "reference"]].round(2).values.tolist()[:2]
     [['observed', 0.35, 0.4], ['ratio', 0.88, 1.0]]
     """
-    found = in_the_large(predictions, level)
+    found = in_the_large(predictions, level, bins)
     if curve:
-        return LargeLines(found, summary(predictions, level))
+        return LargeLines(found, summary(predictions, level, bins))
     parts = (found.frame(), scores(predictions, level))
     lines = [line for part in parts for line in part[list(COLUMNS)].itertuples(index=False, name=None)]
     return LargeLines(found, pd.DataFrame(lines, columns=list(COLUMNS)))

@@ -38,6 +38,8 @@ TOP = 0.1
 """The share of rows with the highest risk at which the headline of an event opens."""
 NEAR = 0.05
 """The share of rows near 90 % at which the headline of a confidence opens there."""
+_NOT_EVERYWHERE = "not significant over the slider"
+"""Where the interval of one place excludes what its rows are given, and chance makes such a gap somewhere."""
 _SLACK = 1e-6
 """Scores of a file in float32 lie this far beside the decimals they were."""
 Places: TypeAlias = NDArray[np.intp]
@@ -50,6 +52,7 @@ class LocalAnswer(OneLine):
     ``rows`` (their number, or what they are worth) say ``lower`` to ``upper``, ``claimed`` on average, and are
     ``share`` of all; ``right`` of them are right, ``low`` to ``high`` at ``level``. Not ``near``: no row says so, and
     these are about the nearest confidence that rows do say. ``groups`` says what rows belong to, if they do.
+    ``updated``: the rows are those that another model gives the risk, and ``claimed`` is what this one gives them.
     """
 
     confidence: float
@@ -66,6 +69,7 @@ class LocalAnswer(OneLine):
     groups: str = ""
     shown: bool = True
     event: EventWords | None = None
+    updated: bool = False
 
     @property
     def enough(self) -> bool:
@@ -88,39 +92,52 @@ class LocalAnswer(OneLine):
         wanted = in_percent(self.confidence)
         if self.event is not None:
             noun = self.event.noun
-            nearest = in_percent(self.claimed)
             if not self.enough:
-                place = f"about {wanted}" if self.near else f"near {nearest}"
+                place = f"about {wanted}" if self.near else f"near {self.stated}"
                 return f"Only {_rows(self.rows)} {_has(self.rows)} a risk {place}: too few to tell."
-            of = f"Of {noun} given a risk of about {wanted if self.near else nearest}"
+            if self.updated:
+                return f"These {noun} are given {self.stated}."
             none = "" if self.near else f"No risk is near {wanted}. "
-            return f"{none}{of}, {in_percent(self.right)} {self.event.phrase}."
+            return f"{none}Of {noun} given a risk of about {self.stated}, {in_percent(self.right)} {self.event.phrase}."
         if not self.near:
             claimed = in_percent(self.claimed)
             if not self.enough:
-                return f"No row says {wanted}, and only {_rows(self.rows)} {_says(self.rows)} near {claimed}."
+                number = _number(self.rows)
+                return f"No prediction is near {wanted}. {number} {_is(self.rows)} near {claimed}: too few to tell."
             return f"It never says {wanted}. When it says {claimed}, it is right {in_percent(self.right)} of the time."
         if not self.enough:
-            return f"Only {_rows(self.rows)} {_says(self.rows)} about {wanted}: too few to tell."
+            noun = "prediction" if self.rows == 1 else "predictions"
+            return f"Only {_number(self.rows)} {noun} {_is(self.rows)} near {wanted}: too few to tell."
         return f"When it says {wanted}, it is right {in_percent(self.right)} of the time."
 
     @property
+    def stated(self) -> str:
+        """The mean risk of these rows, or the confidence asked for, as the headline has it."""
+        return in_percent(self.claimed if self.event is not None else self.confidence)
+
+    @property
     def brief(self) -> str:
-        """The answer beside a name, where the question stands already."""
+        """The answer next to a model's name."""
         if not self.enough:
             return "too few rows to tell"
+        if self.updated:
+            return self.stated
         right = in_percent(self.right)
         return (
             right
             if self.near or self.event is not None
-            else f"never says {in_percent(self.confidence)}; at {in_percent(self.claimed)}, {right}"
+            else f"it never says {in_percent(self.confidence)}. Where it says {in_percent(self.claimed)}, it is right "
+            f"{right} of the time"
         )
 
     @property
     def basis(self) -> str:
         """What the answer rests on: its interval, the rows, and what they say."""
+        if self.updated:
+            ends = f"{share_range(self.low, self.high)} ({at_level(self.level)} interval)"
+            return f"observed frequency of the same {_rows(self.rows)}: {in_percent(self.right)}, {ends}"
         share = in_percent(self.share)
-        says = f"that {_says(self.rows)}" if self.event is None else "given"
+        says = "with a confidence of" if self.event is None else "given"
         of_all = f"{_rows(self.rows)}{self.groups} ({share} of all) {says} {self.range}"
         return f"{share_range(self.low, self.high)} ({at_level(self.level)} interval), from {of_all}"
 
@@ -143,15 +160,17 @@ class LocalAnswer(OneLine):
         if not self.enough:
             return "too few rows"
         if self.gap is None:
-            # So large a gap is somewhere on the scale by chance.
-            return "no gap shown" if self.low <= self.claimed <= self.high else "can be chance"
+            inside = self.low <= self.claimed <= self.high
+            if self.updated:
+                return f"agrees with {in_percent(self.right)}" if inside else _NOT_EVERYWHERE
+            return "no clear gap" if inside else _NOT_EVERYWHERE
         says = in_percent(self.claimed)
-        of = "" if says == in_percent(self.confidence) else f" of {says}" if self.gap > 0 else f" than {says}"
+        of = "" if says == self.stated else f" than {says}"
         # Of the shares as they are written, so that whoever subtracts them finds the same.
         written = abs(shown(says) - shown(in_percent(self.right))) or abs(self.gap)
         if self.event is not None:
             return f"{points(written)} too {'high' if self.gap > 0 else 'low'}"
-        return f"{points(written)} {'short' if self.gap > 0 else 'more'}{of}"
+        return f"{points(written)} {'lower' if self.gap > 0 else 'higher'}{of}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -204,6 +223,7 @@ class LocalAccuracy(Diagram):
     groups: str = ""
     shown: Bools = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     event: EventWords | None = None
+    updated: bool = False
 
     def frame(self) -> pd.DataFrame:
         """One line per confidence asked for, with the sentence about it."""
@@ -244,6 +264,7 @@ class LocalAccuracy(Diagram):
             groups=self.groups,
             shown=bool(self.shown[i]),
             event=self.event,
+            updated=self.updated,
             **numbers,
         )
 
@@ -271,7 +292,7 @@ def local_accuracy(
     >>> found = local_accuracy(p)
     >>> found.answer(0.9).headline, found.answer(0.9).basis
     ('When it says 90 %, it is right 75 % of the time.',
-     '71 to 79 % (90 % interval), from 400 rows (95 % of all) that say 90 %')
+     '71 to 79 % (90 % interval), from 400 rows (95 % of all) with a confidence of 90 %')
     >>> found.answer(0.2).headline
     'It never says 20 %. When it says 50 %, it is right 100 % of the time.'
     """
@@ -310,9 +331,46 @@ def local_frequency(
     places = rows.places() if risks is None else np.asarray(risks, dtype=np.float64)
     if places.ndim != 1 or not len(places) or not ((places >= 0) & (places <= 1)).all():
         raise InputError("risks asked for must be a list of numbers from 0 to 1")
-    found = _looked_up(rows, places, level, on_odds=True)
+    return replace(_looked_up(rows, places, level, on_odds=True), event=_named(words, predictions))
+
+
+def updated_frequency(
+    before: Predictions,
+    after: Predictions,
+    risks: Sequence[float] | None = None,
+    level: float = LEVEL,
+    words: EventWords | tuple[str, str] | None = None,
+) -> LocalAccuracy:
+    """Mean risk after an update of the rows that ``before`` gives each of ``risks``, and their observed frequency.
+
+    Windows, rows, observed frequency and its interval are those of ``local_frequency(before, risks)``; ``claimed`` is
+    the mean risk of the same rows by ``after``, predictions of the same rows in the same order. A gap is ``shown``
+    where it is more than chance makes anywhere among these places. What can mislead: the rows are those of one risk
+    before the update; after it they may have different risks. NotAnswerable where the rows are not the same.
+
+    >>> risk = np.repeat([0.3, 0.1], [200, 400])
+    >>> died = np.r_[np.arange(200) < 28, np.arange(400) < 40].astype(int)
+    >>> p = Predictions(np.column_stack([1 - risk, risk]), died, class_names=["survived", "died"])
+    >>> updated = p.with_probs(np.column_stack([1 - risk / 2, risk / 2]))
+    >>> found = updated_frequency(p, updated, words=("patients", "died"))
+    >>> found.answer(0.3).headline, found.answer(0.3).difference
+    ('These patients are given 15 %.', 'agrees with 14 %')
+    """
+    if after.abstained is not None:
+        answered = np.flatnonzero(~after.abstained)
+        before, after = before.take(answered), after.take(answered)
+    old, new = claimed_rows(before, "event"), claimed_rows(after, "event")
+    if old.n_rows != new.n_rows or "counts" in (old.grain, new.grain):
+        raise NotAnswerable("the two models are not of the same rows")
+    rows = _Rows.of(old)
+    places = rows.places() if risks is None else np.asarray(risks, dtype=np.float64)
+    found = _looked_up(rows, places, level, on_odds=True, given=rows.given(old, new))
+    return replace(found, event=_named(words, before), updated=True)
+
+
+def _named(words: EventWords | tuple[str, str] | None, predictions: Predictions) -> EventWords:
     named = EventWords(*words) if isinstance(words, tuple) else words
-    return replace(found, event=named or EventWords.of(event_name(predictions)))
+    return named or EventWords.of(event_name(predictions))
 
 
 def opening(predictions: Predictions, notion: str | None = None) -> float:
@@ -335,8 +393,14 @@ def opening(predictions: Predictions, notion: str | None = None) -> float:
     return 0.9 if float(rows.share(first, last)[0]) >= NEAR else round(rows.median(), 2)
 
 
-def _looked_up(rows: _Rows, places: Float64s, level: float, *, on_odds: bool) -> LocalAccuracy:
-    """The answers for all places; windows are of equal width in the score, or in its log-odds."""
+def _looked_up(
+    rows: _Rows, places: Float64s, level: float, *, on_odds: bool, given: _Rows | None = None
+) -> LocalAccuracy:
+    """The answers for all places; windows are of equal width in the score, or in its log-odds.
+
+    ``given`` holds the same rows with the scores that are compared with what came true, where they are not those that
+    windows are made of.
+    """
     nearest = rows.nearest(places)
     stated = rows.stated
     unit = _unit_of_odds(places) if on_odds else np.full(len(places), 0.01)
@@ -351,7 +415,10 @@ def _looked_up(rows: _Rows, places: Float64s, level: float, *, on_odds: bool) ->
     else:
         method = GROUPED if rows.counted else WEIGHED
         low, high = rows.ends_of_groups(first, last, level)
-    claimed = np.clip(rows.claimed(first, last), rows.score[first], rows.score[last - 1])
+    compared = rows if given is None else given
+    claimed = compared.claimed(first, last)
+    if given is None:
+        claimed = np.clip(claimed, rows.score[first], rows.score[last - 1])
     return LocalAccuracy(
         places,
         near,
@@ -367,7 +434,7 @@ def _looked_up(rows: _Rows, places: Float64s, level: float, *, on_odds: bool) ->
         level,
         method,
         "" if rows.groups is None else f" in groups{rows.groups.kind}",
-        ((low > claimed) | (high < claimed)) & rows.beyond_chance(first, last, level),
+        ((low > claimed) | (high < claimed)) & compared.beyond_chance(first, last, level),
     )
 
 
@@ -403,6 +470,16 @@ class _Rows:
             grouped = grouped.take(order if carry is None else np.flatnonzero(carry > 0)[order])
         running = [np.append(0.0, np.cumsum(part)) for part in parts]
         return cls(score, counted, running[0], running[1], running[2], running[3], grouped)
+
+    def given(self, before: Predictions, after: Predictions) -> _Rows:
+        """The same rows in the same order, with the scores of another model for what they are given."""
+        old, new = before.answered, after.answered
+        order = np.argsort(old.confidence, kind="stable")
+        if old.weights is not None:
+            order = order[old.weights[order] > 0]
+        weight = np.diff(self._weight)
+        scores = new.confidence[order].astype(np.float64)
+        return replace(self, score=scores, _score=np.append(0.0, np.cumsum(weight * scores)))
 
     @property
     def stated(self) -> bool:
@@ -566,9 +643,13 @@ def _rows(number: float) -> str:
     return f"{text} {'row' if text == '1' else 'rows'}"
 
 
+def _number(number: float) -> str:
+    return _rows(number).partition(" ")[0]
+
+
+def _is(number: float) -> str:
+    return "is" if number == 1 else "are"
+
+
 def _has(number: float) -> str:
     return "has" if number == 1 else "have"
-
-
-def _says(number: float) -> str:
-    return "says" if number == 1 else "say"

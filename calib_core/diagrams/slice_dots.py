@@ -1,9 +1,10 @@
-"""Slices ranked by how far they are off: what each says, how often it is right, and what noise alone would show."""
+"""Slices in the order of their significant gaps: mean confidence, accuracy, and what noise alone would show."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from calib_core._base.arguments import as_share, as_whole
@@ -12,8 +13,6 @@ from calib_core.diagrams.base import Diagram
 from calib_core.text import at_level, first_few, of_rows, points, share_range, told_apart
 
 MOST_LINES = 30
-_ON_AVERAGE = ": on average at most 5 % of those that do are false alarms"
-_CORRECTIONS = {"p_bh": "Benjamini and Hochberg", "p_by": "Benjamini and Yekutieli", "p_holm": "Holm"}
 _NAMED = 3
 """So many slices of too few rows are called by their names."""
 
@@ -22,8 +21,8 @@ _NAMED = 3
 class SliceDots(Diagram):
     """Lines of a table of slices (``slices.table``), those drawn and how many more there are.
 
-    ``tests`` were made, ``outstanding`` slices stand out after the ``correction``, and those in ``untested`` have too
-    few rows. ``of_event``: they are about the predicted risk of an event, not about confidence.
+    ``tests`` were made, ``outstanding`` slices are significantly off after correction, and those in
+    ``untested`` have too few rows. ``of_event``: they are about the predicted risk of an event, not about confidence.
     """
 
     lines: pd.DataFrame
@@ -31,50 +30,60 @@ class SliceDots(Diagram):
     tests: int
     outstanding: int
     untested: tuple[str, ...]
-    correction: str
     level: float
     of_event: bool = False
 
     @property
+    def worst(self) -> pd.Series | None:
+        """The significant slice with the largest gap; None where none is significantly off."""
+        if not self.outstanding:
+            return None
+        return self.lines.iloc[int(np.where(self.lines["stands_out"], self.lines["gap"].abs(), -1.0).argmax())]
+
+    @property
     def headline(self) -> str:
-        """The slice that adds most among those that stand out; or that none does."""
+        """The slice with the largest significant gap; or that none is significantly off."""
         if not len(self.lines):
             return "There is nothing to slice"
-        if not self.outstanding:
-            return "No slice stands out" if self.tests else "Every slice has too few rows to tell"
-        worst = self.lines.iloc[0]
+        worst = self.worst
+        if worst is None:
+            return "No slice is significantly off" if self.tests else "Every slice has too few rows to tell"
         says, right = told_apart(float(worst["claimed"]), float(worst["right"]))
         if self.of_event:
             return f"{worst['slice']}: mean risk {says}, observed {right}"
-        return f"{worst['slice']}: says {says}, right {right}"
+        return f"{worst['slice']}: mean confidence {says}, accuracy {right}"
 
     @property
     def basis(self) -> str:
-        """What it rests on: rows and interval, how many stand out of how many, after which correction."""
-        corrected = "" if self.tests < 2 else f", corrected for {self.tests:,} tests ({self.correction})"
-        if corrected and self.outstanding and self.correction != _CORRECTIONS["p_holm"]:
-            corrected += _ON_AVERAGE
-        few = self._few
-        if not self.outstanding:
-            return f"None of {self.tests:,} can be told from noise{corrected}.{few}" if self.tests else few.strip()
-        worst = self.lines.iloc[0]
+        """What it rests on: rows and interval, and how many slices are off, of how many."""
+        corrected = " (corrected for multiple testing)" if self.tests > 1 else ""
+        few, worst = self._few, self.worst
+        if worst is None:
+            if not self.tests:
+                return few.strip()
+            if self.tests == 1:
+                return f"The only slice tested is not significantly off.{few}"
+            return f"None of the {self.tests:,} slices differs from chance{corrected}.{few}"
         ends = share_range(float(worst["low"]), float(worst["high"]))
         some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
-        right = f"observed {ends}" if self.of_event else f"right {ends} of the time"
+        right = f"observed {ends}" if self.of_event else f"accuracy {ends}"
         rows = f"{some}; {right} ({at_level(self.level)} interval){self._beside(worst)}"
         count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
-        stand = "stands" if self.outstanding == 1 else "stand"
-        return f"{rows}. {count} {stand} out of the noise{corrected}.{few}"
+        are = "is" if self.outstanding == 1 else "are"
+        largest = " This is the largest significant gap." if self.outstanding > 1 else ""
+        return f"{rows}.{largest} {count} {are} significantly off{corrected}.{few}"
 
     def _beside(self, line: pd.Series) -> str:
-        """How a slice compares with all other rows."""
+        """How the gap of a slice compares with that of all other rows."""
         if pd.isna(line["p_beyond"]):
             return ""
-        away = points(line["beyond"])
+        away = points(line["beyond"]).lstrip("+\u2212")
         if not line["differs"]:
-            return f". It is not shown to differ from all other rows ({away})"
-        more = "more than" if (line["beyond"] > 0) == (line["gap"] > 0) else "otherwise than"
-        return f". It is off {more} all other rows, by {away.lstrip('+−')}"
+            return f". Its gap does not differ significantly from that of the other rows ({points(line['beyond'])})"
+        rest = line["gap"] - line["beyond"]
+        if line["beyond"] * line["gap"] > 0 and rest * line["gap"] >= 0:
+            return f". Its gap is {away} larger than that of the other rows"
+        return f". Its gap differs from that of the other rows by {away}"
 
     @property
     def _few(self) -> str:
@@ -94,8 +103,8 @@ def slice_dots(
     """The first ``most`` lines of a table of slices, to be drawn one below the other.
 
     ``table`` is that of ``slices.table`` or ``slices.by_column``, or the frame of a ``slices.scan``, its intervals at
-    ``level``; ``notion`` "event" where it is about the predicted risk of one. What can mislead: the order is by what a
-    slice adds to the error, so that a large slice a little off stands above a small one far off.
+    ``level``; ``notion`` "event" where it is about the predicted risk of one. What can mislead: the
+    order is by the size of significant gaps, so that a small slice far off stands above a large one a little off.
 
     >>> import calib_core as cc
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})
@@ -103,9 +112,9 @@ def slice_dots(
     >>> p = cc.Predictions.from_confidence([0.75] * 80, right, metadata=site)
     >>> found = slice_dots(cc.slices.table(p, "site"))
     >>> found.headline
-    'site = b: says 75 %, right 50 %'
+    'site = b: mean confidence 75 %, accuracy 50 %'
     >>> found.basis.partition(". ")[0]
-    '40 rows; right 36 to 64 % of the time (90 % interval)'
+    '40 rows; accuracy 36 to 64 % (90 % interval)'
     """
     as_whole(most, "most", 1)
     as_share(level, "level")
@@ -113,5 +122,4 @@ def slice_dots(
     lines = table.head(most).reset_index(drop=True)
     untested = tuple(table.loc[~tested, "slice"])
     found = int(tested.sum()), int(table["stands_out"].sum())
-    correction = next(name for column, name in _CORRECTIONS.items() if column in table)
-    return SliceDots(lines, len(table) - len(lines), *found, untested, correction, level, notion == "event")
+    return SliceDots(lines, len(table) - len(lines), *found, untested, level, notion == "event")

@@ -7,14 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from calib_core._base.arrays import Float64s, Floats
 from calib_core._base.parallel import chunks, shared_out
+from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
 from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.claims.binary_claims import FlatClaims
 from calib_core.diagrams.base import Diagram
+from calib_core.diagrams.reliability import reliability
+from calib_core.estimators.default_notion import claimed_rows
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions.top import Confidence
 
@@ -68,7 +72,10 @@ class TemperaturePath(Diagram):
 
 
 def temperature_path(
-    predictions: Predictions, bins: int | str | BinningScheme | None = None, also: Sequence[float] = ()
+    predictions: Predictions,
+    bins: int | str | BinningScheme | None = None,
+    also: Sequence[float] = (),
+    notion: str = "confidence",
 ) -> TemperaturePath:
     """Where the stars of the reliability diagram stand at 61 temperatures from 1/4 to 8, twelve to a factor of two.
 
@@ -76,6 +83,9 @@ def temperature_path(
     only confidences move. ``also`` adds temperatures between 1/4 and 8, such as a fitted one. The numbers at T = 1 are
     those of ``reliability`` on the same ``bins``; elsewhere exponentials are taken in float32, right to 1e-5. What can
     mislead: the temperature with the smallest error on these rows was not known before they were looked at.
+
+    With ``notion`` "event" marks are of the predicted risk p of the event of two classes: its log-odds are divided by
+    T, and a mark stays that of the rows of one bin at T = 1, as in ``movement``.
 
     References: Guo et al. 2017.
 
@@ -95,6 +105,8 @@ def temperature_path(
     predictions = predictions.answered
     extra = extra[~np.isin(extra, grid)]
     temperatures = np.concatenate([grid, extra])
+    if notion == "event":
+        return _of_risks(predictions, bins, np.sort(temperatures))
     confidences = _confidences(predictions, extra)
     claims = Confidence().split(predictions)
 
@@ -109,6 +121,28 @@ def temperature_path(
     sums = [[_padded(part, n_bins) for part in _sums(table)] for table in tables]
     count, confidence, right = (np.array([row[i] for row in sums]) for i in range(3))
     return TemperaturePath(temperatures[order], ends[:-1], ends[1:], count, confidence, right)
+
+
+def _of_risks(
+    predictions: Predictions, bins: int | str | BinningScheme | None, temperatures: Float64s
+) -> TemperaturePath:
+    """The same of an event's risk, in the bins of the risk at T = 1: only the mean risk of a bin depends on T."""
+    rows = claimed_rows(predictions, "event")
+    claims = Confidence().split(rows)
+    diagram = reliability(predictions, risk_bins(claims, bins), notion="event")
+    cell = np.searchsorted(diagram.lower[1:].astype(rows.confidence.dtype), rows.confidence, side="right")
+    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
+    risk = rows.confidence.astype(np.float64)
+
+    def summed(values: Float64s) -> Float64s:
+        return np.asarray(np.bincount(cell, weights * values, diagram.n_bins), dtype=np.float64)
+
+    with np.errstate(divide="ignore"):
+        odds = np.log(risk) - np.log1p(-risk)
+    risks = [summed(risk if t == 1 else expit(odds / t)) for t in temperatures]
+    counted = np.ones_like(risk), rows.correct.astype(np.float64)
+    count, right = (np.tile(summed(values), (len(risks), 1)) for values in counted)
+    return TemperaturePath(temperatures, diagram.lower, diagram.upper, count, np.array(risks), right)
 
 
 def _confidences(predictions: Predictions, extra: Float64s) -> Floats:

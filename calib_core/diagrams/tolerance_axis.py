@@ -14,7 +14,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.inference.verdicts.verdict import on_tolerance_scale
-from calib_core.text import between, short_percent
+from calib_core.text import begun, between, short_percent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,20 +46,32 @@ class VerdictStrip(Diagram):
 
     @property
     def within_both(self) -> str:
-        """What two tolerances mean, and which of them the first model keeps; empty where there is one."""
-        if self.ratio_limit is None or not len(self.names) or not np.isfinite(self.ratio_low[0]):
+        """Which of the two tolerances each model meets, and what that means; empty where there is one tolerance."""
+        if self.ratio_limit is None:
             return ""
-        error, ratio = self.high[0] < self.eps, self._ratio_within(0)
-        beyond = self.low[0] > self.eps, self._ratio_beyond(0)
+        places: dict[str, list[str]] = {}
+        for i, name in enumerate(self.names):
+            if np.isfinite(self.ratio_low[i]):
+                places.setdefault(self._place(i), []).append(name)
         rule = "a model passes only within both"
+        if len(self.names) == 1:
+            return "".join(f"{begun(place)}; {rule}." for place in places)
+        lists = [f"{' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}: {place}"
+                 for place, names in places.items()]  # fmt: skip
+        return f"{'. '.join(lists)}. {begun(rule)}." if lists else ""
+
+    def _place(self, i: int) -> str:
+        """Where model i is, by both tolerances."""
+        error, ratio = self.high[i] < self.eps, self._ratio_within(i)
+        beyond = self.low[i] > self.eps, self._ratio_beyond(i)
         if error and ratio:
-            return f"Within both tolerances; {rule}."
+            return "within both tolerances"
         if all(beyond):
-            return f"Outside both tolerances; {rule}."
+            return "outside both tolerances"
         if any(beyond):
-            return f"Outside the tolerance of {'the error' if beyond[0] else 'the ratio'}; {rule}."
-        short = "either" if not error and not ratio else "the error" if not error else "the ratio"
-        return f"Not shown to be within the tolerance of {short}; {rule}."
+            return f"outside the tolerance of {'the error' if beyond[0] else 'the ratio'}"
+        one = "the tolerance of the ratio" if error else "the tolerance of the error"
+        return f"not shown to be within {one if error or ratio else 'either tolerance'}"
 
     def _ratio_within(self, i: int) -> bool:
         limit = float(self.ratio_limit or np.inf)
@@ -129,7 +141,7 @@ def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
     places = {
         "within": "below the tolerance",
         "miscalibrated": "above the tolerance",
-        "too close to call": f"holds {short_percent(eps)}",
-        "too few rows to tell": f"holds {short_percent(eps)}",
+        "too close to call": f"on both sides of the {short_percent(eps)} tolerance",
+        "too few rows to tell": f"on both sides of the {short_percent(eps)} tolerance",
     }
     return f"{text}, {places[line.verdict]}"

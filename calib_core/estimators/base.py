@@ -228,8 +228,17 @@ class Estimate(OneLine):
 
     @property
     def p_value(self) -> float:
-        """The chance that a perfectly calibrated model shows this much error."""
-        return self.noise_floor.p_value
+        """The chance that a perfectly calibrated model shows as much of what the interval is about.
+
+        It is the p-value of tables and verdicts. Where the interval has none of its own, it is that of ``value``
+        (``noise_floor.p_value``, which can differ: an interval over other bins, or one that respects the mean gap, is
+        about another statistic than the plug-in value).
+        """
+        try:
+            of_interval = self.interval().p_value
+        except NotAnswerable:
+            of_interval = None
+        return self.noise_floor.p_value if of_interval is None else of_interval
 
     def verdict(self, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
         """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why.

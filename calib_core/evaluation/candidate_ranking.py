@@ -18,6 +18,9 @@ HALF = 0.5
 """A candidate that does equally well has at least so much of the best gain, however uncertain the difference is."""
 MOST = 0.9
 """So much of the best gain does equally well, however certain the difference is."""
+CLEARLY, NATS = 0.05, 5.0
+"""A candidate does not do equally well whose log loss is so much larger than the best one's, as a share of it, where it
+also makes the rows' outcomes so many nats less likely."""
 BOLD = 0.5
 """The share of its gain that one outcome which a candidate all but rules out may cost."""
 
@@ -30,7 +33,8 @@ class Contest:
     probability of 0. ``bold`` and ``price`` (m, n): how often the model expects, in a row, an outcome that the
     candidate all but rules out, and how much more that would then cost the candidate, on average (``bold_claims``).
     ``weights`` (n,) of the rows, their mean 1; ``units`` (n,) what each row belongs to; ``simplicity``: of the
-    candidates, simplest least; ``level`` of the paired tests.
+    candidates, simplest least; ``level`` of the paired tests; ``losses`` (n,) what the model loses in each row, where
+    that is a log loss.
     """
 
     gains: Float64s
@@ -40,6 +44,7 @@ class Contest:
     units: Codes
     simplicity: Sequence[tuple[float, ...]]
     level: float
+    losses: Float64s | None = None
 
     @property
     def every(self) -> Bools:
@@ -72,7 +77,9 @@ class Contest:
         """Eligible candidates that do as well as the best.
 
         They have at least ``HALF`` of its gain and the paired interval of the difference (Student's, of the sums of
-        units) includes 0; or they have ``MOST`` of it, which is as much as matters.
+        units) includes 0; or they have ``MOST`` of it, which is as much as matters. Neither counts where a candidate is
+        clearly worse by the log loss that is left (``CLEARLY`` and ``NATS``): where a few rows make most of the gain,
+        any map has most of it, and their losses make the interval too wide to show that others differ.
         """
         best, totals = self.best(rows), self.totals(rows)
         if not best:
@@ -80,9 +87,19 @@ class Contest:
         return [
             int(i)
             for i in np.flatnonzero(self.eligible(rows))
-            if totals[i] >= MOST * totals[best]
-            or (totals[i] >= HALF * totals[best] and self._behind(best, int(i), rows) <= 0)
+            if not self._clearly_worse(best, int(i), rows)
+            and (
+                totals[i] >= MOST * totals[best]
+                or (totals[i] >= HALF * totals[best] and self._behind(best, int(i), rows) <= 0)
+            )
         ]
+
+    def _clearly_worse(self, best: int, other: int, rows: Bools) -> bool:
+        if self.losses is None:
+            return False
+        w = self.weights[rows]
+        behind = float(w @ (self.gains[best, rows] - self.gains[other, rows]))
+        return behind > max(NATS, CLEARLY * float(w @ (self.losses[rows] - self.gains[best, rows])))
 
     def simplest(self, rows: Bools) -> int:
         """The simplest of the candidates that do as well as the best; 0 where none gains."""

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._base.column_texts import coded_texts
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
 from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.candidate_ranking import bold_claims
+from calib_core.evaluation.likelihood_gain import best_gain
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.comparison.mean_gain import mean_gain
 from calib_core.inference.comparison.score_differences import of_scores
@@ -25,6 +27,10 @@ from calib_core.text import rows as about_rows
 IDENTITY = Recipe("CALIBRATORS", "identity")
 FEWEST = 10
 """Right rows, and wrong ones, from which on the interval of an AUROC was simulated."""
+SURE = 0.05
+"""Probability at which calibrated models look as if a map of one number would help."""
+FEW_ROWS = 1000
+"""Rows up to which a map of one number is also tested by the likelihood ratio."""
 FEW = 50
 """A calibrator that needs more than so many times the rows is not among those tried unasked."""
 _NEVER = Predictions([[1.0, 0.0]], [1])
@@ -79,12 +85,18 @@ def simplicity(recipe: Recipe, classes: int) -> tuple[float, ...]:
     """The order in which calibrators that do equally well are preferred, the least first.
 
     Those that change no predicted class come first, then those that fit fewer numbers, which is declared: fifty rows
-    for every number (``Profile.rows``, ``Shape.numbers``). One that declares nothing comes last of its kind.
+    for every number (``Profile.rows``, ``Shape.numbers``). One that declares nothing comes last of its kind, as one by
+    the values of a column does; an update of one value alone comes first, as it leaves all other rows as they are.
 
     >>> [simplicity(Recipe("CALIBRATORS", key), 3) for key in ("temperature", "vector")]
     [(False, 1.0), (True, 6.0)]
     """
     flags, calibrator = CALIBRATORS[recipe.key].flags, as_calibrator(recipe)
+    params = dict(recipe.params)
+    if params.get("only"):
+        return False, 0.0
+    if params.get("by"):
+        return not flags.keeps_argmax, np.inf
     numbers = flags.profile.rows_needed(classes) / 50
     parts = (
         BINARY_CALIBRATORS.recipe(each) for each in vars(calibrator).values() if isinstance(each, BinaryCalibrator)
@@ -95,7 +107,7 @@ def simplicity(recipe: Recipe, classes: int) -> tuple[float, ...]:
 
 COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",
            "accuracy_low", "accuracy_high", "auroc", "auroc_gain", "auroc_low", "auroc_high", "mean_confidence",
-           "rows_needed", "equal_to_best", "note")  # fmt: skip
+           "mean_risk", "rows_needed", "equal_to_best", "note")  # fmt: skip
 """Columns of ``Choice.frame``."""
 
 
@@ -169,13 +181,15 @@ class Trial:
     def line(self, recipe: Recipe, after: Predictions, apart: Float64s) -> dict[str, Any]:
         """A candidate's line of the table, from all rows after maps fitted on other folds, and what they gain."""
         new = int(np.isneginf(apart).sum())
-        gain, _, note = self.test(self.seen(after, None), apart)
+        gain, _, note = self.test(seen := self.seen(after, None), apart)
         if new:
             rows = "1 row" if new == 1 else f"{count(new)} rows"
             note = f"gives some class a probability of 0 in {rows}, which costs infinitely much once it happens"
         line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
         line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}
-        return line | self._accuracy(recipe, after) | self._order(after)
+        event = self.rows.event
+        line["mean_risk"] = np.nan if event is None else self.mean(seen.rows.column(event).astype(np.float64))
+        return line | self._accuracy(recipe, after) | self._order(after if event is None else seen)
 
     def _named(self, recipe: Recipe) -> dict[str, Any]:
         needed = CALIBRATORS[recipe.key].flags.profile.rows_needed(self.rows.n_classes or 2)
@@ -199,6 +213,42 @@ class Trial:
         except NotAnswerable as why:
             return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
 
+    def by_likelihood(self, recipe: Recipe, line: dict[str, Any], tilts: int) -> dict[str, Any] | None:
+        """The line of a map of one number with the interval of the best such map, by the likelihood ratio.
+
+        Few rows (``FEW_ROWS``) show that the best temperature, or the best shift of a risk, lowers the log loss well
+        before they show that the fitted one does. None where they do not (at ``SURE``, corrected for the number of such
+        maps), where the map gains nothing in the folds, and for other maps, scores and weighted rows.
+        """
+        if self.score != "log-loss" or self.rows.weights is not None or self.rows.n_rows > FEW_ROWS:
+            return None
+        t = self._tilt(recipe)
+        if t is None or not 0 < line["gain"] < np.inf:
+            return None
+        units = np.arange(self.rows.n_rows) if self.rows.row_groups is None else self.rows.row_groups.codes
+        best = best_gain(self.base.probs.astype(np.float64), self.base.true_labels, t, units, self.level)
+        if best is None or best.p_value * max(tilts, 1) > SURE or not 0 < best.low < line["gain"] < best.high:
+            return None
+        return line | {"low": best.low, "high": best.high, "p": best.p_value}
+
+    def _tilt(self, recipe: Recipe) -> Float64s | None:
+        """What a map of one number tilts the base rows' probabilities by, (n, K); None for other maps."""
+        rows = self.base
+        if not is_tilt(recipe):
+            return None
+        if recipe.key != "intercept":
+            return np.log(np.maximum(rows.probs.astype(np.float64), LOG_FLOOR))
+        if rows.event is None:
+            return None
+        t = np.zeros((rows.n_rows, 2))
+        params = dict(recipe.params)
+        t[:, rows.event] = 1.0
+        if params.get("only") and self.rows.metadata is not None:
+            codes, texts = coded_texts(self.rows.metadata[str(params["by"])])
+            mine = list(texts).index(str(params["only"])) if params["only"] in texts else -2
+            t[codes != mine] = 0.0
+        return t
+
     def _accuracy(self, recipe: Recipe, after: Predictions) -> dict[str, float]:
         """The share of right rows after a candidate, and what that gains."""
         gain = Difference(0.0, 0.0, 0.0, 1.0)
@@ -211,17 +261,22 @@ class Trial:
         return {"accuracy": after.accuracy, **_ends("accuracy", gain.point, gain.low, gain.high)}
 
     def _order(self, after: Predictions) -> dict[str, float]:
-        """How often a right row has more confidence than a wrong one of its fold, and what that gains."""
+        """How often the event's rows have a higher risk than others, or right rows more confidence than wrong ones.
+
+        The change is the mean over folds, as scores of two maps are not compared: a map that keeps the ranking, fitted
+        in every fold, changes nothing. Folds of one outcome are left out.
+        """
         new, old = self._auroc(after), self._auroc(self.rows)
-        gain, enough = new - old, min(after.correct.sum(), (~after.correct).sum()) >= FEWEST
+        rows, gain = Answers.ranked(after), new - old
+        enough = min(rows.right.sum(), (~rows.right).sum()) >= FEWEST
         ends = gain.ends(self.level) if enough else (float("nan"), float("nan"))
-        return {"auroc": new.value, **_ends("auroc", gain.value, *ends)}
+        return {"auroc": auroc(Answers.ranked(self.rows)).value + gain.value, **_ends("auroc", gain.value, *ends)}
 
     def _auroc(self, after: Predictions) -> Influence:
-        """The mean over folds, as confidences of two maps are not compared; folds of right rows alone are left out."""
-        parts = [auroc(Answers.of(after.take(np.flatnonzero(self.fold == f)))) for f in range(self.folds)]
+        """The mean over folds."""
+        parts = [auroc(Answers.ranked(after.take(np.flatnonzero(self.fold == f)))) for f in range(self.folds)]
         order = np.argsort(self.fold, kind="stable")
-        whole_rows = Answers.of(self.rows.take(order))
+        whole_rows = Answers.ranked(self.rows.take(order))
         mass = np.array([part.weights.sum() if np.isfinite(part.value) else 0.0 for part in parts])
         if not mass.sum():
             return Influence(float("nan"), whole_rows.h * np.nan, whole_rows.weights, whole_rows.groups)
@@ -229,6 +284,21 @@ class Trial:
         terms = [part.terms * scale if np.isfinite(part.value) else 0 * part.weights for part in parts]
         value = float(sum(m * part.value for m, part in zip(mass, parts, strict=True) if m) / mass.sum())
         return Influence(value, np.concatenate(terms), whole_rows.weights, whole_rows.groups)
+
+
+def is_tilt(recipe: Recipe) -> bool:
+    """Is this a map of one number, by which the model's log probabilities are tilted?
+
+    >>> [is_tilt(Recipe("CALIBRATORS", key)) for key in ("temperature", "intercept", "vector")]
+    [True, True, False]
+    """
+    params = dict(recipe.params)
+    if recipe.key == "confidence":
+        inner = params.get("binary")
+        return isinstance(inner, Recipe) and inner == Recipe(inner.family, "temperature")
+    return (recipe.key == "temperature" and not params) or (
+        recipe.key == "intercept" and bool(params.get("only")) == bool(params.get("by"))
+    )
 
 
 def _ends(name: str, gain: float, low: float, high: float) -> dict[str, float]:

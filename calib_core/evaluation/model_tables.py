@@ -12,6 +12,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.defaults import TOLERANCE
 from calib_core.estimators.base import estimate
+from calib_core.estimators.default_notion import claimed_rows
 from calib_core.evaluation.candidates import SINGLE, right_or_wrong
 from calib_core.evaluation.study import MEASURES, Measure, every_measure, over_same_rows, summaries
 from calib_core.evaluation.study import side_effects as _side_effects
@@ -135,6 +136,7 @@ def side_effects(
     before: Mapping[str, Predictions],
     after: Mapping[str, Predictions],
     calibrators: Mapping[str, Calibrator] | None = None,
+    notion: str = "confidence",
 ) -> pd.DataFrame:
     """What recalibration does to the decisions: accuracy gained, classes changed, rows no longer answered.
 
@@ -142,13 +144,18 @@ def side_effects(
     less before, on the rows each answers), class_changed (share of rows whose predicted class is another one; NaN
     where classes are unknown) and abstained (share of rows). Then accuracy and accuracy_before, and of the rows on
     which the model claims 95 % or more (``sure_rows``) how many there are and the share of them right: sure, sure_right
-    and the same _before. Fitted ``calibrators`` add keeps_class, keeps_order and sums_to_one.
+    and the same _before. Fitted ``calibrators`` add keeps_class, keeps_order and sums_to_one. With ``notion`` "event"
+    the predicted risk of the event of two classes stands in the place of sure rows: its mean over the rows answered,
+    risk and risk_before, and the observed frequency, observed.
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> side_effects({"swap": p}, {"swap": p.with_probs([[0.96, 0.04], [0.4, 0.6]])}, notion="event").round(2).values[
+    ...     0, 6:
+    ... ].tolist()
+    [0.25, 0.32, 0.5]
     >>> side_effects({"swap": p}, {"swap": p.with_probs([[0.96, 0.04], [0.4, 0.6]])}).values.tolist()[0][:6]
     ['swap', 0.5, 0.5, 0.0, 1.0, 0.5]
     """
-    sure = {name: (sure_rows(before[name]), sure_rows(rows)) for name, rows in after.items()}
     effects = [_side_effects(before[name], rows) for name, rows in after.items()]
     table = pd.DataFrame(
         {
@@ -158,13 +165,32 @@ def side_effects(
             "abstained": [effect.abstained for effect in effects],
             "accuracy": [rows.accuracy for rows in after.values()],
             "accuracy_before": [before[name].accuracy for name in after],
-            "sure": [now.count for _, now in sure.values()],
-            "sure_before": [was.count for was, _ in sure.values()],
-            "sure_right": [now.right for _, now in sure.values()],
-            "sure_right_before": [was.right for was, _ in sure.values()],
+            **(_risks(before, after) if notion == "event" else _sure(before, after)),
         }
     )
     return table if calibrators is None else table.assign(**_declared(calibrators, after))
+
+
+def _sure(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) -> dict[str, list[float]]:
+    """The rows of which models are sure, before and after."""
+    now, was = [sure_rows(rows) for rows in after.values()], [sure_rows(before[name]) for name in after]
+    return {
+        "sure": [rows.count for rows in now],
+        "sure_before": [rows.count for rows in was],
+        "sure_right": [rows.right for rows in now],
+        "sure_right_before": [rows.right for rows in was],
+    }
+
+
+def _risks(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) -> dict[str, list[float]]:
+    """Mean risks of the event over the rows answered after recalibration, and how often it happened."""
+    found: dict[str, list[float]] = {"risk_before": [], "risk": [], "observed": []}
+    for name, rows in after.items():
+        old, new = over_same_rows([before[name], rows])
+        for column, part in (("risk_before", old), ("risk", new)):
+            found[column].append(claimed_rows(part, "event").mean_confidence)
+        found["observed"].append(claimed_rows(new, "event").accuracy)
+    return found
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,11 @@ class Division(OneLine):
         return f"all {rows}" if self.undivided else rows.replace(" row", " held-out row")
 
     @property
+    def test_folds(self) -> Codes | None:
+        """The fold of every row that is judged, (n,), where rows are cross-fitted; else None."""
+        return None if self.folds is None else self.folds[self.test_rows]
+
+    @property
     def undivided(self) -> bool:
         """Are all rows judged, and none there to fit a calibrator on? So it is of a summary.
 

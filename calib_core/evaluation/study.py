@@ -32,6 +32,7 @@ __all__ = [
     "error_keys",
     "evaluate",
     "every_measure",
+    "notion_of_score",
     "over_same_rows",
     "over_same_rows_by_name",
     "ranks",
@@ -42,6 +43,21 @@ __all__ = [
 ]
 
 SCORES = ("accuracy", "log-loss", "brier")
+
+
+def notion_of_score(key: str, *models: Predictions) -> str | None:
+    """The notion in which a score of whole predictions is shown: the event for the Brier score of two classes, or None.
+
+    Of an event the Brier score is the mean of (risk - outcome)^2, half of the sum over both classes: one number of one
+    name wherever a risk is judged. A summary knows the sum alone.
+
+    >>> p, three = Predictions([[0.7, 0.3]], [0]), Predictions([[0.7, 0.2, 0.1]], [0])
+    >>> notion_of_score("brier", p), notion_of_score("log-loss", p), notion_of_score("brier", p, three)
+    ('event', None, None)
+    """
+    of_event = all(m.event is not None and m.abstained is None and m.grain == "rows" for m in models)
+    return "event" if key == "brier" and models and of_event else None
+
 
 Counting: TypeAlias = Literal["answered", "all"]
 """Which rows a table of several models is over, where some abstain (``over_same_rows``)."""
@@ -360,7 +376,7 @@ def summaries(
     for notion in dict.fromkeys(m.reduction for m in measures if m.reduction):
         mine = dict.fromkeys(s for m in measures if m.reduction == notion for s in schemes_of[m.estimator])
         tables[notion] = _tables(predictions, notion, list(mine))
-    whole = {m.name: _value(predictions, None, m.estimator, None) for m in measures if not m.reduction}
+    whole = {m.name: _score(predictions, m.estimator) for m in measures if not m.reduction}
     return [
         pd.DataFrame(
             [
@@ -373,6 +389,12 @@ def summaries(
         )
         for i in range(len(schemes))
     ]
+
+
+def _score(predictions: Predictions, key: str) -> dict[str, Any]:
+    """A score of whole predictions; of two classes the Brier score is the event's."""
+    notion = notion_of_score(key, predictions)
+    return _value(predictions, None if notion is None else as_reduction(notion), key, None)
 
 
 def _scheme(predictions: Predictions, measure: Measure, given: int | str | BinningScheme | None) -> BinningScheme:

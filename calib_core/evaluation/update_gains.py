@@ -23,10 +23,11 @@ from calib_core.inference.comparison.mean_gain import mean_gain
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.proper_scores import log_losses
+from calib_core.registry.registry import Recipe
 from calib_core.slices import scan
 from calib_core.slices.gaps import table
 
-__all__ = ["UpdateGains", "update_gains", "worst_column"]
+__all__ = ["UpdateGains", "own_recipes", "update_gains", "worst_column"]
 
 FOLDS = 10
 _NONE, _ALONE = "none", "intercept of one value"
@@ -82,6 +83,16 @@ class UpdateGains(OneLine):
             if lines["logistic recalibration by column"]["gain"] <= by["gain"]:
                 sentences.append("A new slope gains nothing more.")
         return " ".join(sentences)
+
+    @property
+    def contrast(self) -> str:
+        """What one intercept for all rows would do to the value that is off, and to the others."""
+        lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
+        common = lines["intercept"]
+        return (
+            f"One intercept for all rows would leave {self.value} at O:E {common['oe_value']:.2f} "
+            f"and bring the others to {common['oe_others']:.2f}."
+        )
 
     def _line(self) -> str:
         return self.sentence
@@ -155,10 +166,7 @@ def update_gains(
     found["p_holm"] = np.append(np.nan, holm(p))
     found["helps"] = (found["gain"] > 0) & (found["p_holm"] <= 1 - level)
     order = ["update", "log_loss", "gain", "low", "high", "p", "p_holm", "helps", "oe", "oe_value", "oe_others"]
-    slices = table(_event_claims(rows), column)
-    title = f"{column} = {texts[value]}"
-    off = bool(slices.loc[slices["slice"] == title, "differs"].any())
-    return UpdateGains(column, texts[value], off, found[order])
+    return UpdateGains(column, texts[value], _differs(rows, column, texts[value]), found[order])
 
 
 def worst_column(predictions: Predictions, random_state: int = SEED) -> str | None:
@@ -188,6 +196,43 @@ def worst_column(predictions: Predictions, random_state: int = SEED) -> str | No
     where = str(found["where"].iloc[0])
     columns = sorted(map(str, rows.metadata.columns), key=len, reverse=True)
     return next((name for name in columns if where.startswith((f"{name}=", f'"{name}"='))), None)
+
+
+def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
+    """Updates of the one value of a column whose risk is off, and of each value of that column; empty where none is.
+
+    The column is ``worst_column``'s; its value the one furthest from what one intercept for all expects, if it differs
+    significantly from all other rows.
+
+    >>> own_recipes(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
+    ()
+    """
+    if predictions.grain == "counts" or predictions.event is None or predictions.metadata is None:
+        return ()
+    try:
+        column = worst_column(predictions)
+    except (InputError, NotAnswerable):
+        return ()
+    if column is None:
+        return ()
+    rows = predictions.answered
+    assert rows.metadata is not None
+    codes, texts = coded_texts(rows.metadata[column])
+    if len(texts) < 2 or len(np.unique(rows.true_labels)) < 2:
+        return ()
+    value = texts[_worst(rows, codes, len(texts))]
+    if not _differs(rows, column, value):
+        return ()
+    return (
+        CALIBRATORS.described("intercept", by=column, only=value),
+        CALIBRATORS.described("intercept", by=column),
+    )
+
+
+def _differs(rows: Predictions, column: str, value: str) -> bool:
+    """Is the gap of this value's rows significantly different from that of all others?"""
+    slices = table(_event_claims(rows), column)
+    return bool(slices.loc[slices["slice"] == f"{column} = {value}", "differs"].any())
 
 
 def _event_claims(rows: Predictions) -> Predictions:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from calib_core._base.arguments import as_share
-from calib_core._base.arrays import Float64s
+from calib_core._base.arrays import Codes, Float64s
 from calib_core.defaults import LEVEL, SEED
 from calib_core.evaluation.prediction_sets import METHODS, SHARE, class_sets, set_sentence
 from calib_core.evaluation.study import over_same_rows
@@ -31,6 +31,7 @@ def changes(
     share: float = SHARE,
     level: float = LEVEL,
     random_state: int = SEED,
+    fold: Codes | None = None,
 ) -> pd.DataFrame:
     """What recalibration does to what confidences are used for: a line for each of ``after`` and measure.
 
@@ -39,9 +40,10 @@ def changes(
     less before) with its interval low to high at ``level``; note, why a number is missing. Measures:
 
     - auroc, the chance that a right row has more confidence than a wrong one, ties half; class_auroc, for two classes,
-      the chance that a row of the second class has more of its probability than one of the first (DeLong);
-    - reversed, the share of all pairs of rows whose order by confidence is turned round, and tied, whose order is lost
-      (``order_changes``): of these rows, hence without an interval;
+      the chance that a row of the event has a higher risk than one of the other class (DeLong);
+    - reversed, the share of all pairs of rows whose order by confidence, or by the risk of an event, is turned round,
+      and tied, whose order is lost (``order_changes``): of these rows, hence without an interval; with ``fold`` (n,),
+      of pairs within a fold only, since scores of two folds' maps are not compared;
     - surest_right, the share right of the surest rows that make up ``coverage`` (``surest_right``), and risk_area, the
       area under the risk-coverage curve (``inference.skills``);
     - lac_size and aps_size, classes that sets name which hold the right class in a ``share`` of rows
@@ -65,7 +67,7 @@ def changes(
     lines = []
     for name, rows in after.items():
         pair = _Pair.of(before[name], rows, level)
-        lines += [{"calibrator": name, **line} for line in pair.lines(coverage, share, random_state)]
+        lines += [{"calibrator": name, **line} for line in pair.lines(coverage, share, random_state, fold)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
@@ -172,15 +174,17 @@ class _Pair:
         old, new = same_rows(*over_same_rows([before, after]))
         return cls(counting(old), counting(new), level)
 
-    def lines(self, coverage: float, share: float, random_state: int) -> list[dict[str, object]]:
+    def lines(self, coverage: float, share: float, random_state: int, fold: Codes | None) -> list[dict[str, object]]:
         old, new = Answers.of(self.old), Answers.of(self.new)
         few, names = why_few(old) or why_few(new), self.new.class_names or ()
         lines = [self._line("auroc", "ranking of right above wrong (AUROC)", "score", auroc(old), auroc(new), few)]
-        if self.old.kind == self.new.kind == "full" and len(names) == 2:
-            first, last = (auroc(_of_class(rows)) for rows in (self.old, self.new))
-            note = why_few(_of_class(self.old))
-            lines.append(self._line("class_auroc", f"ranking by class {names[1]} (AUROC)", "score", first, last, note))
-        lines += self._order(old, new)
+        risks = old, new
+        if self.old.kind == self.new.kind == "full" and len(names) == 2 and self.old.event is not None:
+            risks = Answers.of_event(self.old), Answers.of_event(self.new.with_event(self.old.event))
+            title = f"ranking by class {names[self.old.event]} (AUROC)"
+            first, last = (_within(auroc, rows, fold) for rows in risks)
+            lines.insert(0, self._line("class_auroc", title, "score", first, last, why_few(risks[0])))
+        lines += self._order(*risks, fold)
         surest = f"right in surest {in_percent(coverage)}"
         pair = surest_right(old, coverage), surest_right(new, coverage)
         lines.append(self._line("surest_right", surest, "share", *pair, few))
@@ -198,14 +202,14 @@ class _Pair:
         line = {"measure": measure, "title": title, "unit": unit, "before": old.value, "after": new.value}
         return line | {"change": change.value, "low": low, "high": high, "note": few}
 
-    def _order(self, old: Answers, new: Answers) -> list[dict[str, object]]:
+    def _order(self, old: Answers, new: Answers, fold: Codes | None) -> list[dict[str, object]]:
         titles = {"reversed": "pairs of rows turned round", "tied": "pairs of rows that become equal"}
         found: tuple[float, float] = (np.nan, np.nan)
         note = ""
         try:
             if self.old.weights is not None:
                 raise NotAnswerable("pairs of rows are counted where rows count alike, or as copies")
-            pairs = order_changes(old.h, new.h)
+            pairs = _pairs_within(old.h, new.h, fold)
             found = pairs.turned, pairs.tied
         except NotAnswerable as why:
             note = str(why)
@@ -231,10 +235,40 @@ class _Pair:
         ]
 
 
-def _of_class(rows: Predictions) -> Answers:
-    """Of two classes the probability of the second, and whether it is the right one."""
-    weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
-    return Answers(rows.rows.column(1).astype(np.float64), rows.true_labels == 1, weights, rows.row_groups)
+def _within(measure: Callable[[Answers], Influence], rows: Answers, fold: Codes | None) -> Influence:
+    """A measure of ranking, its change that within folds: the mean over folds, since their maps are not compared."""
+    if not _known(fold, rows):
+        return measure(rows)
+    assert fold is not None
+    parts = [(np.flatnonzero(fold == f), Answers(rows.h[w], rows.right[w], rows.weights[w]))
+             for f in np.unique(fold) for w in [fold == f]]  # fmt: skip
+    values = [measure(part).value for _, part in parts]
+    mass = np.array([part.total if np.isfinite(v) else 0.0 for (_, part), v in zip(parts, values, strict=True)])
+    if not mass.sum():
+        return measure(rows)
+    terms = np.zeros(len(rows.h))
+    for (where, part), value in zip(parts, values, strict=True):
+        if np.isfinite(value):
+            terms[where] = measure(part).terms * rows.total / mass.sum()
+    return Influence(float(mass @ np.nan_to_num(values) / mass.sum()), terms, rows.weights, rows.groups)
+
+
+def _pairs_within(before: Float64s, after: Float64s, fold: Codes | None) -> PairsOfRows:
+    """How the order changes in all pairs of rows or, where folds are known, in those within a fold."""
+    if fold is None or len(fold) != len(before):
+        return order_changes(before, after)
+    parts = [np.flatnonzero(fold == f) for f in np.unique(fold)]
+    parts = [where for where in parts if len(where) > 1]
+    if not parts:
+        return order_changes(before, after)
+    found = [order_changes(before[where], after[where]) for where in parts]
+    pairs = np.array([len(where) * (len(where) - 1) / 2 for where in parts])
+    turned, tied = (float(pairs @ [getattr(p, n) for p in found] / pairs.sum()) for n in ("turned", "tied"))
+    return PairsOfRows(turned, tied)
+
+
+def _known(fold: Codes | None, rows: Answers) -> bool:
+    return fold is not None and len(fold) == len(rows.h)
 
 
 def _unknown(measure: str, title: str, unit: str, note: str) -> dict[str, object]:

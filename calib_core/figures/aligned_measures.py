@@ -13,7 +13,7 @@ from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
 from calib_core.palette import style
-from calib_core.text import at_level, between, short_percent
+from calib_core.text import at_level, between, score, short_percent
 
 ROW, HEAD, FOOT, LEFT = 44, 24, 2, 346
 """Pixels of a line, of what stands above and below the lines, and of the words at the left."""
@@ -119,15 +119,14 @@ def _ends(line: Mapping[Any, Any]) -> str:
 
 
 def number(value: float) -> str:
-    """A ratio, an intercept or a slope: two decimals, a dash for none.
+    """A ratio, an intercept or a slope as tables give it; a dash for none.
 
     >>> number(-0.583), number(float("inf")), number(float("nan")), number(12.3)
-    ('−0.58', '∞', '–', '12.3')
+    ('−0.583', '∞', '–', '12.3')
     """
     if math.isnan(value):
         return "–"
-    text = "∞" if math.isinf(value) else f"{abs(value):.2f}" if abs(value) < 10 else f"{abs(value):.3g}"
-    return f"−{text}" if value < 0 and float(text.replace("∞", "1")) else text
+    return score(value) if math.isfinite(value) else "∞" if value > 0 else "−∞"
 
 
 def _count(events: float) -> str:

@@ -81,7 +81,7 @@ def class_table(
         barmode="overlay",
         annotations=numbers_at_right(facts, ("says %", "happens %", "rows")),
         margin={"r": 182, "t": 28},
-        xaxis={"title": "error of the class", "rangemode": "tozero", "tickformat": "~%"},
+        xaxis={"title": "raw ECE of the class; grey: noise alone", "rangemode": "tozero", "tickformat": "~%"},
         yaxis={
             "tickvals": places.tolist(),
             "ticktext": bold,

@@ -1,4 +1,4 @@
-"""Findings, worst first: how often it is right in each place, with its interval, beside what is said there."""
+"""Findings, the largest significant gap first: accuracy in each place, with its interval, beside the mean score."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.probability_axis import percent_ticks
-from calib_core.slices.findings import OVERALL, SHOWN
+from calib_core.slices.findings import BIN, OVERALL, SHOWN
 from calib_core.text import count, plain
 
 _TOPS = (0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4)
@@ -27,8 +27,9 @@ def findings(
 ) -> go.Figure:
     """A line a place of a table of `calib_core.findings`: share right with its interval, a tick at what is said.
 
-    Drawn are the worst dozen of those tested; hollow marks do not stand out. With ``places`` the records of marks have
-    the ``bin`` beside the ``class``, else the confidences ``between`` which it lies; that of a slice has its text.
+    Drawn are the first dozen of those tested; hollow marks are not significantly off. With ``places`` the records of
+    marks have the ``bin`` beside the ``class``, else the confidences ``between`` which it lies; that of a slice has its
+    text.
     """
     lines = table[table["p"].notna()].head(SHOWN).reset_index(drop=True)
     look, y = style(numbers([model], looks)[model]), np.arange(len(lines))
@@ -84,6 +85,7 @@ def _axis(lines: pd.DataFrame) -> dict[str, Any]:
 
 def _record(line: Mapping[Any, Any], model: str, places: bool) -> Record:
     """What a click on a line means, and its numbers."""
+    places = places or line.get("kind") == BIN  # these bins are those of the reliability diagram
     known = {"class": line["code"], "bin": line["bin"] if places else None}
     known |= {name: line.get(name) for name in ("slice", "label_code")}
     if line.get("kind") == OVERALL:

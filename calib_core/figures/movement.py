@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -18,17 +20,25 @@ from calib_core.text import between, plain, short_percent
 MARKS, ARROWS = "after", "arrows"
 """Names of the traces of the recalibrated model's marks, and of the arrows to them."""
 
+_ENDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 SHORTEST = 0.03
 """Moves shorter than this have no arrow: its head would cover both marks."""
 
-_HOVER = "%{meta.title}<br>%{customdata.count} rows<br>it says %{x:.1~%}, it is right %{y:.1~%}<extra></extra>"
+_HOVER = "%{meta.title}<br>%{customdata.count} rows<br>"
+_HOVERS = {
+    "confidence": _HOVER + "confidence %{x:.1~%}, accuracy %{y:.1~%}<extra></extra>",
+    "event": _HOVER + "mean risk %{x:.1~%}, observed frequency %{y:.1~%}<extra></extra>",
+}
+_AXES = {"confidence": ("Confidence", "Accuracy"), "event": ("Predicted risk", "Observed frequency")}
 
 
 @draws(Movement)
 def movement(
     diagram: Movement, *, titles: tuple[str, str] = ("before", "after"), looks: Mapping[str, int] | None = None
 ) -> go.Figure:
-    """What is said against what is right, before and after: marks of bins with 10 rows or more, arrows between them.
+    """Accuracy against confidence before and after: marks of bins with 10 rows or more, arrows between them.
+
+    Of an event observed frequency against predicted risk, on the range of the data.
 
     ``titles`` of the model and of the recalibrated model; ``looks`` are the numbers of all models shown, so that both
     keep their colours and symbols. The marks of the second travel from those of the first where motion is shown.
@@ -41,27 +51,31 @@ def movement(
     """
     place = numbers(titles, looks)
     parts = {"before": diagram.before, MARKS: diagram.after}
-    drawn = [_marks(uid, place[title], title, part) for (uid, part), title in zip(parts.items(), titles, strict=True)]
-    low = _least([end for trace in drawn for end in (*trace.x, *trace.y) if end == end])
-    figure = go.Figure([diagonal(low, 1.0), _arrows(diagram), *drawn])
-    step = 2 if low < 0.6 else 1
-    ticks = [tenth / 10 for tenth in range(10, round(10 * low) - 1, -step)]
-    axis = {"range": [low - 0.02, 1.02], **percent_ticks(ticks[::-1])}
+    drawn = [
+        _marks(uid, place[title], title, part, diagram.notion)
+        for (uid, part), title in zip(parts.items(), titles, strict=True)
+    ]
+    of_event = diagram.notion == "event"
+    ends = [end for trace in drawn for end in (*trace.x, *trace.y) if end == end]
+    low, high = (0.0, _most(ends)) if of_event else (_least(ends), 1.0)
+    figure = go.Figure([diagonal(low, high), _arrows(diagram), *drawn])
+    axis = _axis(low, high)
     columns = [
         {
             "axis": "x",
             "low": line["lower"],
             "high": line["upper"],
             "record": {"bin": line["bin"]},
-            "says": f"{between(line['lower'], line['upper'])}: {line['count']:,.0f} rows after recalibration, "
-            f"says {short_percent(line['confidence'], 0)}, right {short_percent(line['accuracy'], 0)}",
+            "says": f"{between(line['lower'], line['upper'])}: {line['count']:,.0f} rows, after recalibration "
+            f"{_AXES[diagram.notion][0].lower()} {short_percent(line['confidence'], 0)}, "
+            f"{_AXES[diagram.notion][1].lower()} {short_percent(line['accuracy'], 0)}",
         }
         for line in diagram.after.frame().to_dict("records")
     ]
     return finished(
         figure,
-        xaxis={"title": "It says", **axis},
-        yaxis={"title": "It is right", **axis},
+        xaxis={"title": _AXES[diagram.notion][0], **axis},
+        yaxis={"title": _AXES[diagram.notion][1], **axis},
         legend={
             "x": 0,
             "y": 1.01,
@@ -79,7 +93,7 @@ def movement(
     )
 
 
-def _marks(uid: str, i: int, title: str, diagram: ReliabilityDiagram) -> go.Scatter:
+def _marks(uid: str, i: int, title: str, diagram: ReliabilityDiagram, notion: str) -> go.Scatter:
     """A model's marks, those of bins with enough rows; where fewer than two have enough all, the others hollow."""
     frame, look = diagram.frame(), style(i)
     enough = frame["count"].to_numpy() >= FEW_ROWS
@@ -102,15 +116,16 @@ def _marks(uid: str, i: int, title: str, diagram: ReliabilityDiagram) -> go.Scat
         },
         meta={"title": plain(title), **({} if uid == "before" else {"from": "before"})},
         customdata=taken_from(records(frame[["bin", "count", "confidence", "accuracy"]], model=title), places),
-        hovertemplate=_HOVER,
+        hovertemplate=_HOVERS[notion],
     )
 
 
 def _arrows(diagram: Movement) -> go.Scatter:
     """An arrow from every mark to its counterpart, short of it; none where a mark hardly moves."""
     steps = diagram.steps(FEW_ROWS)
+    shortest = SHORTEST * (_most([*steps["confidence"], *steps["accuracy"]]) if diagram.notion == "event" else 1.0)
     right, up = (steps[f"{name}_after"] - steps[name] for name in ("confidence", "accuracy"))
-    steps = steps[np.hypot(right, up) >= SHORTEST]
+    steps = steps[np.hypot(right, up) >= shortest]
     gap = np.full(len(steps), np.nan)
     x, y = (np.column_stack([steps[name], steps[f"{name}_after"], gap]).ravel() for name in ("confidence", "accuracy"))
     bins: list[dict[str, int] | None] = [None] * len(x)
@@ -134,6 +149,22 @@ def _arrows(diagram: Movement) -> go.Scatter:
         hoverinfo="skip",
         showlegend=False,
     )
+
+
+def _axis(low: float, high: float) -> dict[str, Any]:
+    """Range and ticks of both axes."""
+    step = 0.2 if low < 0.6 else 0.1
+    if high < 1:
+        step = next(each for each in (0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002) if high / each >= 3)
+    ticks = [round(i * step, 6) for i in range(math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6) + 1)]
+    room = 0.02 * (high if high < 1 else 1.0)
+    return {"range": [low - room, high + room], **percent_ticks(ticks)}
+
+
+def _most(values: Sequence[float]) -> float:
+    """Where both axes of a risk end: a round share above every mark."""
+    top = max(values, default=1.0)
+    return next((end for end in _ENDS if end >= top), 1.0)
 
 
 def _least(values: Sequence[float]) -> float:

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.risk_diagram import RiskDiagram
 from calib_core.figures.bin_marks import name_of
 from calib_core.figures.look import REFERENCE, finished
-from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
+from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols
+from calib_core.figures.panel_headings import heading
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.palette import style
@@ -27,6 +29,9 @@ _HEIGHT, _STRIP, _BETWEEN = 560, 0.15, 0.05
 _STEPS = tuple(unit * part for unit in (1e-4, 1e-3, 1e-2, 1e-1) for part in (1.0, 2.0, 5.0))
 _MOST_TICKS, _ROOM, _BEYOND = 7, 0.02, 1.5
 """Ticks of an axis at most, room beyond its ends, and how far intervals may reach above the largest mark."""
+MOST_LAID_OVER, _COLUMNS, _PANEL = 2, 3, 300
+"""Models laid over each other at most, panels beside one another, and pixels of a row of them."""
+_SIDES = "above the dashed line the risk is too low, below it too high"
 _PALE, _BAND = "rgba(128, 128, 128, 0.28)", 0.18
 
 
@@ -42,7 +47,9 @@ def risk_diagram(
 ) -> go.Figure:
     """Stars with exact intervals and a smooth curve of one model, on the range of its risks; events and others below.
 
-    Of several by title the first is drawn whole, and of the others stars and curve. The grey band is where bins of a
+    Of two by title the first is drawn whole, and of the other stars and curve; from three on each has a panel of its
+    own, with the first model's curve behind it. Axes are on the range of bins of 10 rows or more: a bin of fewer that
+    lies beyond is a hollow triangle at the edge, and has no interval. The grey band is where bins of a
     calibrated model would be, the dotted lines are ``tolerance`` above and below the diagonal. ``rows`` and
     ``happened`` are what rows and event are called ("Of rows given 20 to 27 %, 12 % died"), ``event`` is
     the event's name on the axis, by default that of its class. Every star has a record as
@@ -57,11 +64,13 @@ def risk_diagram(
     models = [_Marks(number, title, diagram, rows, happened) for number, title, diagram in numbered(diagrams, looks)]
     first = models[0]
     x, y = _across(models), _up(models)
+    if len(models) > MOST_LAID_OVER:
+        return _panels(models, x, y, tolerance, plain(event or first.diagram.event))
     figure = go.Figure([*_ground(first.diagram, x, y, tolerance), *first.spikes()])
     for each in models[::-1]:
         figure.add_traces(each.curve(whole=each is first))
     for each in models[::-1]:
-        figure.add_trace(each.stars(whole=each is first))
+        figure.add_traces([each.stars(whole=each is first), *each.beyond(y)])
     figure.add_traces([entry(each.title, each.number, uid=name_of("legend", each.title)) for each in models])
     reach = np.sqrt(max(float(first.diagram.spikes[name].max()) for name in ("events", "others")))
     strip = {"range": [-1.15 * reach, 1.15 * reach], "showgrid": False, "showticklabels": False, "ticks": ""}
@@ -83,6 +92,54 @@ def risk_diagram(
     return figure
 
 
+def _panels(
+    models: Sequence[_Marks], x: tuple[float, float], y: tuple[float, float], tolerance: float | None, name: str
+) -> go.Figure:
+    """A panel for each model on shared axes; behind it the first model's curve in grey."""
+    figure, columns = go.Figure(), min(_COLUMNS, len(models))
+    lines = math.ceil(len(models) / columns)
+    height = lines * _PANEL + 90
+    across, up = (1 + 0.06) / columns, (1 + 0.22 * (lines > 1)) / lines
+    clickable: list[dict[str, object]] = []
+    for i, each in enumerate(models):
+        row, column = divmod(i, columns)
+        end = str(i + 1) if i else ""
+        axes = {"xaxis": f"x{end}", "yaxis": f"y{end}"}
+        ends = [column * across, column * across + across - 0.06]
+        top = 1 - row * up
+        domain = [max(0.0, top - up + 0.22 * (lines > 1)), top]
+        ghost = [] if not i else [trace.update(line_color=REFERENCE, opacity=0.7) for trace in models[0].curve(False)]
+        traces = [
+            *_ground(each.diagram, x, y, tolerance), *ghost, *each.curve(True), each.stars(True), *each.beyond(y)
+        ]  # fmt: skip
+        for trace in traces:
+            shown_before = i > 0 or trace.uid not in ("consistency", "tolerance")
+            figure.add_trace(trace.update(uid=f"{trace.uid or trace.name} {i}", **axes))
+            if shown_before:
+                figure.data[-1].showlegend = False
+        figure.update_layout(
+            {
+                f"xaxis{end}": {**_axis(*x, few=True), "domain": ends, "anchor": axes["yaxis"], "showgrid": False,
+                                "title": f"predicted risk of \u201c{name}\u201d" if row == lines - 1 else ""},
+                f"yaxis{end}": {**_axis(*y), "domain": domain, "anchor": axes["xaxis"], "showticklabels": not column},
+            }
+        )  # fmt: skip
+        named = heading(each.title, style(each.number), None, ends[0], top)
+        for annotation in named["annotations"]:
+            figure.add_annotation(annotation)
+        for shape in named["shapes"]:
+            figure.add_shape(shape)
+        clickable += [{**found, "axis": axes["xaxis"]} for found in each.columns(*x)]
+    return finished(
+        figure,
+        height=height,
+        margin={"t": 44},
+        legend={"tracegroupgap": 0, "font": {"size": 12}},
+        meta={"columns": clickable, "range": True},
+        uirevision="risk panels",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _Marks:
     """What is drawn of one model."""
@@ -96,6 +153,46 @@ class _Marks:
     @cached_property
     def frame(self) -> pd.DataFrame:
         return self.diagram.frame()
+
+    @cached_property
+    def sure(self) -> NDArray[np.bool_]:
+        """Which bins have rows enough to say something; all of them where fewer than two have."""
+        enough = self.frame["count"].to_numpy() >= FEW_ROWS
+        return enough if enough.sum() > 1 else np.ones_like(enough)
+
+    def beyond(self, y: tuple[float, float]) -> list[go.Scatter]:
+        """Bins of few rows beyond the axis, at its edge."""
+        frame = self.frame
+        out = ~self.sure & ((frame["observed"] > y[1]) | (frame["observed"] < y[0])).to_numpy()
+        if not out.any():
+            return []
+        up = (frame["observed"][out] > y[1]).to_numpy()
+        look = style(self.number)
+        return [
+            go.Scatter(
+                x=frame["risk"][out],
+                y=np.where(up, y[1], y[0]),
+                mode="markers",
+                marker={
+                    "symbol": np.where(up, "triangle-up-open", "triangle-down-open").tolist(),
+                    "size": 11,
+                    "opacity": 1,
+                    "color": look.colour,
+                    "line": {"width": 1.2, "color": look.colour},
+                },
+                name=f"fewer than {FEW_ROWS} rows, beyond the axis: {plain(self.title)}",
+                uid=name_of("beyond", self.title),
+                legendgroup=f"m{self.number}",
+                showlegend=False,
+                customdata=records(frame[out], model=self.title),
+                hovertext=[
+                    f"<b>{plain(self.title)}</b><br>{plain(text)}"
+                    for text, is_out in zip(self.says, out, strict=True)
+                    if is_out
+                ],
+                hovertemplate="%{hovertext}<extra></extra>",
+            )
+        ]
 
     @cached_property
     def says(self) -> list[str]:
@@ -113,8 +210,8 @@ class _Marks:
         ends = {
             "type": "data",
             "symmetric": False,
-            "array": frame["high"] - frame["observed"],
-            "arrayminus": frame["observed"] - frame["low"],
+            "array": np.where(self.sure, frame["high"] - frame["observed"], np.nan),
+            "arrayminus": np.where(self.sure, frame["observed"] - frame["low"], np.nan),
             "color": look.colour,
             "thickness": 1.6,
             "width": 4,
@@ -219,6 +316,8 @@ def _ground(
 ) -> list[go.Scatter]:
     """Where bins of a calibrated model would be, the diagonal, and the tolerance around it."""
     frame = diagram.frame()
+    enough = frame["count"] >= FEW_ROWS
+    frame = frame[enough] if enough.sum() > 1 else frame
     shared: dict[str, Any] = {"mode": "lines", "hoverinfo": "skip"}
     band = go.Scatter(
         x=np.append(frame["risk"], frame["risk"][::-1]),
@@ -250,13 +349,14 @@ def _ground(
 def _across(models: Sequence[_Marks]) -> tuple[float, float]:
     """Ends of the axis of risks: the data's range, from 0 where that is near."""
     ends = [each.diagram.ends for each in models]
-    return _range(min(low for low, _ in ends), max(high for _, high in ends))
+    high = max(high for _, high in ends)
+    return _range(min(low for low, _ in ends), high)[0], min(1.0, high)
 
 
 def _up(models: Sequence[_Marks]) -> tuple[float, float]:
-    """Ends of the axis of frequencies: all marks, and intervals as far as they are not much longer."""
-    marks = pd.concat([each.frame for each in models])
-    top = float(max(marks["observed"].max(), marks["risk"].max(), marks["band_high"].max()))
+    """Ends of the axis of frequencies: marks of rows enough, and intervals as far as they are not much longer."""
+    marks = pd.concat([each.frame[each.sure] for each in models])
+    top = float(max(marks["observed"].max(), marks["risk"].max()))
     high = min(float(marks["high"].max()), _BEYOND * top)
     low = float(min(marks["low"].min(), marks["band_low"].min()))
     return _range(low, max(top, high))
@@ -273,9 +373,9 @@ def _step(low: float, high: float) -> float:
     return next((step for step in _STEPS if (high - low) / step <= _MOST_TICKS), _STEPS[-1])
 
 
-def _axis(low: float, high: float) -> dict[str, Any]:
-    """Range and ticks of an axis."""
-    step, room = _step(low, high), _ROOM * (high - low)
+def _axis(low: float, high: float, few: bool = False) -> dict[str, Any]:
+    """Range and ticks of an axis, perhaps only every second one."""
+    step, room = _step(low, high) * (2 if few else 1), _ROOM * (high - low)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = [i * step for i in range(first, last + 1)]
     return {"range": [low - room, high + room], "zeroline": False, **percent_ticks(ticks)}
@@ -287,12 +387,8 @@ def _words(figure: go.Figure, marks: _Marks) -> None:
     figure.add_annotation(
         text="<b>observed frequency</b>", x=0, y=1, xanchor="left", yanchor="bottom", yshift=6, xshift=-34, **paper
     )
-    sides = (("risk too low", (0.02, 0.97), "left", "top"), ("risk too high", (0.98, 0.03), "right", "bottom"))
-    for text, (across, up), xanchor, yanchor in sides:
-        figure.add_annotation(
-            text=f"<i>{text}</i>", x=across, y=up, xref="x domain", yref="y domain", xanchor=xanchor, yanchor=yanchor,
-            showarrow=False, opacity=0.8,
-        )  # fmt: skip
+    # Above the picture, where no interval can strike it through.
+    figure.add_annotation(text=f"<i>{_SIDES}</i>", x=1, y=1, xanchor="right", yanchor="bottom", yshift=6, **paper)
     events, rows = marks.diagram.events, marks.diagram.rows
     name = marks.happened or "with the event"
     for text, up, anchor in (

@@ -23,6 +23,8 @@ ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
 _LONGEST = 20
 _GREEN = "rgba(46, 139, 87, 0.13)"
 _RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
+_APART = 0.11
+"""Share of the axis between the labels of two ratios at least."""
 _CUT = 12.0
 """So many times more or fewer events than expected are drawn; what lies beyond is cut."""
 
@@ -53,18 +55,19 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
             span = ratio_range(float(strip.ratio_low[i]), float(strip.ratio_high[i]), limit)
             lower = _row(strip, i, places[name], ratios, f"{plain(name)}: observed to expected {value}, {span}")
             figure.add_trace(lower.update(xaxis="x2", yaxis="y2"))
-            notes += _number(ratios, i, value, "2")
+            gap = -math.log(limit) - float(ratios[2][i])
+            notes += _number(ratios, i, value, "2", before=0 <= gap < 0.14 * (high - low))
     notes += _names(strip)
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
     rows = {"range": [n - 0.5, -0.5], "showticklabels": False, "ticks": "", "showline": False, **axis}
-    ticks = [tick for tick in _RATIOS if low <= math.log(tick) <= high]
+    ticks = _ratio_ticks(low, high, limit)
     return finished(
         figure,
         xaxis={"range": [0, most], "nticks": 7, "anchor": "y", **axis},
         yaxis={"domain": [split[1], 1], **rows},
         xaxis2={
             "range": [low, high], "tickvals": [math.log(tick) for tick in ticks],
-            "ticktext": [f"{tick:g}" for tick in ticks], "anchor": "y2", **axis,
+            "ticktext": [f"{tick:g}" for tick in ticks], "anchor": "y2", "tickangle": 0, **axis,
         },
         yaxis2={"domain": [0, split[0]], "anchor": "x2", **rows},
         shapes=shapes,
@@ -75,6 +78,16 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
         height=height,
         uirevision=f"verdict {most:.3g} {low:.3g}",
     )  # fmt: skip
+
+
+def _ratio_ticks(low: float, high: float, limit: float) -> list[float]:
+    """Ratios with a label between these logarithms: the tolerance's ends, then from 1 outwards those with room."""
+    inside = sorted((tick for tick in _RATIOS if low <= math.log(tick) <= high), key=lambda tick: abs(math.log(tick)))
+    kept: list[float] = []
+    for tick in (*(round(end, 2) for end in (1 / limit, limit) if end != 1), *inside):
+        if all(abs(math.log(tick / other)) >= _APART * (high - low) for other in kept):
+            kept.append(tick)
+    return sorted(kept)
 
 
 def _floors(strip: VerdictStrip) -> go.Bar:
@@ -167,13 +180,14 @@ def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
     ]
 
 
-def _number(ends: Sequence[Float64s], i: int, text: str, axis: str) -> list[dict[str, Any]]:
-    """The number behind the interval of row i."""
-    high = float(ends[2][i])
+def _number(ends: Sequence[Float64s], i: int, text: str, axis: str, before: bool = False) -> list[dict[str, Any]]:
+    """The number behind the interval of row i, or before it, where it would lie on an end of the tolerance."""
+    high = float(ends[0 if before else 2][i])
     if not math.isfinite(high):
         return []
-    place = {"xref": f"x{axis}", "x": high, "yref": f"y{axis}", "y": i, "showarrow": False, "xanchor": "left"}
-    return [place | {"xshift": 8, "text": f"<b>{text}</b>", "font": {"size": 14}}]
+    place = {"xref": f"x{axis}", "x": high, "yref": f"y{axis}", "y": i, "showarrow": False}
+    side = {"xanchor": "right", "xshift": -8} if before else {"xanchor": "left", "xshift": 8}
+    return [place | side | {"text": f"<b>{text}</b>", "font": {"size": 14}}]
 
 
 def _points(share: float) -> str:

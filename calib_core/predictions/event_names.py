@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
 POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
@@ -49,3 +50,37 @@ def event_of(names: Sequence[str]) -> int:
     if negative[0] != negative[1]:
         return int(negative[0])
     return 1
+
+
+_CODES = frozenset({"0", "1", "true", "false", "yes", "no", "+1", "-1"})
+_NO_NAME_WORDS = "label labels class target truth outcome y actual event y_true true_label ground_truth"
+NO_NAME = frozenset(_NO_NAME_WORDS.split())
+"""Names of columns that say nothing about their content."""
+
+
+def is_code(name: str) -> bool:
+    """Whether a class is called by a code, which says nothing about its content.
+
+    >>> is_code("1"), is_code("died")
+    (True, False)
+    """
+    return name.casefold() in _CODES
+
+
+def event_title(name: str, column: str) -> str:
+    """What an event is called: the outcome's column, where classes have no names of their own.
+
+    >>> event_title("1", "died"), event_title("0", "died"), event_title("died", "outcome"), event_title("1", "label")
+    ('died', 'died = 0', 'died', '1')
+    """
+    if not is_code(name) or column.casefold() in ("", *NO_NAME):
+        return name
+    return column if name.casefold() in POSITIVE else f"{column} = {name}"
+
+
+def title_of_event(predictions: Any) -> str:
+    """What the event of predictions, or of a summary of them, is called; empty where there is none."""
+    if predictions.event is None:
+        return ""
+    column = predictions.outcome if predictions.grain == "rows" else ""
+    return event_title((predictions.class_names or ())[predictions.event], column)

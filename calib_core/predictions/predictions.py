@@ -98,6 +98,8 @@ class Predictions(Stored, Shown):
     abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
         so it makes no confidence or top-label claim and is left out of the accuracy; its share is always told.
 
+    ``outcome`` is the name of the column that the labels are from, empty where it is not known (``with_outcome``).
+
     ``discrete`` marks what a calibrator with few outputs returned (``as_discrete``): it is declared, never counted, so
     predictions made here or read from a file do not carry it, however few values they hold.
 
@@ -271,7 +273,8 @@ class Predictions(Stored, Shown):
                 groups=self.grouping if isinstance(groups, Unchanged) else groups,
                 abstained=None if abstained is None else plain(abstained),
             )
-            return other._with({"discrete": bool(discrete), "chosen_event": self.chosen_event})
+            kept = {"chosen_event": self.chosen_event, "outcome": self.outcome}
+            return other._with({"discrete": bool(discrete), **kept})
         if logits is not None or abstained is not None:
             raise InputError("logits and abstained go with other probabilities: give probs= too")
         fields: dict[str, Any] = {} if discrete is None else {"discrete": discrete}
@@ -331,6 +334,14 @@ class Predictions(Stored, Shown):
         (0, 1, 1)
         """
         return self._with({"chosen_event": code_of_event(event, self.class_names, self.event)})
+
+    def with_outcome(self, outcome: str) -> Self:
+        """The same rows with the name of the column that their labels are from: what an event of class 1 is called.
+
+        >>> Predictions([[0.7, 0.3]], [0]).with_outcome("died").outcome
+        'died'
+        """
+        return self._with({"outcome": str(outcome)})
 
     def written_out(self) -> Self:
         """The same rows with whole-number weights written out as copies; other weights stay as they are.

@@ -45,6 +45,7 @@ class Stored(ReadOnly):
     discrete: bool
     notes: tuple[str, ...]
     chosen_event: int | None
+    outcome: str
     _rows: Rows | None
     _top: tuple[Codes | None, Floats]
     _correct: Bools
@@ -368,6 +369,7 @@ class Stored(ReadOnly):
             "discrete": False,
             "notes": notes + note,
             "chosen_event": None,
+            "outcome": "",
         }
         self.__dict__.update(fields)
 

@@ -46,6 +46,7 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     build = _wide if reading.layout == "wide" else _of_confidence
     try:
         found = build(table, reading, kept, extras)
+        found = found.with_outcome(reading.label[0]) if len(reading.label) == 1 else found
         return found if reading.event is None else found.with_event(reading.event)
     except InputError as e:
         message = str(e)

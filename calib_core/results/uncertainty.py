@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.notebook_display import OneLine
-from calib_core.text import at_level, between, chance, short_percent
+from calib_core.text import at_level, between, chance, exact_tolerance, short_percent
 
 RatioWord = Literal["within", "outside", "undecided"]
 Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
@@ -140,7 +141,8 @@ class EventRatio(OneLine):
     ``observed`` events happened, ``expected`` is the sum of the predicted risks, of ``rows`` rows (sums of weights
     where rows carry them). ``low`` to ``high`` is the interval of the expected O / E, each end at ``tail``. The
     tolerance is from 1 / ``tolerance`` to ``tolerance``. ``needed``: the expected events with which a calibrated model
-    would be shown to lie within it in 8 of 10 samples.
+    would be shown to lie within it in 8 of 10 samples. ``p_value`` is of the test that O / E is 1
+    (``risk.in_the_large``), NaN where rows are weighted or belong to groups.
     """
 
     observed: float
@@ -151,6 +153,7 @@ class EventRatio(OneLine):
     tail: float
     tolerance: float
     needed: float
+    p_value: float = math.nan
 
     @property
     def value(self) -> float:
@@ -200,7 +203,7 @@ class Verdict(OneLine):
     with ``rows_with_error`` one whose error is half the tolerance (None where that is not known). ``low``, ``point``
     and ``high`` are the interval on the scale of the tolerance; ``shown`` tests whether there is an error of any size,
     where it is too close to call. Of an event ``ratio`` is that of observed to expected events, whose tolerance has to
-    hold too.
+    hold too. ``p_value`` belongs to what decides: the error, or the ratio where it alone makes the word.
     """
 
     word: Word
@@ -213,10 +216,11 @@ class Verdict(OneLine):
     rows_needed: float | None = None
     rows_with_error: float | None = None
     ratio: EventRatio | None = None
+    p_value: float | None = None
 
     def _line(self) -> str:
         ends = between(self.low, self.high)
-        return f"{in_full(self.word)}: {short_percent(self.point)}, {ends}; tolerance {short_percent(self.eps)}"
+        return f"{in_full(self.word)}: {short_percent(self.point)}, {ends}; tolerance {exact_tolerance(self.eps)}"
 
     def _facts(self) -> dict[str, object]:
-        return {"verdict": in_full(self.word), "tolerance": short_percent(self.eps), "why": self.sentence}
+        return {"verdict": in_full(self.word), "tolerance": exact_tolerance(self.eps), "why": self.sentence}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
 
 from calib_core._base.arguments import as_share
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import estimate
+from calib_core.inference.auroc_interval import FEWEST_ROWS, auroc_ends, enough_rows
 from calib_core.inference.comparison.skills import FEWEST
 from calib_core.inference.events.event_rows import EventRows
 from calib_core.inference.intervals.clustered_rows import of_like_size
@@ -18,8 +19,12 @@ from calib_core.risk.in_the_large import COLUMNS, of_rows
 from calib_core.risk.smooth_curve import SmoothCurve, curve_of
 
 _MOST_COPIES = 2_000_000
-_TOO_FEW = f"no interval: fewer than {FEWEST} events, or rows without one"
-_ONE_SIDE = "not defined: every row has the event, or none has"
+_TOO_FEW = f"no interval: needs at least {FEWEST} events, and as many rows without one"
+_TOO_FEW_RANKED = f"no interval: needs at least {FEWEST_ROWS} events, and as many rows without one"
+_TOO_FEW_GROUPS = (
+    f"no interval: needs at least {FEWEST_ROWS} groups of like size with an event, and as many without one"
+)
+_ONE_SIDE = "needs rows with the event and rows without it"
 _NO_NOISE = "no interval: every row contributes the same, so that the noise is not seen"
 
 
@@ -30,8 +35,8 @@ def scores(predictions: Predictions, level: float = LEVEL) -> pd.DataFrame:
     observed frequency: 0 for a model that predicts a for everyone, 1 for a perfect one; log loss = mean of minus the
     log probability of what happened, in nats, probabilities raised to 2.2e-16; auroc: the chance that a row with the
     event has the higher risk than one without, ties half. Intervals: bounds for means of losses (``inference.means``),
-    the delta method, and DeLong's on the scale of log-odds; of the scaled score and the AUROC from 10 events and 10
-    rows without one on.
+    the delta method (from 10 events and 10 rows without one on), and for the AUROC the wider of DeLong's and a score
+    interval (``inference.auroc_interval``, from 5 and 5 on).
 
     What can mislead: scores depend on how common the event is, so that they compare on the same rows only; an AUROC
     near 1 says nothing about calibration.
@@ -52,7 +57,7 @@ def _lines(rows: EventRows, predictions: Predictions, level: float) -> pd.DataFr
         _of_mean("brier", "Brier score", rows, predictions, level),
         _of_influence("scaled-brier", "Scaled Brier score", MEASURES["skill"](answers), rows, answers, why, level),
         _of_mean("log-loss", "Log loss", rows, predictions, level),
-        _of_influence("auroc", "AUROC", MEASURES["auroc"](answers), rows, answers, why, level),
+        _of_auroc(MEASURES["auroc"](answers), rows, answers, why, level),
     ]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
@@ -95,15 +100,25 @@ def _of_influence(
     low = high = np.nan
     if np.isnan(measure.value):
         return key, title, np.nan, low, high, np.nan, np.nan, _ONE_SIDE
-    why = why or _few(answers)
-    if not why and (not measure.error > 0 or (key == "auroc" and not 0 < measure.value < 1)):
-        why = _NO_NOISE
-    if not why and key == "auroc":
-        spread = measure.spread(level, measure.value * (1 - measure.value))
-        low, high = (float(expit(logit(measure.value) + end)) for end in spread)
-    elif not why:
+    why = why or _few(answers) or ("" if measure.error > 0 else _NO_NOISE)
+    if not why:
         low, high = measure.ends(level)
     return key, title, measure.value, low, min(high, 1.0), np.nan, np.nan, "; ".join(filter(None, [why, rows.note]))
+
+
+def _of_auroc(
+    measure: Influence, rows: EventRows, answers: Answers, why: str, level: float
+) -> tuple[str, str, float, float, float, float, float, str]:
+    key, title, low, high = "auroc", "AUROC", np.nan, np.nan
+    if np.isnan(measure.value):
+        return key, title, np.nan, low, high, np.nan, np.nan, _ONE_SIDE
+    if not why and not enough_rows(answers):
+        why = _TOO_FEW_RANKED if answers.groups is None else _TOO_FEW_GROUPS
+    if not why and not measure.error > 0 and 0 < measure.value < 1:
+        why = _NO_NOISE
+    if not why:
+        low, high = auroc_ends(measure, answers, level)
+    return key, title, measure.value, low, high, np.nan, np.nan, "; ".join(filter(None, [why, rows.note]))
 
 
 def _few(rows: Answers) -> str:
@@ -118,7 +133,12 @@ def _few(rows: Answers) -> str:
 
 
 def summary(
-    predictions: Predictions, level: float = LEVEL, *, intervals: bool = True, seed: int = SEED
+    predictions: Predictions,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    *,
+    intervals: bool = True,
+    seed: int = SEED,
 ) -> pd.DataFrame:
     """Every measure of the predicted risk of the event, one line each.
 
@@ -126,7 +146,7 @@ def summary(
     shows, of ICI, E50 and E90), reference (the value under calibration, NaN where there is none) and note. Measures:
     mean-predicted, observed, gap, ratio, intercept and slope (``in_the_large``), ici, e50, e90 and emax
     (``smooth_curve``; value free of the upward bias of noise), brier, scaled-brier, log-loss and auroc (``scores``).
-    ``intervals=False`` leaves out those of the curve, which take longest.
+    ``intervals=False`` leaves out those of the curve, which take longest. ``bins`` as in ``in_the_large``.
 
     References: Collins et al. 2024, BMJ 385 (TRIPOD+AI); Van Calster et al. 2019, BMC Medicine 17.
 
@@ -137,7 +157,7 @@ def summary(
     """
     as_share(level, "level")
     rows = EventRows.of(predictions)
-    first = of_rows(rows, predictions, level).frame()
+    first = of_rows(rows, predictions, level, bins).frame()
     try:
         middle = _of_curve(curve_of(rows, level, intervals=intervals, seed=seed))
     except NotAnswerable as why:

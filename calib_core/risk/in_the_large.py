@@ -9,11 +9,14 @@ import pandas as pd
 
 from calib_core._base.arguments import as_share
 from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO
+from calib_core.inference.events.event_gap import joint_ends
 from calib_core.inference.events.event_rows import EventRows, Trials
 from calib_core.inference.events.events_needed import check_ratio
 from calib_core.inference.events.logistic_regression import ONE_RISK, maximum_likelihood, slope_profile
-from calib_core.inference.events.observed_expected import ends_of, events_p_value, intercept_at, over, trials_of_fit
+from calib_core.inference.events.observed_expected import events_p_value, intercept_at, over, trials_of_fit
+from calib_core.inference.intervals.error_hierarchy import event_tail
 from calib_core.predictions.predictions import NotAnswerable, Predictions, effective_rows
 
 FEWEST_EVENTS = 5
@@ -30,8 +33,10 @@ class InTheLarge(OneLine):
     ``rows`` and ``events`` are numbers (weights added up), ``expected`` the sum of the risks. The ends of ``observed``,
     ``gap`` (mean predicted less observed), ``ratio`` (observed to expected events) and ``intercept`` come from one
     statistic, the number of events: all of them exclude calibration, or none does. ``p_value`` is of the test that the
-    risks are right on average (``observed_expected.events_p_value``), NaN where rows are weighted or belong to groups.
-    ``tested`` is False where the intervals were not simulated; notes give reasons for missing numbers.
+    gap is 0 and the ratio 1 (``observed_expected.events_p_value``), NaN where rows are weighted or belong to groups.
+    ``tail`` is the chance to miss of their end towards the expected number of events, (1 - level)/2 at most, which they
+    share with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the intervals were not
+    simulated; notes give reasons for missing numbers.
     """
 
     event: str
@@ -57,6 +62,7 @@ class InTheLarge(OneLine):
     slope_high: float
     p_value: float
     level: float
+    tail: float
     method: str
     tested: bool
     slope_note: str = ""
@@ -76,28 +82,38 @@ class InTheLarge(OneLine):
 
     def frame(self) -> pd.DataFrame:
         """One line per measure: ``measure``, ``title``, ``value``, ``low``, ``high``, ``floor``, ``reference`` (its
-        value under calibration, NaN where there is none) and ``note``."""
+        value under calibration, NaN where there is none) and ``note``.
+
+        A measure without a point has no interval here either, and its note says what it needs.
+        """
         none = np.nan
+        intercept = (self.intercept, self.intercept_low, self.intercept_high)
+        slope = (self.slope, self.slope_low, self.slope_high)
+        intercept, slope = (each if np.isfinite(each[0]) else (none,) * 3 for each in (intercept, slope))
         lines = [
             ("mean-predicted", "Mean predicted risk", self.mean_predicted, none, none, none, none, self.note),
             ("observed", "Observed frequency", self.observed, self.observed_low, self.observed_high, none, none, ""),
             ("gap", "Mean gap (predicted - observed)", self.gap, self.gap_low, self.gap_high, none, 0.0, ""),
             ("ratio", "Observed : expected", self.ratio, self.ratio_low, self.ratio_high, none, 1.0, ""),
-            ("intercept", "Calibration intercept", self.intercept, self.intercept_low, self.intercept_high, none, 0.0,
-             _no_number(self.intercept)),
-            ("slope", "Calibration slope", self.slope, self.slope_low, self.slope_high, none, 1.0, self.slope_note),
+            ("intercept", "Calibration intercept", *intercept, none, 0.0, _no_number(self.intercept)),
+            ("slope", "Calibration slope", *slope, none, 1.0, self.slope_note),
         ]  # fmt: skip
         return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def in_the_large(predictions: Predictions, level: float = LEVEL) -> InTheLarge:
+def in_the_large(
+    predictions: Predictions, level: float = LEVEL, bins: int | str | BinningScheme | None = None
+) -> InTheLarge:
     """Compare the mean predicted risk of the event with its observed frequency; fit calibration intercept and slope.
 
     With O events of N rows and E = sum s: gap = (E - O) / N, ratio = O / E, intercept b: sum expit(log-odds s + b) = O
     (slope fixed at 1), slope: the coefficient of log-odds s in a logistic regression of the events, by maximum
-    likelihood, by Firth's where that has no maximum. Ends of the first four: ``ratio_ends``, each failing by
-    (1 - level)/2. Ends of the slope: Firth's profile (``firth.slope_profile``). A slope has no point below 5 events, or
-    5 rows without one; its interval is given all the same.
+    likelihood, by Firth's where that has no maximum. Ends of the first four: Clopper and Pearson's for the mean number
+    of events (``ratio_ends``); the end away from E misses with (1 - level)/2, the one towards E with ``tail``, the
+    level that the event's calibration error in ``bins`` shares (``inference.mean_gap``): neither contradicts the other.
+    So E is left out of less than 1 - level of the intervals of a calibrated model. Ends of the slope: Firth's profile
+    (``firth.slope_profile``), and where the point lies beyond one of them, the end of the likelihood's own profile on
+    that side. A slope has no point below 5 events, or 5 rows without one; its interval is given all the same.
 
     What can mislead: no gap on average is not calibration, since gaps of opposite sign cancel. Risks of 0 and 1 are
     moved to 2.2e-16 from there before their log-odds are taken, and decide the slope; the note counts them. Weights
@@ -115,13 +131,16 @@ def in_the_large(predictions: Predictions, level: float = LEVEL) -> InTheLarge:
     (True, True, True, True)
     """
     as_share(level, "level")
-    return of_rows(EventRows.of(predictions), predictions, level)
+    return of_rows(EventRows.of(predictions), predictions, level, bins)
 
 
-def of_rows(rows: EventRows, predictions: Predictions, level: float) -> InTheLarge:
+def of_rows(
+    rows: EventRows, predictions: Predictions, level: float, bins: int | str | BinningScheme | None = None
+) -> InTheLarge:
     """The same where the rows of the event are at hand."""
     trials = rows.trials
-    ends = ends_of(rows, predictions, level)
+    tail = event_tail(predictions, level, bins)
+    ends = joint_ends(rows, predictions, level, tail)
     mean, observed = trials.expected / trials.total, trials.observed / trials.total
     low, high = ends.low / trials.total, ends.high / trials.total
     plain = rows.copies and rows.groups is None
@@ -152,6 +171,7 @@ def of_rows(rows: EventRows, predictions: Predictions, level: float) -> InTheLar
         slope_high=slope_high,
         p_value=events_p_value(trials) if plain else np.nan,
         level=level,
+        tail=tail,
         method=ends.method,
         tested=ends.tested and not rows.note,
         slope_note="; ".join(filter(None, [why, floored if np.isfinite(slope_low) or np.isfinite(slope) else ""])),
@@ -177,12 +197,16 @@ def _slope(rows: EventRows, level: float) -> tuple[float, float, float, str]:
         notes.append(GROUPED_SLOPE)
     if fewer < FEWEST_EVENTS:
         few = "events" if trials.observed <= trials.total - trials.observed else "rows without the event"
-        notes.append(f"no point: fewer than {FEWEST_EVENTS} {few}, where a slope is biased")
+        notes.append(f"needs at least {FEWEST_EVENTS} {few}: with fewer a slope is biased")
         return np.nan, low, high, "; ".join(notes)
     point = _maximum_likelihood_slope(trials)
     if point is None:
         notes.append("Firth's point: risks separate events from the other rows, so that maximum likelihood has none")
         point = penalized
+    elif not low <= point <= high:
+        # Firth's interval is about the slope with its bias taken off; the point beside it is not.
+        _, least, most = slope_profile(trials.x, trials.rows, trials.events, level, penalty=0.0)
+        low, high = (min(low, least) if point < low else low), (max(high, most) if point > high else high)
     return point, low, high, "; ".join(notes)
 
 
@@ -201,7 +225,7 @@ def _no_number(intercept: float) -> str:
     if np.isnan(intercept):
         return "no intercept moves risks that are all 0, or all 1"
     if np.isinf(intercept):
-        return "no event was observed" if intercept < 0 else "every row has the event"
+        return "needs an event: none was observed" if intercept < 0 else "needs a row without the event"
     return ""
 
 

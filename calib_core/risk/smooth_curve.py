@@ -34,13 +34,21 @@ TITLES = {
     "e90": "E90 (90 % point of the distance)",
     "emax": "Emax (largest distance)",
 }
+UNSTEADY = 1.0
+"""Median standard error of the curve's log-odds above which it has fewer knots: risks nearly separate the event."""
+LEFT_OPEN = 0.2
+"""Share of the outcomes' variance that the curve leaves; with less, and unsteady log-odds, no interval is given."""
+SEPARATED = (
+    "no interval: the risks separate the event from the other rows almost completely, so that the noise of the curve "
+    "is not known"
+)
 LINE_BELOW, THREE_KNOTS_BELOW = 20, 50
 """Events, or rows without one, below which the curve is a line in log-odds, or has three knots in place of four."""
 KNOTS = {3: (0.1, 0.5, 0.9), 4: (0.05, 0.35, 0.65, 0.95)}
 """Quantiles of the log-odds at which knots are."""
 PLACES = 120
 """Quantiles of the risks over which distances are averaged in simulations."""
-_DRAWS, _DIRECTIONS, _BISECTIONS = 400, 6, 9
+_DRAWS, _DIRECTIONS, _BISECTIONS, _HALVINGS = 400, 6, 9, 40
 _POINTS = 101
 _ROOM = 5
 """Rows beyond each end of the curve: it is drawn where data are."""
@@ -88,7 +96,8 @@ def smooth_curve(
     """Fit a smooth curve of the observed frequency of the event against its predicted risk.
 
     "spline": logistic regression on a natural cubic spline of x = log-odds s with knots at the .05, .35, .65 and .95
-    quantiles of x (three knots below 50 events, a line below 20; events or rows without one, whichever is fewer).
+    quantiles of x (three knots below 50 events, a line below 20; events or rows without one, whichever is fewer; fewer
+    knots, too, where the median standard error of the fitted log-odds over the rows exceeds 1).
     "loess": local regression of the outcomes on s of degree 2 with span .75, as R's ``loess``. "lowess": of degree 1
     with span 2/3, as R's ``lowess(iter = 0)``, the curve of rms::val.prob.
 
@@ -100,13 +109,18 @@ def smooth_curve(
         low = 0 if fewer than 1 - a of the floor's draws are below T, else F(beta0 + lam (beta - beta0)) at the lam
               where P(F(beta0 + lam (beta - beta0) + V^(1/2) Z) <= T) = 1 - a
         high = the same with a, T raised to the floor's median, the largest over this and 6 random directions
-        value = 2 T - mean of F(beta + V^(1/2) Z), not below 0 and inside the ends
+        value = F(beta0 + lam (beta - beta0)), one lam in [0, 1] for all three: that at which the ICI is
+                2 T - mean of F(beta + V^(1/2) Z), and not below 0
+
+    So the values are those of one curve, and E50 <= E90 <= Emax; the ends of E50 are at most those of E90 (the lower
+    end of E50 and the upper one of E90 give way, which can only widen an interval), and each value is inside its ends.
 
     Distances of loess curves have no interval or floor; Emax has neither. ``intervals=False`` leaves them out.
 
     What can mislead: the target is the same spline fitted to the true chances; what is finer than four knots is
     smoothed away. A raw distance is never 0 and is raised by noise: compare it with the floor. Intervals are not given
-    where rows belong to groups, and were not simulated for weights. NotAnswerable where all risks are equal.
+    where rows belong to groups or risks nearly separate events from other rows, and were not simulated for weights.
+    NotAnswerable where all risks are equal.
 
     References: Austin & Steyerberg 2014 and 2019, Statistics in Medicine 33 and 38; Harrell 2015, §2.4 (spline);
     Cleveland, Grosse & Shyu 1992 (loess).
@@ -148,12 +162,14 @@ def curve_of(
         spline = Spline.of(trials)
         observed, knots = expit(spline.line(grid)), spline.knots_used
         design = spline.design(log_odds(grid))
-        spread = np.sqrt(np.einsum("ij,jk,ik->i", design, spline.fit.covariance, design))
+        spread = _errors(spline.fit, design)
         low, high = expit(spline.line(grid) - z * spread), expit(spline.line(grid) + z * spread)
         distance = np.abs(expit(spline.line(trials.score)) - trials.score)
-        table = _without_intervals(distance, trials, why)
+        apart = why or (SEPARATED if spline.separates(trials) else "")
+        table = _without_intervals(distance, trials, apart)
         if intervals and not why:
-            table = Distances.of(spline, trials, np.random.default_rng(seed)).table(table, (1 - level) / 2)
+            found = Distances.of(spline, trials, np.random.default_rng(seed))
+            table = found.with_floors(table) if apart else found.table(table, (1 - level) / 2)
     if why:
         low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
     observed, low, high = (np.clip(part, 0.0, 1.0) for part in (observed, low, high))
@@ -209,25 +225,38 @@ class Spline:
     fit: LogisticFit
 
     @classmethod
-    def of(cls, trials: Trials, wanted: Trials | None = None) -> Spline:
-        """Fit the events; with fewer knots where the likelihood has no maximum, as a line by Firth's where none has.
+    def of(cls, trials: Trials, knots_used: int | None = None) -> Spline:
+        """Fit the events; with fewer knots where the likelihood has no maximum, or one that the data hardly determine
+        (``UNSTEADY``); as a line by Firth's where a line has none.
 
-        ``wanted``: trials by whose number of events the knots are chosen, if others.
+        ``knots_used``: of a curve to be compared with this one, whose number of knots it gets.
         """
         used = trials_of_fit(trials)
-        source = trials if wanted is None else wanted
-        fewer = min(source.observed, source.total - source.observed)
+        fewer = min(trials.observed, trials.total - trials.observed)
         first = 4 if fewer >= THREE_KNOTS_BELOW else 3 if fewer >= LINE_BELOW else 2
-        for number in range(first, 2, -1):
+        for number in range(first if knots_used is None else knots_used, 2, -1):
             knots = _knots(trials, number)
             if len(knots) < number:
                 continue
             fit = maximum_likelihood(natural_spline(used.x, knots), used.rows, used.events)
-            if fit is not None:
+            if fit is None:
+                continue
+            if knots_used is not None or _steady(fit, natural_spline(log_odds(places(trials)), knots)):
                 return cls(knots, fit)
         design = natural_spline(used.x, np.empty(0))
         fit = maximum_likelihood(design, used.rows, used.events) if fewer > 0 else None
         return cls(np.empty(0), fit or _firth(used))
+
+    def separates(self, trials: Trials) -> bool:
+        """Whether outcomes are all but certain given the curve, which then is hardly determined where they are mixed.
+
+        There the coefficients' normal noise, which intervals are made from, is not theirs.
+        """
+        chance = expit(self.line(trials.score))
+        share = trials.observed / trials.total
+        left = float(trials.rows @ (chance * (1 - chance))) / trials.total
+        errors = _errors(self.fit, self.design(log_odds(places(trials))))
+        return left < LEFT_OPEN * share * (1 - share) and float(np.median(errors)) > UNSTEADY / 2
 
     @property
     def knots_used(self) -> int:
@@ -241,6 +270,16 @@ class Spline:
     def line(self, scores: Float64s) -> Float64s:
         """The curve's log-odds at these risks."""
         return np.asarray(self.design(log_odds(scores)) @ self.fit.coefficients)
+
+
+def _steady(fit: LogisticFit, design: Float64s) -> bool:
+    """Whether half of the rows have a log-odds known to within one standard error of ``UNSTEADY``."""
+    return float(np.median(_errors(fit, design))) <= UNSTEADY
+
+
+def _errors(fit: LogisticFit, design: Float64s) -> Float64s:
+    """Standard errors of the fitted log-odds."""
+    return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", design, fit.covariance, design)))
 
 
 def _firth(trials: Trials) -> LogisticFit:
@@ -323,16 +362,35 @@ class Distances:
         base = self.design @ self.diagonal
         calm = self.of_lines(base[:, None] + self.calm)
         seen = self.of_lines((base + self.design @ self.away)[:, None])[:, 0]
-        again = self.of_lines((base + self.design @ self.away)[:, None] + self.noise).mean(axis=1)
+        again = self._one(0, (base + self.design @ self.away)[:, None] + self.noise).mean()
+        lows, highs = np.zeros(len(MEASURES)), np.zeros(len(MEASURES))
         for m in range(len(MEASURES)):
-            low = self._end(m, self.away, seen[m], 1 - tail) if (calm[m] < seen[m]).mean() >= 1 - tail else 0.0
+            if (calm[m] < seen[m]).mean() >= 1 - tail:
+                lows[m] = self._end(m, self.away, seen[m], 1 - tail)
             raised = max(float(seen[m]), float(np.median(calm[m])))
-            high = max(self._end(m, way, raised, tail) for way in (self.away, *self.directions))
-            high = max(high, low)
-            value = float(np.clip(2 * seen[m] - again[m], max(low, 0.0), high))
-            floor = float(calm[m].mean()), float(np.quantile(calm[m], 0.95))
-            table.loc[m, ["value", "low", "high", "floor_mean", "floor"]] = value, low, high, *floor
-        return table
+            highs[m] = max(self._end(m, way, raised, tail) for way in (self.away, *self.directions))
+        # A median is at most the 90 % point: the wider end of the two is that of both.
+        lows[1], highs[2] = lows[1:].min(), highs[1:].max()
+        highs = np.maximum(highs, lows)
+        values = np.clip(self._drawn_in(max(2 * seen[0] - float(again), 0.0)), lows, highs)
+        table.loc[: len(MEASURES) - 1, ["value", "low", "high"]] = np.column_stack([values, lows, highs])
+        return _floored(table, calm)
+
+    def with_floors(self, plain: pd.DataFrame) -> pd.DataFrame:
+        """The table with floors alone, which rest on the calibrated curve."""
+        return _floored(plain.copy(), self.of_lines((self.design @ self.diagonal)[:, None] + self.calm))
+
+    def _drawn_in(self, wanted: float) -> Float64s:
+        """ICI, E50 and E90 of the fitted curve, drawn towards the diagonal until its ICI is the one ``wanted``."""
+        base, line = self.design @ self.diagonal, self.design @ self.away
+        near, far = 0.0, 1.0
+        if float(self._one(0, (base + line)[:, None])[0]) > wanted:
+            for _ in range(_HALVINGS):
+                middle = (near + far) / 2
+                inside = float(self._one(0, (base + middle * line)[:, None])[0]) <= wanted
+                near, far = (middle, far) if inside else (near, middle)
+            far = near
+        return self.of_lines((base + far * line)[:, None])[:, 0]
 
     def _end(self, m: int, way: Float64s, seen: float, share: float) -> float:
         """The distance at which this share of draws is at most what was seen, moving from the diagonal this way."""
@@ -361,6 +419,13 @@ class Distances:
         below = int(share)
         parts = np.partition(distance, [below, min(below + 1, len(distance) - 1)], axis=0)
         return np.asarray(parts[below] + (share - below) * (parts[min(below + 1, len(distance) - 1)] - parts[below]))
+
+
+def _floored(table: pd.DataFrame, calm: Float64s) -> pd.DataFrame:
+    """The table with mean and 95 % point of the distances of calibrated curves, (3, draws)."""
+    floors = np.column_stack([calm.mean(axis=1), np.quantile(calm, 0.95, axis=1)])
+    table.loc[: len(MEASURES) - 1, ["floor_mean", "floor"]] = floors
+    return table
 
 
 def places(trials: Trials) -> Float64s:

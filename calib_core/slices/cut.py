@@ -176,6 +176,14 @@ def divided_by(
     return cuts, tuple(left_out)
 
 
+def columns_looked_at(rows: Predictions) -> int:
+    """Number of columns that divide rows into groups, at least 1: their slices share one share of the 5 %."""
+    try:
+        return max(1, len(divided_by(rows, None, PARTS)[0]))
+    except NotAnswerable:
+        return 1
+
+
 def _judges_answers(name: str, values: pd.Series[Any]) -> bool:
     """Whether they are people's marks of some answers, by what they are called and hold."""
     return bool(_PEOPLE.search(name)) and marks_some(as_read(values))

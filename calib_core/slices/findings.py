@@ -1,49 +1,52 @@
-"""What is wrong with these probabilities, in plain sentences: every place looked at, tested and put worst first."""
+"""Where these probabilities are significantly off, in plain sentences: every place tested, the largest gap first."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arguments import as_share, as_whole
-from calib_core._base.arrays import Bools, Codes, Float64s
-from calib_core.binning import risk_bins
+from calib_core._base.arrays import Codes, Float64s
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.declared import bins_of
-from calib_core.defaults import LEVEL
+from calib_core.defaults import LEVEL, SIGNIFICANCE
+from calib_core.diagrams import reliability
 from calib_core.diagrams.bins_that_stand_out import edges_said
+from calib_core.diagrams.classes_standing_out import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at
-from calib_core.inference.intervals.share_intervals import share_test
+from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.significance.class_tests import predicted_classes
 from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
 from calib_core.inference.significance.selected_shares import (
-    FALSE,
     FEWEST,
+    corrected_p,
     count_words,
     counts_rows,
+    kinds_of_places,
     p_of_cells,
-    picked_out,
     rows_of_cells,
+    worst_first,
     worth_of_cells,
 )
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import claims_of
 from calib_core.slices.conditions import Slice
-from calib_core.slices.cut import PARTS, CutColumn, divided_by
+from calib_core.slices.cut import PARTS, CutColumn, columns_looked_at, divided_by
 from calib_core.text import at_level, begun, called, in_percent, of_rows, share_range, told_apart
 
 SHOWN = 12
 """Places that a picture shows, the worst of those tested."""
 CELL, BIN, PREDICTED, OVERALL = "class and bin", "bin", "predicted class", "direction"
 CLASS, SLICE = "class", "slice"
-"""Kinds: a predicted class in a bin, a bin where classes are not known, a predicted class whatever its confidence, all
-rows; one class's probability, a slice."""
+"""Kinds: a predicted class in a bin, a bin of all rows, a predicted class whatever its confidence, all rows; one
+class's probability, a slice."""
 
 
 def findings(
@@ -51,136 +54,155 @@ def findings(
     bins: int | str | BinningScheme | None = None,
     by: str | Sequence[str] | None = None,
     level: float = LEVEL,
-    false_discoveries: float = FALSE,
     fewest: int = FEWEST,
     notion: str | None = "confidence",
     words: EventWords | tuple[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Where these probabilities are off beyond chance, a plain sentence a line, worst first.
+    """Where these probabilities are significantly off: one sentence per place, the largest significant gap first.
 
-    Looked at are five families: "class and bin", the rows of each predicted class in each bin of the confidence ("bin"
-    where classes are not known); "predicted class", all rows of each predicted class, where classes are known;
-    "direction", the confidence of all rows; "class", the probability of each class over all rows, where it is known;
-    "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that divide rows into
-    groups). Each line sets what is said on average (``says``) against the share that came true (``right``) of its
-    ``rows``; p is that of so many coming true if every row's chance is its score (Poisson-binomial, ``count_test``).
-    ``stands_out``: p_corrected is at most ``false_discoveries``, so that on average at most this share of all that
-    stand out are false. With F families p is multiplied by F and corrected within its family: by Benjamini and
-    Hochberg's rule where rows are disjoint (class and bin, predicted class, slices of one column), by Benjamini and
-    Yekutieli's where they are shared (class, slices of several). A share q / F of false findings in each makes at most
-    q of all, whatever families share: V / R <= sum_f V_f / R_f.
+    The places: "bin", the bins of the reliability diagram; "class and bin", the rows of each predicted class in each
+    bin of the confidence; "predicted class", all rows of each predicted class; "class", the probability of each class
+    over all rows; "slice", the rows that share a value of one of the metadata columns ``by`` (by default all that
+    divide rows into groups); and "direction", all rows. Each line sets the mean score (``says``) against the share that
+    came true (``right``) of its ``rows``; p is that of so many coming true if every row's chance is its score
+    (Poisson-binomial, ``count_test``), for a predicted class that of its errors over all bins (``per_class_tests``).
 
-    ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at the ``level`` of its line. Places
-    picked for their outcomes are off by luck too: with R of m that stand out in a family, their intervals are at level
-    1 - (1 - level) R / (m F), for shared rows divided by 1 + ... + 1/m as well, so that of the intervals of all that
-    stand out at most 1 - level miss on average. The others stand alone. ``rows_off``: rows times the smallest gap the
-    interval leaves, by which lines are in order. Places worth fewer than ``fewest`` rows are listed last, without p.
-    Discrete outputs have one bin a value. Rows that a model abstains on are left out. Weights that are no counts of
-    copies, and rows in groups, count as the fewer rows of equal weight they are ``worth``, (sum w)^2 over the sum over
-    ``groups`` of (its weight)^2, by Hoeffding's bound, which holds however the rows of a group hang together; families
-    of rows in groups are corrected as those that share rows. What can mislead: ``stands_out`` follows p_corrected, and
-    the interval, which holds whatever the single rows' chances are, is a little wider: at the margin it can include
-    ``says`` although the place stands out. Gaps that cancel within a place do not show; what does not stand out is not
-    shown to be right; rows of different groups, or all where no groups are given, are taken to be independent.
+    ``stands_out``: p_corrected is at most 0.05. p_corrected is Holm's p in the family (bins, classes, values of
+    one column), times the number of kinds of places, and for slices times the number of columns: the chance of any
+    false alarm among all places is at most 5 %, and a place has this p in every view (``inference.picked_out``). All
+    rows together are the question fixed in advance: their p is not corrected.
+
+    ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at ``level``, of this place alone.
+    ``rows_off``: rows times the smallest gap the interval leaves. Places worth fewer than ``fewest`` rows are listed
+    last, without p. Classes in bins of discrete outputs have one bin a value. Rows that a model abstains on are left
+    out. Weights that are no counts of copies, and rows in groups, count as the fewer rows of equal weight they are
+    ``worth``, (sum w)^2 over the sum over ``groups`` of (its weight)^2, by Hoeffding's bound, which holds however the
+    rows of a group depend on each other. What can mislead: ``stands_out`` follows p_corrected, and the interval, which
+    holds whatever the single rows' chances are and is not corrected, can include or exclude ``says`` where it does not
+    follow. Places that are picked for a large gap had bad luck, too: their true gap is smaller on average. Gaps that
+    cancel within a place do not show; what does not stand out is not shown to be right; rows of different groups, or
+    all where no groups are given, are taken to be independent.
 
     With ``notion`` "event" (None: where there are two classes) the places are the bins of the predicted risk, all rows,
     and slices: ``says`` is the mean risk, ``right`` how often the event happened, and ``words`` what rows and event are
     called: ("patients", "died"). Without ``bins`` those of the risk are ``binning.risk_bins``.
 
-    References: Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001, and 2005 for intervals of what was picked;
-    Clopper & Pearson 1934; Hoeffding 1956, 1963; Hong 2013 (Poisson-binomial law).
+    References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956, 1963; Hong 2013 (Poisson-binomial law).
 
     >>> right = [True] * 36 + [False] * 4 + [True] * 90 + [False] * 10
     >>> p = Predictions.from_confidence([0.55] * 40 + [0.9] * 100, right)
     >>> findings(p, bins=10)["finding"][0]
-    'When it says 50 to 60 %, it is right 90 % of the time (36 of 40 rows; 98 % interval 74 to 98 %; it says 55 %).'
+    'When it says 50 to 60 %, it is right 90 % of the time (36 of 40 rows; 90 % interval 79 to 97 %; it says 55 %).'
     """
     as_share(level, "level")
-    as_share(false_discoveries, "false_discoveries")
     as_whole(fewest, "fewest", 1)
     notion = notion or notion_looked_at(predictions)
     named = EventWords(*words) if isinstance(words, tuple) else words
     called_so = None if notion != "event" else named or EventWords.of(event_name(predictions))
     rows = claimed_rows(predictions, notion).answered
-    counted, scheme = counts_rows(rows), bins_of(predictions, bins)
-    if called_so is not None and bins is None and not predictions.discrete:
-        scheme = risk_bins(claims_of(rows, "confidence"))
-    families = list(_families(rows, scheme, by))
-    enough = [family.lines["worth"].to_numpy() >= fewest for family in families]
-    tested = sum(bool(these.any()) for these in enough)
-    parts = [
-        _judged(family, these, families=tested, counted=counted, level=level, false=false_discoveries)
-        for family, these in zip(families, enough, strict=True)
-    ]
-    table = pd.concat(parts, ignore_index=True)
-    order = np.lexsort((table["p"], -table["rows_off"], ~table["stands_out"]))
-    table = table.iloc[order].reset_index(drop=True)
-    single = bool(cuts(scheme).one_a_value)
+    counted = counts_rows(rows)
+    table = pd.concat(list(_places(predictions, rows, notion, bins, by, level, fewest)), ignore_index=True)
+    off, gap, p = (table[name].to_numpy() for name in ("stands_out", "gap", "p"))
+    table = table.iloc[worst_first(off.astype(np.bool_), gap, p)].reset_index(drop=True)
+    cancel = table.pop("cancel")
+    one_a_value = {
+        CELL: cuts(bins_of(predictions, bins)).one_a_value,
+        BIN: bins is not None and cuts(bins_of(predictions, bins)).one_a_value,
+    }
+    single = [bool(one_a_value.get(kind, False)) for kind in table["kind"]]
     lines = list(table.itertuples(index=False))
-    table.insert(0, "finding", [_sentence(line, counted, single, called_so) for line in lines])
-    table.insert(1, "place", [_place(line, single) for line in lines])
+    sentences = [_sentence(line, counted, alone, called_so) for line, alone in zip(lines, single, strict=True)]
+    more = [_CANCEL if each else "" for each in cancel]
+    table.insert(0, "finding", [text + also for text, also in zip(sentences, more, strict=True)])
+    table.insert(1, "place", list(map(_place, lines, single)))
     texts = [None if part is None else str(part) for part in table["slice"]]
     return table.assign(slice=pd.Series(texts, dtype=object))
 
 
 def headline(table: pd.DataFrame) -> tuple[str, ...]:
-    """What a table of `findings` lets one claim: the worst of what stands out, and how many places were looked at.
+    """What a table of `findings` lets one claim: the largest significant gap, and how many places were tested.
 
     >>> p = Predictions.from_confidence([0.9] * 100, [True] * 88 + [False] * 12)
     >>> headline(findings(p))
-    ('Nothing stands out.',
-     'Of 2 places looked at, none is off beyond chance. With few rows a place hardly can be: this is no proof that the
-     rest is right.')
+    ('No place is significantly off.',
+     'Of 2 places tested, none is significantly off. With few rows a place can hardly be shown to be off.')
     """
     tests, found = int(table["p"].notna().sum()), int(table["stands_out"].sum())
     small = len(table) - tests
-    other = f"{'more ' if tests else ''}{'place holds' if small == 1 else 'places hold'}"
+    other = f"{'more ' if tests else ''}{'place has' if small == 1 else 'places have'}"
     more = f" {small:,} {other} too few rows to be tested." if small else ""
     if not tests:
-        return "Too few rows everywhere to tell.", more.strip()
-    looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} looked at"
-    first = str(table["finding"].iloc[0]) if found else "Nothing stands out."
+        return "Every place has too few rows to be tested.", more.strip()
+    looked = f"Of {tests:,} {'place' if tests == 1 else 'places'} tested"
+    first = str(table["finding"].iloc[0]) if found else "No place is significantly off."
     return first, count_words(looked, found, more, "place")
 
 
-class _Family(NamedTuple):
-    """Places that are tested together: whether their rows are disjoint, and a line each."""
-
-    disjoint: bool
-    lines: pd.DataFrame
+_CANCEL = " Its gaps at different confidences cancel in this mean."
 
 
-def _families(rows: Predictions, scheme: BinningScheme, by: str | Sequence[str] | None) -> Iterator[_Family]:
-    apart = rows.groups is None  # a group's rows can lie in several places
-    yield _Family(apart, _cells(rows, scheme))
+def _places(
+    predictions: Predictions,
+    rows: Predictions,
+    notion: str,
+    bins: int | str | BinningScheme | None,
+    by: str | Sequence[str] | None,
+    level: float,
+    fewest: int,
+) -> Iterator[pd.DataFrame]:
+    """The places of each family, judged; ``rows`` are the claims that the predictions make."""
+    kinds = kinds_of_places(rows)
+
+    def judged(lines: pd.DataFrame, families: int = kinds, corrected: Float64s | None = None) -> pd.DataFrame:
+        return _judged(lines, fewest, families, counts_rows(rows), level, corrected)
+
+    yield judged(_bins(predictions, rows, notion, bins))
     if rows.kind != "confidence":
-        yield _Family(apart, _predicted(rows))
-    yield _Family(apart, _overall(rows))
+        yield judged(_cells(rows, bins_of(predictions, bins)))
+        yield judged(_predicted(rows, bins, fewest))
+    overall = _overall(rows)
+    yield judged(overall, corrected=overall["p"].to_numpy(dtype=np.float64))
     if rows.kind in ("full", "per-class"):
-        yield _Family(False, _classes(rows))
-    columns = [_slices(rows, column) for column in _cut(rows, by)]
-    if columns:
-        yield _Family(apart and len(columns) == 1, pd.concat(columns))
+        yield judged(_classes(rows))
+    columns = list(_cut(rows, by))
+    many = max(len(columns), columns_looked_at(rows)) if columns else 0
+    for column in columns:
+        yield judged(_slices(rows, column), kinds * many)
+
+
+def _bins(
+    predictions: Predictions, rows: Predictions, notion: str, bins: int | str | BinningScheme | None
+) -> pd.DataFrame:
+    """Every bin of the reliability diagram that has rows."""
+    diagram = reliability(predictions, bins, notion=notion)
+    edges = diagram.lower[1:].astype(rows.confidence.dtype)
+    cell = np.searchsorted(edges, rows.confidence, side="right").astype(np.intp)
+    filled = np.flatnonzero(diagram.count > 0)
+    found = {name: part[filled] for name, part in _shares(rows, cell, diagram.n_bins).items()}
+    return _lines(BIN, rows, found, bin=filled, lower=diagram.lower[filled], upper=diagram.upper[filled])
 
 
 def _cells(rows: Predictions, scheme: BinningScheme) -> pd.DataFrame:
     """Every predicted class in every bin that has rows."""
-    known = rows.kind != "confidence"
-    claims = claims_of(rows, "top-label" if known else "confidence")
+    claims = claims_of(rows, "top-label")
     table = tabulate(claims, [scheme], pooled=False)[0]
     stratum, b = np.nonzero(table.count > 0)
     shares = _shares(rows, table.cells(claims.scores, claims.codes), table.count.size)
     found = {name: part.reshape(table.count.shape)[stratum, b] for name, part in shares.items()}
-    place = {"code": stratum if known else None, "bin": b}
     ends = {"lower": table.lower[stratum, b], "upper": table.upper[stratum, b]}
-    return _lines(CELL if known else BIN, rows, found, **place, **ends)
+    return _lines(CELL, rows, found, code=stratum, bin=b, **ends)
 
 
-def _predicted(rows: Predictions) -> pd.DataFrame:
+def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest: int) -> pd.DataFrame:
     """Every predicted class, whatever its confidence: errors of its bins add up where all are small."""
     every = rows.n_classes or 0
     shares = _shares(rows, rows.predicted.astype(np.intp), every)
+    tests = predicted_classes(rows, bins_of(rows, bins), fewest)
+    shares["p"] = tests["p"].to_numpy(dtype=np.float64)
     lines = _lines(PREDICTED, rows, shares, code=np.arange(every))
+    if "error" in tests:
+        errors = tests["error"].to_numpy(dtype=np.float64)
+        lines["cancel"] = [gaps_cancel(*each) for each in zip(lines["says"], lines["right"], errors, strict=True)]
     return lines[lines["rows"] > 0]
 
 
@@ -261,24 +283,26 @@ def _lines(kind: str, rows: Predictions, shares: dict[str, NDArray[Any]], **plac
 
 
 def _judged(
-    family: _Family, enough: Bools, *, families: int, counted: bool, level: float, false: float
+    lines: pd.DataFrame, fewest: int, families: int, counted: bool, level: float, corrected: Float64s | None
 ) -> pd.DataFrame:
-    """The lines of a family with p-values, corrected among so many families, and intervals."""
-    lines = family.lines.copy()
+    """The lines of a family with p-values, corrected unless they are given so, and intervals."""
     worth, says, right = (lines[name].to_numpy(dtype=np.float64) for name in ("worth", "says", "right"))
-    how: Any = {"counted": counted, "disjoint": family.disjoint, "families": families, "level": level, "false": false}
-    found = picked_out(lines.pop("p").to_numpy(dtype=np.float64), enough, **how)
-    low, high = found.ends(right, worth)
+    enough = worth >= fewest
+    p, holm = corrected_p(lines["p"].to_numpy(dtype=np.float64), enough, families)
+    together = holm if corrected is None else np.where(enough, corrected, np.nan)
+    low, high = share_ends(right, worth, counted, level)
     least = np.maximum(np.maximum(low - says, says - high), 0.0)
-    return lines.assign(
+    off = together <= SIGNIFICANCE
+    return lines.drop(columns=["p", "cancel"], errors="ignore").assign(
         gap=right - says,
         low=low,
         high=high,
-        level=found.level,
-        p=found.p,
-        p_corrected=found.corrected,
-        stands_out=found.stands_out,
+        level=level,
+        p=p,
+        p_corrected=together,
+        stands_out=off,
         rows_off=np.where(enough, lines["rows"] * least, 0.0),
+        cancel=off & (lines["cancel"].to_numpy(dtype=bool) if "cancel" in lines else False),
     )
 
 

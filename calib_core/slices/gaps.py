@@ -1,4 +1,4 @@
-"""What each slice says, how often it is right, and whether the gap between the two is more than noise."""
+"""Mean confidence and accuracy of each slice, and which slices are significantly off."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
 from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
-from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli
-from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.inference.significance.selected_shares import (
+    FEWEST,
+    corrected_p,
+    counts_rows,
+    kinds_of_places,
+    worst_first,
+)
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.reductions.base import counts
 from calib_core.slices.counted_values import kept_counts, kept_sums, summed
-from calib_core.slices.cut import PARTS, coded, divided_by
+from calib_core.slices.cut import PARTS, coded, columns_looked_at, divided_by
 from calib_core.slices.rest import against_rest, counts_against_rest, unlike
 from calib_core.summaries.mergeable import Summary
 
-FEWEST = 20
-"""Rows below which a slice is listed and not tested."""
 MOST_SLICES = 1000
 _NORMAL_95 = 1.959963984540054
 
@@ -36,43 +39,41 @@ def table(
     parts: int = PARTS,
     fewest: int = FEWEST,
     level: float = LEVEL,
-    picked_from: int = 1,
+    columns: int | None = None,
     progress: Callable[[int], object] | None = None,
     notion: str | None = "confidence",
 ) -> pd.DataFrame:
-    """One line a slice: what it says, how often it is right, and whether the gap is more than noise; the worst first.
+    """One line per slice: mean confidence, accuracy, and whether it is significantly off; the largest such gap first.
 
     With ``notion`` "event" claimed is the mean predicted risk of the event of two classes and right the share of rows
     in which it happened; None: that for two classes, else confidence.
 
-    ``by``, ``edges``, ``parts``: as for ``cut``. Where the column was picked from several for what came true,
-    ``picked_from`` is their number, by which corrected p-values are multiplied. Slices of fewer than ``fewest`` rows
-    are listed last and not tested.
+    ``by``, ``edges``, ``parts``: as for ``cut``. ``columns``: how many columns are looked at; by default all that
+    divide these rows into groups, so that a slice has the same corrected p alone, among all columns and in
+    ``findings``. Slices of fewer than ``fewest`` rows are not tested.
 
     Columns: slice (in words), where (its text), rows, worth, share (of all), claimed (mean confidence), right (share
     right), gap = right - claimed, low and high (interval of the mean chance of being right, ``share_ends`` at
-    ``level``), floor (how far noise alone takes |gap| in 95 % of cases, ``share_floor``), p, p_bh, stands_out (p_bh at
-    most 0.05), adds = share * (|gap| - floor), which decides the order among those that stand out and among those that
-    do not. p is that of as many rows being right if every row's chance is its confidence (Poisson-binomial,
-    ``count_test``), as in ``findings``; ``stands_out`` follows it, so that at the margin the interval, which holds
-    whatever the single rows' chances are, can still include ``claimed``. Slices of one cut share no rows, so that their
-    tests are independent given the scores and Benjamini and Hochberg's correction keeps the average share of false
-    alarms among those that stand out at 5 %.
+    ``level``), floor (how far noise alone takes |gap| in 95 % of cases, ``share_floor``), p, p_corrected, stands_out
+    (p_corrected at most 0.05), adds = share * (|gap| - floor). First come those that stand out, the largest |gap|
+    first, then the others by p. p is that of as many rows being right if every row's chance is its confidence
+    (Poisson-binomial, ``count_test``); ``stands_out`` follows it, so that at the margin the interval, which holds
+    whatever the single rows' chances are, can still include ``claimed``. p_corrected = F * C * Holm's p among these
+    slices, with C ``columns`` and F kinds of places (``inference.picked_out``): the chance of any false alarm among all
+    slices, bins and classes is at most 5 %.
 
     Where the model is off over all rows, every large slice stands out. So each is set against all other rows, too:
     beyond = gap - their gap, beyond_low to beyond_high its interval at ``level``, p_beyond, and ``differs`` where that,
-    corrected by Benjamini and Yekutieli, is at most 0.05 (Newcombe's hybrid of two exact intervals; NaN where the
-    others are too few).
+    C times Holm's, is at most 0.05 (Newcombe's hybrid of two exact intervals; NaN where the others are too few).
 
     Rows in groups (then with ``groups``, how many), and of weights that are no copies, are ``worth`` fewer of equal
     weight: (sum w)^2 over the sum over groups of (its weight)^2; of others worth = rows. Intervals, floor and p are
-    then Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group hang together; a group's rows can
-    lie in several slices, so that p_by, corrected by Benjamini and Yekutieli, stands in place of p_bh. Rows the model
+    then Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group depend on each other. Rows the model
     abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a slice can
-    cancel; several columns looked at in turn are several families of tests (``scan`` looks at all).
+    cancel; crossings and other cuts looked at in turn are further families of tests (``scan`` looks at all).
 
-    References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001;
-    Newcombe 1998; Hong 2013 (Poisson-binomial law).
+    References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Holm 1979; Newcombe 1998; Hong 2013 (Poisson-binomial
+    law).
 
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40 + ["c"]})
     >>> right = [True] * 30 + [False] * 10 + [True, False] * 20 + [True]
@@ -80,7 +81,8 @@ def table(
     >>> table(p, "site")[["slice", "rows", "right", "p", "stands_out"]].round(4).values.tolist()
     [['site = b', 40, 0.5, 0.0011, True], ['site = a', 40, 0.75, 1.0, False], ['site = c', 1, 1.0, nan, False]]
     """
-    as_whole(picked_from, "picked_from", 1)
+    if columns is not None:
+        as_whole(columns, "columns", 1)
     rows = claimed_rows(predictions, notion).answered
     groups = coded(rows, by, edges, parts)
     if len(groups) > MOST_SLICES:
@@ -95,14 +97,18 @@ def table(
         found = judged_counts(summary, by if isinstance(by, str) else by[0], every, fewest, level)
     found.insert(0, "slice", pd.Series([part.title for part, _ in groups], dtype=object))
     found.insert(1, "where", pd.Series([str(part) for part, _ in groups], dtype=object))
-    apart, p = rows.groups is None, found["p"].to_numpy()
-    corrected = np.minimum(picked_from * (benjamini_hochberg(p) if apart else benjamini_yekutieli(p)), 1.0)
-    found["p_bh" if apart else "p_by"] = corrected
+    many = columns_looked_at(rows) if columns is None else columns
+    return _corrected(found, kinds_of_places(rows), many)
+
+
+def _corrected(found: pd.DataFrame, kinds: int, columns: int) -> pd.DataFrame:
+    """Slices of one of so many columns with p_corrected, stands_out and differs, in the one order of places."""
+    p, gap = (found[name].to_numpy(dtype=np.float64) for name in ("p", "gap"))
+    corrected = corrected_p(p, ~np.isnan(p), kinds * columns)[1]
+    found["p_corrected"] = corrected
     found["stands_out"] = corrected <= SIGNIFICANCE
-    found["differs"] = unlike(found["p_beyond"].to_numpy(), picked_from)
-    found["tested"] = found["p"].notna().to_numpy()
-    order = ["tested", "stands_out", "adds"]
-    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="tested")
+    found["differs"] = unlike(found["p_beyond"].to_numpy(), columns)
+    return found.iloc[worst_first(corrected <= SIGNIFICANCE, gap, p)].reset_index(drop=True)
 
 
 def by_column(
@@ -112,14 +118,13 @@ def by_column(
     progress: Callable[[int], object] | None = None,
     notion: str | None = "confidence",
 ) -> pd.DataFrame:
-    """One line a slice of every column, corrected for all of them together; first the column that tells most apart.
+    """One line per slice of every column; first the column of the largest significant gap.
 
-    Columns none of whose slices stands out come last.
+    Columns none of whose slices stands out come last, that whose slices lie furthest apart first.
 
     ``columns`` are names, by default all but those that tell rows apart instead of groups of them, or say the same of
-    every row. The columns of the frame are those of ``table``, with ``column`` first, ``spread``, the same for all
-    slices of a column, and for p_bh p_by, Benjamini and Yekutieli's correction for all slices of all columns, which
-    share rows: ``stands_out`` where it is at most 0.05. With gaps g_j of the slices, shares w_j, mean gap g and noise
+    every row. The columns of the frame and their numbers are those of ``table``, with ``column`` first and ``spread``,
+    the same for all slices of a column. With gaps g_j of the slices, shares w_j, mean gap g and noise
     floors f_j: spread = sum_j w_j [(g_j - g)^2 - (f_j / 1.96)^2], how far slices lie from one another beyond noise, in
     squared probability; below 0: not further than noise puts them; NaN, and last, where no slice is tested.
 
@@ -136,19 +141,18 @@ def by_column(
     rows = claimed_rows(predictions, notion).answered
     tables = []
     names = divided_by(rows, columns, parts)[0]
+    many = len(names) if columns is None else max(len(names), columns_looked_at(rows))
     for done, name in enumerate(names, 1):
-        part = table(rows, name, parts=parts).drop(columns=["p_bh", "p_by"], errors="ignore")
+        part = table(rows, name, parts=parts, columns=many)
         part.insert(0, "column", name)
         tables.append(part.assign(spread=_spread(part)))
         if progress is not None:
             progress(100 * done // len(names))
     found = pd.concat(tables, ignore_index=True)
-    found["p_by"] = benjamini_yekutieli(found["p"].to_numpy())
-    found["stands_out"] = (found["p_by"] <= SIGNIFICANCE).to_numpy()
-    found["differs"] = unlike(found["p_beyond"].to_numpy())
-    found["of"] = found.groupby("column")["stands_out"].transform("any")
-    order = ["of", "spread", "column", "stands_out", "adds"]
-    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="of")
+    found["most"] = found["gap"].abs().where(found["stands_out"], 0.0)
+    found["most"] = found.groupby("column")["most"].transform("max")
+    order = ["most", "spread", "column"]
+    return found.sort_values(order, ascending=False, kind="stable", ignore_index=True).drop(columns="most")
 
 
 def _spread(lines: pd.DataFrame) -> float:

@@ -24,10 +24,13 @@ from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.reductions.base import Reduction, claims_of, counts
 from calib_core.results.uncertainty import Interval, NoiseFloor
 from calib_core.slices.cut import PARTS, divided_by
-from calib_core.slices.gaps import FEWEST, MOST_SLICES
+from calib_core.slices.gaps import MOST_SLICES
 from calib_core.slices.score_runs import Family, Runs
 from calib_core.slices.weighed_claims import RESAMPLES, WeighedClaims
 from calib_core.text import at_level, between, chance, short_percent
+
+FEWEST = 20
+"""Rows below which a group is left out and named."""
 
 ALL = "all rows"
 _SLACK = 1e-3

@@ -11,7 +11,7 @@ import pandas as pd
 from calib_core._base.arrays import Codes, Float64s
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.share_intervals import share_ends
-from calib_core.inference.significance.multiple_testing import benjamini_yekutieli
+from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.significance.selected_shares import counts_rows
 from calib_core.predictions.predictions import Predictions
 
@@ -65,12 +65,12 @@ def _held_against(lines: Sequence[tuple[float, ...]], counted: bool, level: floa
     return pd.DataFrame({"beyond": beyond, "beyond_low": beyond - below, "beyond_high": beyond + above, "p_beyond": p})
 
 
-def unlike(p: Float64s, picked_from: int = 1) -> Float64s:
-    """Whether slices differ from the rest: p corrected by Benjamini and Yekutieli is at most 0.05.
+def unlike(p: Float64s, columns: int = 1) -> Float64s:
+    """Whether slices of one of so many columns differ from the rest: p corrected by Holm is at most 0.05 in all.
 
-    Every slice is part of the rest of each other, so that the tests hang together.
+    Every slice is part of the rest of each other; Holm's rule holds for tests that depend on each other.
     """
-    return np.asarray(picked_from * benjamini_yekutieli(p) <= SIGNIFICANCE)
+    return np.asarray(columns * holm(p) <= SIGNIFICANCE)
 
 
 class _Sums(NamedTuple):

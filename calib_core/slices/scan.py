@@ -26,11 +26,13 @@ from calib_core.inference.significance.selected_shares import counts_rows
 from calib_core.predictions.predictions import NotAnswerable, Predictions, split_rows
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
-from calib_core.slices.gaps import FEWEST, judged
+from calib_core.slices.gaps import judged
 from calib_core.slices.rest import unlike
 from calib_core.text import in_percent, of_rows, share_range
 
 MIN_ROWS = 50
+FEWEST = 20
+"""Rows that a slice has to be worth to be looked at, and to be tested on the others."""
 MOST_CONFIRMED = 30
 """So many of what stands out on the first rows are tested on the others."""
 _DENSE = 8
@@ -137,10 +139,10 @@ def scan(
     part in the choice, so that calling any slice wrongly off has a chance of at most 5 %, whatever was looked at.
     Groups of rows stay on one side. A crossing of the same rows as a column's slice is not looked at.
 
-    The frame: the columns of ``table``, all other rows being those kept apart, with p_holm for p_bh, and first_gap and
-    first_rows, the gap and rows that chose it. What can mislead: half of the rows see less than all; where the model is
-    off everywhere, so is every slice (``differs`` says where it is off in another way); slices found overlap, and
-    several can be one finding.
+    The frame: the columns of ``table``, all other rows being those kept apart, with p_holm for p_corrected, and
+    first_gap and first_rows, the gap and rows that chose it. What can mislead: half of the rows see less than all;
+    where the model is off everywhere, so is every slice (``differs`` says where it is off in another way); slices found
+    overlap, and several can be one finding.
 
     References: Benjamini & Yekutieli 2001; Holm 1979; Hong 2013 (Poisson-binomial law).
 
@@ -319,7 +321,7 @@ def _confirmed(
         slices.append(Slice(tuple(cuts[i].conditions[int(c)] for i, c in zip(columns, codes, strict=True))))
         met = np.logical_and.reduce([cuts[i].codes[apart] == c for i, c in zip(columns, codes, strict=True)])
         groups.append(apart[met])
-    found = judged(rows, groups, level=LEVEL, among=apart)
+    found = judged(rows, groups, FEWEST, level=LEVEL, among=apart)
     found.insert(0, "slice", pd.Series([part.title for part in slices], dtype=object))
     found.insert(1, "where", pd.Series([str(part) for part in slices], dtype=object))
     gap = picked["gap"].to_numpy()

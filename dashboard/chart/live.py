@@ -19,6 +19,7 @@ def live_path(
     hides: Sequence[str] = (),
     value: float = 1.0,
     marks: Mapping[float, str] | None = None,
+    words: tuple[str, str] = ("mean confidence", "accuracy"),
 ) -> dict[str, Any]:
     """What `chart(..., live=...)` takes: a slider that moves the stars of one trace to where a temperature puts them.
 
@@ -40,6 +41,8 @@ def live_path(
         The temperature the figure is drawn at, where the slider stands at first.
     marks : mapping, optional
         Temperatures with a name below the track, such as ``{1.0: "as it is", 1.69: "fitted"}``: a click goes there.
+    words : pair of str
+        What the two shares beside the slider are called: the mean score at its temperature, and what came true.
 
     >>> import calib_core as cc
     >>> path = cc.diagrams.temperature_path(cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1]))
@@ -55,6 +58,7 @@ def live_path(
         "hides": list(hides),
         "value": min(max(float(value), low), high),
         "marks": [{"value": float(t), "label": name} for t, name in (marks or {}).items() if low <= t <= high],
+        "words": list(words),
         "low": low,
         "high": high,
         "bins": path.n_bins,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from dashboard.commands import _outputs
 
 if TYPE_CHECKING:
@@ -47,6 +49,16 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
         lines.append(f"({len(shown):,} of {len(frame):,} lines; --format csv writes all)")
     above = [_outputs.plain(sentence) for sentence in words.headline]
     return "\n".join([*above, *lines, *(_outputs.plain(text) for text in (words.caption, *words.notes) if text), ""])
+
+
+def tell_doubts(scene: Scene) -> None:
+    """Write every reason to doubt the labels or scores to stderr, before the numbers that rest on them."""
+    from dashboard.exhibits import doubt_words
+    from dashboard.session import file
+
+    for name, doubt in doubt_words.doubts_of(scene) if scene.models.shown else ():
+        title = name or file(scene.models.shown[0].source.data).title
+        click.echo(f"{_outputs.plain(title)}: doubt: {_outputs.plain(doubt.sentence)}", err=True)
 
 
 def aligned(columns: Sequence[Column], frame: Any) -> list[str]:

@@ -22,6 +22,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 STDIN = "standard input"
 """What messages call the file that is read from stdin, where its name is "-"."""
+EXAMPLE = "demo:"
+"""How the name of an example begins, which every command takes in place of a file's."""
 FILE = click.Path(path_type=Path)
 
 
@@ -164,12 +166,30 @@ def bytes_of(path: Path) -> bytes:
     """The bytes of a file, or of stdin where its name is "-"."""
     from calib_core.readers import file_bytes, limits
 
+    if (example := _example(path)) is not None:
+        return example[0]
     if str(path) != _outputs.STDIO:
         return file_bytes(path)
     data: bytes = sys.stdin.buffer.read(limits.FILE_BYTES + 1)  # one byte more than is read of a file
     return data
 
 
+def _example(path: Path) -> tuple[bytes, str] | None:
+    """Bytes and name of the example that demo:KEY is; None for any other path. InputError lists the keys."""
+    from calib_core import InputError
+    from calib_core.datasets import DEMOS, demo
+
+    given = str(path)
+    if not given.startswith(EXAMPLE):
+        return None
+    key = given.removeprefix(EXAMPLE)
+    if key not in {each.key for each in DEMOS}:
+        raise InputError(f"there is no example {given}; those there are: {', '.join(each.key for each in DEMOS)}")
+    return demo(key)
+
+
 def name_of(path: Path) -> str:
     """What messages call a file."""
+    if (example := _example(path)) is not None:
+        return example[1]
     return STDIN if str(path) == _outputs.STDIO else os.fspath(path)

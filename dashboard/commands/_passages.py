@@ -30,6 +30,7 @@ class Passage:
     loaded: _shared.Loaded | None = None
     check: GateCheck | None = None
     why: str = ""
+    judged_on: str = ""
 
     @property
     def passed(self) -> bool:
@@ -44,8 +45,7 @@ class Passage:
         """One line: the verdict, what it rests on, and of which rows."""
         if self.check is None or self.loaded is None:
             return f"{COULD_NOT}: {self.why}"
-        rows = self.check.first.line.rows
-        return f"{self.check.headline}; {self.loaded.table.name}, {rows:,} rows{self.loaded.among}"
+        return f"{self.check.headline}; {self.loaded.table.name}, judged on {self.judged_on}"
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -62,6 +62,7 @@ class Passage:
         found: dict[str, Any] = {"verdict": None, "passed": False, "error": self.why}
         if self.check is not None and self.loaded is not None:
             found = self.check.record(self.name) | {"file": _shared.file_record(self.loaded)}
+            found["judged"] = self.judged_on
         return found | {"path": _outputs.plain(self.path)}
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 COULD_NOT_RUN = 2
+SHARE = 0.5
+"""Share of the rows that calibrators are fitted on, where no column marks them."""
 FILE = _given.FILE
 OUTPUT = _outputs.Output()
 _NOTHING = Given()
@@ -166,6 +168,30 @@ class Loaded:
             folds = usual_folds(self.predictions)
         return self.division(share, seed, folds, like)
 
+    def judged_rows(
+        self, judge: str, which: str, like: Division | None = None
+    ) -> tuple[Predictions, str, Division | None]:
+        """The rows that are judged where nothing is fitted, in words, and their division: as the page and the audit do.
+
+        ``which`` rows, where they are named; else by ``judge``, with the default share and seed.
+        """
+        from calib_core.defaults import SEED
+        from calib_core.text import count
+
+        if which != "auto":
+            rows = self.rows(which)
+            text = f"{count(rows.n_rows)} rows"
+            return rows, f"all {text}" if which == "all" and rows.n_rows == self.predictions.n_rows else text, None
+        parts = self.judged(judge, SHARE, SEED, None, like)
+        return parts.test, parts.judged.removesuffix(", cross-fitted"), parts
+
+    def of_all(self, judged: Predictions) -> str:
+        """How many rows the file has where not all are judged, and how all would be."""
+        every = self.predictions.n_rows
+        if judged.n_rows >= every or self.where or self.marked is not None:
+            return ""
+        return f" of {every:,} (--judge all judges all of them)"
+
     def rows(self, which: str) -> Predictions:
         """The rows to judge: "all", those marked "test" or "calibration", or "auto": marked test rows, else all."""
         if which == "all" or (which == "auto" and self.marked is None):
@@ -266,12 +292,18 @@ def where_option(function: Command) -> Command:
                         "two joined by &.")(function)  # fmt: skip
 
 
+def judge_clash(judge: str, rows: str) -> None:
+    """--judge and --rows both choose the rows that are judged: a usage error where both are given."""
+    if judge != "auto" and rows != "auto":
+        raise click.UsageError("--judge does not go with --rows: both choose the rows that are judged.")
+
+
 def split_options(function: Command) -> Command:
     """How rows are divided where no column says so."""
     share = click.option(
         "--share",
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.5,
+        default=SHARE,
         show_default=True,
         help="Share of the rows calibrators are fitted on, where no column marks them.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,12 +118,13 @@ def command(
     judged, which, note = _models(by_model, calibrators, rows, judge=judge, share=share, seed=seed, folds=folds)
     models, over = _same_rows(judged, counting)
     built = None if scheme is None else scheme.build()
-    questions = _questions(notions or _asked_of(models), keys, slow, bool(notions))
-    lines = estimate_lines(_answers(models, questions, built, level, bool(keys) or slow), tolerance, level, ratio)
+    questions = _questions(models, notions or _asked_of(models), keys, slow, bool(notions))
+    lines = estimate_lines(_answers(models, questions, built, level, bool(keys) or slow), tolerance, level)
     if as_csv:
         _outputs.write_csv(lines.drop(columns="mark"))
         return
     first = primaries(models, tolerance, level, built, ratio)
+    large = _in_the_large(models, built, level)
     bounds = unbinned_bounds(first, level) if unbinned else None
     if as_json:
         options = {
@@ -136,9 +138,9 @@ def command(
             **({} if folds is None else {"folds": folds}),
             **({"note": note} if note else {}),
         }
-        _write_json(loaded, options, models, over, first, bounds, lines, level)
+        _write_json(loaded, options, models, over, first, large, bounds, lines, level)
         return
-    _show(loaded, models, over, which, verdicts(first, tolerance, level, ratio), bounds, lines, note)
+    _show(loaded, models, over, which, verdicts(first, tolerance, level, ratio), large, bounds, lines, note)
 
 
 def _models(
@@ -181,14 +183,6 @@ def _models(
     )
 
 
-def _of_all(loaded: _shared.Loaded, judged: Predictions) -> str:
-    """How many rows the file has where not all are judged, and how all would be."""
-    every = loaded.predictions.n_rows
-    if judged.n_rows >= every or loaded.where or loaded.marked is not None:
-        return ""
-    return f" of {every:,} (--judge all judges all of them, cross-fitted)"
-
-
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
     """The models on the rows that the table is over, and the share of rows that each of them answers."""
     from calib_core.evaluation.study import over_same_rows_by_name
@@ -206,14 +200,18 @@ def _asked_of(models: Mapping[str, Predictions]) -> tuple[str, ...]:
 
 
 def _questions(
-    notions: tuple[str, ...], keys: tuple[str, ...], slow: bool, chosen: bool
+    models: Mapping[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], slow: bool, chosen: bool
 ) -> list[tuple[str | None, str]]:
-    """Pairs of notion and estimator; without choices also the scores of whole predictions."""
+    """Pairs of notion and estimator; without choices also the scores of whole predictions, or of the claims made."""
     from calib_core.estimators import takes_bins
-    from calib_core.evaluation.study import SCORES, error_keys
+    from calib_core.evaluation.study import SCORES, error_keys, notion_of_score
 
     every = keys or tuple(key for key in error_keys() if slow or takes_bins(key))
-    whole: list[tuple[str | None, str]] = [] if keys or chosen else [(None, key) for key in SCORES]
+    scores = {key: notion_of_score(key, *models.values()) for key in SCORES}
+    if any(model.kind in ("confidence", "top-label") for model in models.values()):
+        # What files of one number a row know: whether the claim is right.
+        scores |= dict.fromkeys(("log-loss", "brier"), "confidence")
+    whole = [] if keys or chosen else [(notion, key) for key, notion in scores.items()]
     return whole + [(notion, key) for notion in notions for key in every]
 
 
@@ -228,12 +226,56 @@ def _answers(
     return [answer for answer in found if answer.whole or isinstance(answer.estimate, str)]
 
 
+def _in_the_large(models: Mapping[str, Predictions], bins: Any, level: float) -> dict[str, pd.DataFrame]:
+    """Every measure of the event's risk by model, where there is an event: what the page shows, to the last digit."""
+    from calib_core import NotAnswerable, risk
+    from calib_core.inference import notion_looked_at
+
+    found = {}
+    for name, model in models.items():
+        if notion_looked_at(model) != "event":
+            continue
+        with suppress(NotAnswerable):
+            found[name] = risk.summary(model, level, bins)
+    return found
+
+
+def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list[str]:
+    """Calibration in the large as text, with the verdict on observed : expected, and why numbers are missing."""
+    from calib_core.evaluation.study import stacked
+    from dashboard.exhibits import columns as of
+    from dashboard.exhibits.mean_risk import DISTANCES
+
+    if not large:
+        return []
+    frame = stacked(large)
+    words = first.set_index("model")["ratio_word"].to_dict()
+    frame["word"] = [
+        words.get(model) if measure == "ratio" else None
+        for model, measure in zip(frame["model"], frame["measure"], strict=True)
+    ]
+    level = f"{100 * first['level'].iloc[0]:g} % interval"
+    columns = (
+        *([of.text("model")] if len(large) > 1 else []),
+        of.text("calibration in the large", "title"),
+        of.number("value"),
+        of.number_between(level, "low", "high"),
+        of.number("noise level", "floor"),
+        of.number("calibrated model", "reference"),
+        *([of.text("tolerance", "word")] if frame["word"].notna().any() else []),
+    )
+    noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
+    missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
+    return [*_exhibited.aligned(columns, frame), *missing, DISTANCES, ""]
+
+
 def _write_json(
     loaded: _shared.Loaded,
     options: dict[str, Any],
     models: Mapping[str, Predictions],
     over: Mapping[str, float],
     first: Mapping[str, PrimaryLine],
+    large: Mapping[str, pd.DataFrame],
     bounds: pd.DataFrame | None,
     lines: pd.DataFrame,
     level: float,
@@ -251,6 +293,7 @@ def _write_json(
                 "line": first[name].line.record(),
                 "shown": vars(first[name].shown),
             },
+            "in_the_large": large[name].to_dict("records") if name in large else None,
             "unbinned": _bounds(bounds, name),
         }
         for name, model in models.items()
@@ -273,6 +316,7 @@ def _show(
     over: Mapping[str, float],
     which: str,
     first: pd.DataFrame,
+    large: Mapping[str, pd.DataFrame],
     bounds: pd.DataFrame | None,
     lines: pd.DataFrame,
     note: str,
@@ -281,11 +325,12 @@ def _show(
     from dashboard.exhibits import line_words
 
     judged = next(iter(models.values()))
-    head = f"{loaded.table.name}: judged on {which}{loaded.among}{judged.worth_note}{_of_all(loaded, judged)}"
+    head = f"{loaded.table.name}: judged on {which}{loaded.among}{judged.worth_note}{loaded.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(first["model"], first["sentence"], strict=True):
         sentences = (sentence, *_bounds(bounds, name))
         texts += [f"{name}: {text}" if len(models) > 1 else text for text in sentences]
+    texts += _large_lines(large, first)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
     texts += _exhibited.aligned((*names, *line_words.columns(answered)), answered)

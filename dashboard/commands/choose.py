@@ -79,7 +79,7 @@ def command(
     how = {"candidates": list(keys) or None, "score": score, "folds": folds, "random_state": seed, "level": level}
     given = {name: _rows(loaded, "all" if judge == "all" else rows, judge) for name, loaded in by_model.items()}
     found = {name: _chosen(name, on, judging, **how) for name, (on, judging, _) in given.items()}
-    advice = {} if as_csv else {name: _advice(found[name], *given[name][:2]) for name in found}
+    advice = {} if as_csv else {name: _advice(found[name], by_model[name], *given[name][:2]) for name in found}
     if as_csv:
         frames = [choice.frame() for choice in found.values()]
         if models_in is not None:
@@ -90,7 +90,9 @@ def command(
         sentence = next(iter(given.values()))[-1]
         options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows, "chosen_on": sentence}
         records = {
-            name: choice.record() | advice[name].record() | {"lines": choice.frame().to_dict("records")}
+            name: choice.record()
+            | advice[name].record()
+            | {"sentences": list(advice[name].sentences(choice)), "lines": choice.frame().to_dict("records")}
             for name, choice in found.items()
         }
         what = records[""] if models_in is None else {"models": records}
@@ -128,40 +130,58 @@ def _chosen(name: str, given: Predictions, held_out: Predictions | None, **how: 
 
 
 class _Advice(NamedTuple):
-    """What remains after the calibrator recommended, and one value's own update beside it; None where there is none."""
+    """What remains after the calibrator recommended, one value's own update, and the gap that is shown all the same."""
 
     left: Remaining | None
     update: UpdateGains | None
+    gap: str
 
     def record(self) -> dict[str, Any]:
-        """Both in plain values."""
+        """All of it in plain values."""
         left, update = self.left, self.update
         return {
             "remaining": None if left is None else {"sentence": left.sentence, "line": left.line.line.record()},
             "own_update": None
             if update is None
             else {"sentence": update.sentence, "column": update.column, "lines": update.frame().to_dict("records")},
+            "gap": self.gap or None,
         }
 
+    def sentences(self, found: Choice) -> tuple[str, ...]:
+        """The advice, as on the dashboard, and its price."""
+        from calib_core.evaluation.advice import sentences
 
-def _advice(choice: Choice, given: Predictions, held_out: Predictions | None) -> _Advice:
+        return (*sentences(found, *self), *found.price)
+
+
+def _advice(choice: Choice, loaded: _shared.Loaded, given: Predictions, held_out: Predictions | None) -> _Advice:
     """The rest of the advice, as on the dashboard."""
     from calib_core import NotAnswerable
     from calib_core.evaluation import advice
 
-    left = None
+    left, judged = None, given if held_out is None else held_out
     if choice.recalibrate:
         with suppress(NotAnswerable):
             left = choice.remaining(given, held_out)
-    return _Advice(left, advice.own_update(given))
+        return _Advice(left, advice.own_update(given), "")
+    return _Advice(None, advice.own_update(given), advice.shown_gap(judged, _event(loaded, judged)))
+
+
+def _event(loaded: _shared.Loaded, judged: Predictions) -> str:
+    """What the event is called on the dashboard."""
+    from dashboard.exhibits.event_words import title
+
+    if judged.event is None:
+        return ""
+    label = loaded.reading.label
+    return title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else "")
 
 
 def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:
     """What to do, with its price, and a line a calibrator."""
-    from calib_core.evaluation.advice import sentences
-    from dashboard.exhibits.recommendation import Recommendation
+    from dashboard.exhibits.recommendation import Recommendation, about_table
 
     frame = found.frame()
     lines = _exhibited.aligned(Recommendation(score).columns(frame), frame)
-    for text in (*head, *sentences(found, *also), *found.price, "", *lines, *found.notes):
+    for text in (*head, *also.sentences(found), "", *lines, about_table(found), *found.notes):
         click.echo(_outputs.plain(text))

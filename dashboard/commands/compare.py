@@ -11,6 +11,8 @@ from dashboard.commands import _each_model, _exhibited, _given, _outputs, _share
 from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pandas as pd
 
     from calib_core import Predictions, Recipe
@@ -41,6 +43,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 )
 @_shared.level_option
 @_shared.bins_options
+@_shared.judge_option
 @_shared.rows_option
 @_shared.where_option
 @_given.reading_options
@@ -57,6 +60,7 @@ def command(
     bins: int | None,
     points: int | None,
     binning: str,
+    judge: str,
     rows: str,
     where: str,
     read: Given,
@@ -88,6 +92,7 @@ def command(
 
     if as_json and as_csv:
         raise click.UsageError("--json and --csv exclude each other.")
+    _shared.judge_clash(judge, rows)
     by_name = {
         ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): each
         for path, file in zip(files, _names(files), strict=True)
@@ -100,7 +105,7 @@ def command(
         for each in loaded:
             _shared.warn(each)
     scheme = _shared.scheme_of(binning, bins, points)
-    models = {name: each.rows(rows) for name, each in by_name.items()}
+    models, which = _judged(by_name, judge, rows)
     notions, chosen = notions or _asked_of(models), bool(notions)
     counted = any(each.grain == "counts" for each in models.values())
     kept, why_not = _kept(models) if counted else ({}, "")
@@ -111,19 +116,32 @@ def command(
         paired = _compared(kept, notions, chosen, keys, scheme, level, margin)
         frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} kept, paired")], ignore_index=True)
     if as_json:
-        options = {"binning": _shared.binning_record(scheme), "rows": rows}
+        options = {"binning": _shared.binning_record(scheme), "judge": judge, "rows": rows, "judged": which}
         judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
         _outputs.write_json(
             "compare",
             judged | {"level": level, "margin": margin, "resamples_seed": 0, "lines": frame.to_dict("records")},
         )
         return
+    if not as_csv:
+        click.echo(
+            _outputs.plain(f"Compared on {which}{loaded[0].among}{loaded[0].of_all(next(iter(models.values())))}.")
+        )
     _show(frame, as_csv, level)
     if counted and not as_csv:
         from dashboard.exhibits.pairs import NOT_PAIRED
 
         click.echo(f"All, unpaired: {NOT_PAIRED}")
         click.echo(PAIRED.format(rows=_rows(kept)) if kept else _outputs.plain(f"Not paired: {why_not}."))
+
+
+def _judged(by_name: Mapping[str, _shared.Loaded], judge: str, rows: str) -> tuple[dict[str, Predictions], str]:
+    """The same rows of every model, by name, and which they are."""
+    models, first, which = {}, None, ""
+    for name, each in by_name.items():
+        models[name], said, parts = each.judged_rows(judge, rows, first)
+        first, which = first or parts, which or said
+    return models, which
 
 
 def _kept(models: dict[str, Predictions]) -> tuple[dict[str, Predictions], str]:
@@ -163,7 +181,7 @@ def _compared(
     from calib_core.inference import compare
 
     parts = []
-    questions = _questions(notions, keys, chosen)
+    questions = _questions(models, notions, keys, chosen)
     with _outputs.progress("Paired differences", len(questions)) as bar:
         for notion, key in questions:
             of = {"notion": notion, "estimator": key}
@@ -184,11 +202,13 @@ def _asked_of(models: dict[str, Predictions]) -> tuple[str, ...]:
     return ("event",) if all(notion_looked_at(model) == "event" for model in models.values()) else NOTIONS
 
 
-def _questions(notions: tuple[str, ...], keys: tuple[str, ...], chosen: bool) -> list[tuple[str | None, str]]:
-    from calib_core.evaluation.study import SCORES
+def _questions(
+    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], chosen: bool
+) -> list[tuple[str | None, str]]:
+    from calib_core.evaluation.study import SCORES, notion_of_score
     from calib_core.inference.comparison.model_differences import DEFAULT
 
-    whole: list[tuple[str | None, str]] = [] if keys or chosen else [(None, key) for key in SCORES]
+    whole = [] if keys or chosen else [(notion_of_score(key, *models.values()), key) for key in SCORES]
     return whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)]
 
 

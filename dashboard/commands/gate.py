@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @click.option("--estimator", show_default="ece, or the baseline's", help="Estimator of the error.")
 @_shared.level_option
 @_shared.bins_options
+@_shared.judge_option
 @_shared.rows_option
 @_shared.where_option
 @_given.reading_options
@@ -51,6 +52,7 @@ def command(
     bins: int | None,
     points: int | None,
     binning: str,
+    judge: str,
     rows: str,
     where: str,
     read: Given,
@@ -63,6 +65,9 @@ def command(
     below the limit (within); 1 where it lies above (miscalibrated), holds the limit (too close to call), or would for
     most calibrated models (too few rows to tell); 2 when the check could not run. The point value never decides. Of
     several files all have to pass. Two classes have a second limit, for the ratio of observed to expected events.
+
+    Rows are those that calib audit and the page judge: all of up to 1,000, a held-out half of more; --judge all judges
+    every row. The answer says which.
 
     With a baseline the interval of the increase decides in the same way, whatever rows the two files have in common:
     each file's own interval at a level so high that both hold at once. It is wide; calib compare tells models apart on
@@ -81,12 +86,13 @@ def command(
         raise click.UsageError("give --max-ece, --baseline, or both.")
     if junit_file is not None and str(junit_file) == _outputs.STDIO:
         raise click.UsageError("--junit takes the name of a file: standard output has the answer itself.")
+    _shared.judge_clash(judge, rows)
     kept = {} if baseline_file is None else _baselines(baseline_file)
     scheme = _shared.scheme_of(binning, bins, points)
     how = {"notion": notion, "estimator": estimator, "level": level, "bins": None if scheme is None else scheme.build()}
     names = _names(tuple(dict.fromkeys(files)))
     passages = [
-        _passage(path, name, kept, (read, where, rows), form, limit=limit, ratio=ratio, allowed=allowed, **how)
+        _passage(path, name, kept, (read, where, judge, rows), form, limit=limit, ratio=ratio, allowed=allowed, **how)
         for path, name in names.items()
     ]
     if junit_file is not None:
@@ -94,7 +100,7 @@ def command(
     if form == "json":
         options = {"max_ece": limit, "max_ratio": ratio, "max_increase": allowed if kept else None,
                    "notion": notion, "level": level, "estimator": estimator,
-                   "binning": _shared.binning_record(scheme), "rows": rows}  # fmt: skip
+                   "binning": _shared.binning_record(scheme), "judge": judge, "rows": rows}  # fmt: skip
         _passages.write_record(passages, options)
     else:
         (_passages.write_annotations if form == "github" else _passages.write_text)(passages)
@@ -118,7 +124,7 @@ def _passage(
     path: Path,
     name: str,
     kept: Mapping[str, Baseline],
-    reading: tuple[Given, str, str],
+    reading: tuple[Given, str, str, str],
     form: str,
     **how: Any,
 ) -> Passage:
@@ -128,12 +134,14 @@ def _passage(
     from calib_core.inference.gates.baselines import baseline_for
 
     begun = time.perf_counter()
-    read, where, rows = reading
+    read, where, judge, rows = reading
     try:
         loaded = _shared.load(path, read, where)
         if form != "json":  # whose record has the findings
             _shared.warn(loaded)
-        check = gate_check(loaded.rows(rows), before=baseline_for(name, kept) if kept else None, **how)
+        judged, which, _ = loaded.judged_rows(judge, rows)
+        check = gate_check(judged, before=baseline_for(name, kept) if kept else None, **how)
     except (InputError, RegistryError, OSError) as why:
         return Passage(path, name, time.perf_counter() - begun, why=_shared.sentence_of(why))
-    return Passage(path, name, time.perf_counter() - begun, loaded, check)
+    judged_on = f"{which}{loaded.among}{loaded.of_all(judged)}"
+    return Passage(path, name, time.perf_counter() - begun, loaded, check, judged_on=judged_on)

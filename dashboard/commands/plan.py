@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _given, _outputs, _selected, _shared
+from dashboard.commands import _exhibited, _given, _outputs, _selected, _shared
 from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def _of_file(plans: list[Any], file: str, binning: str | None, read: Given) -> p
     from dashboard.session import call, scene_of
 
     scene = scene_of(_selected.selection(file, read=read, binning=binning))
+    _exhibited.tell_doubts(scene)
     found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
     return found
 

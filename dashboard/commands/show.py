@@ -39,4 +39,6 @@ def command(
 
     recipe = _shared.recipe_of(EXHIBITS, exhibit, options)
     selection = _selected.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
-    click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)
+    scene = scene_of(selection)
+    _exhibited.tell_doubts(scene)
+    click.echo(_exhibited.written(recipe.build(), scene, form), nl=False)

@@ -83,4 +83,6 @@ def command(
         recipe = EXHIBITS.described("slice-columns")
     selection = _selected.selection(file, model=model, **given).with_exhibit(recipe)
     form = "json" if as_json else "csv" if as_csv else "text"
-    click.echo(_exhibited.written(recipe.build(), scene_of(selection), form), nl=False)
+    scene = scene_of(selection)
+    _exhibited.tell_doubts(scene)
+    click.echo(_exhibited.written(recipe.build(), scene, form), nl=False)

@@ -1,4 +1,4 @@
-"""What a calibrator does besides, and what it promises, in sentences: a line of a table in words."""
+"""The side effects of a calibrator in sentences: a line of a table in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SURE = short_percent(0.95)
 
 
 def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
-    """What one calibrator does besides, in sentences, each with the name of the icon that goes before it.
+    """The side effects of one calibrator in sentences, each with the name of the icon that goes before it.
 
     ``line`` is a line of the table of side effects.
 
@@ -22,14 +22,30 @@ def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     >>> for icon, sentence in effects(line):
     ...     print(icon, sentence)
     check Accuracy stays 90.0 %, and so does the order of the classes.
-    equal Rows that say 95 % or more: 12 before, 10 after; right 50.0 % before and 90.0 % after.
+    equal Predictions of 95 % or more: 12 before, 10 after; accuracy 50.0 % before and 90.0 % after.
     """
-    silent = (
-        [("block", f"It leaves {short_percent(line['abstained'])} of the rows unanswered.")]
-        if line["abstained"]
-        else []
-    )
+    if "risk" in line:
+        return _of_risk(line)
+    silent = [("block", f"It abstains on {short_percent(line['abstained'])} of the rows.")] if line["abstained"] else []
     return (_decisions(line), *silent, ("equal", _sure(line)))
+
+
+def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """The same of an event's risk: its mean, and the rows whose risk crosses 50 %."""
+    was, now, observed = (to_a_tenth(line[name]) for name in ("risk_before", "risk", "observed"))
+    verb = f"stays {now}" if was == now else f"{'falls' if line['risk'] < line['risk_before'] else 'rises'} to {now}"
+    mean = f"The mean risk of {was} {verb}; the observed frequency is {observed}."
+    silent = [("block", f"It abstains on {short_percent(line['abstained'])} of the rows.")] if line["abstained"] else []
+    old, new = (to_a_tenth(line[name]) for name in ("accuracy_before", "accuracy"))
+    moved = line["class_changed"]
+    if moved == 0:
+        decisions = ("check", "No risk crosses 50 %.")
+    else:
+        accuracy = (
+            f"accuracy at this threshold stays {new}" if old == new else f"accuracy there goes from {old} to {new}"
+        )
+        decisions = ("swap_horiz", f"The risks of {short_percent(moved)} of the rows cross 50 %; {accuracy}.")
+    return (("equal", mean), *silent, decisions)
 
 
 def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
@@ -45,7 +61,8 @@ def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
 
 
 def _sure(line: Mapping[Any, Any]) -> str:
-    rows = f"Rows that say {SURE} or more: {count(int(line['sure_before']))} before, {count(int(line['sure']))} after"
+    before, after = (count(int(line[name])) if line[name] else "none" for name in ("sure_before", "sure"))
+    rows = f"Predictions of {SURE} or more: {before} before, {after} after"
     known = [(when, line[name]) for when, name in (("before", "sure_right_before"), ("after", "sure_right"))]
     right = [f"{to_a_tenth(value)} {when}" for when, value in known if value == value]
-    return f"{rows}; right {' and '.join(right)}." if right else f"{rows}."
+    return f"{rows}; accuracy {' and '.join(right)}." if right else f"{rows}."

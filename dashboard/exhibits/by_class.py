@@ -11,6 +11,7 @@ import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS
 from calib_core.diagrams.classes_standing_out import gaps_cancel
+from calib_core.inference.significance.selected_shares import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Range, Text
 from calib_core.text import count, in_percent
 from dashboard.exhibits.exhibit import Exhibit, Words
@@ -23,13 +24,13 @@ SORTED_BY = tuple(key for key in SORTS if key != "error")
 CLAIMS = Choice(NOTIONS, titles=tuple(REDUCTIONS[key].title for key in NOTIONS))
 """The notions that say something of each class."""
 _FIRST = {
-    "beyond": "worst of {} first",
+    "beyond": "the largest contribution to the error of {} first",
     "share": "largest share of its rows first",
     "rows": "fewest rows first",
     "name": "as they are listed",
 }
 
-ORDERS = ("Worst first", "Largest share first", "Fewest rows first", "As listed")
+ORDERS = ("Largest contribution first", "Largest share first", "Fewest rows first", "As listed")
 """What the orders of classes are called, in turn."""
 
 
@@ -45,25 +46,24 @@ class ByClass(Exhibit):
     ] = "top-label"
 
     def tables(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
-        """All classes of every model that has them, and a sentence for each model that has none."""
-        return scene.answered(
-            scene.each(lambda m: call(cc.diagrams.class_table, m.predictions, self.notion, scene.bins))
-        )
+        """All classes of every model that has them, the one in focus first; and a sentence for each that has none."""
+        models = sorted(scene.models.shown, key=lambda model: model is not scene.model)
+        wanted = {m.title: call(cc.diagrams.class_table, m.predictions, self.notion, scene.bins) for m in models}
+        return scene.answered(wanted)
 
     def predictions(self, scene: Scene) -> dict[str, Call[Any]]:
         """The test rows of those models."""
         able, _ = self.tables(scene)
-        return {title: rows for title, rows in scene.predictions().items() if title in able}
+        return {title: scene.predictions()[title] for title in able}
 
     def first(self, scene: Scene) -> tuple[str, Call[Any]]:
-        """The model that classes are put in order by, and its classes."""
+        """The model that classes are put in order by, the one in focus where it names classes, and its classes."""
         able, _ = self.tables(scene)
         return next(iter(able.items()))
 
     def tests(self, scene: Scene) -> tuple[dict[str, Call[pd.DataFrame]], tuple[str, ...]]:
         """A test of every class of every model that has them, and a sentence for each model that has none."""
-        rows = self.predictions(scene)
-        tested = {title: call(cc.inference.per_class_tests, p, self.notion, scene.bins) for title, p in rows.items()}
+        tested = {title: self._test(scene, rows) for title, rows in self.predictions(scene).items()}
         refused = {title: why for title, wanted in tested.items() if (why := scene.refusal(wanted))}
         kept = {title: wanted for title, wanted in tested.items() if title not in refused}
         return kept, tuple(f"{title}, no tests: {why}." for title, why in refused.items())
@@ -71,8 +71,13 @@ class ByClass(Exhibit):
     def tested(self, scene: Scene) -> Call[pd.DataFrame] | None:
         """The tests of the model that classes are put in order by."""
         title, _ = self.first(scene)
-        wanted = call(cc.inference.per_class_tests, self.predictions(scene)[title], self.notion, scene.bins)
+        wanted = self._test(scene, self.predictions(scene)[title])
         return None if scene.refusal(wanted) else wanted
+
+    def _test(self, scene: Scene, rows: Call[Any]) -> Call[pd.DataFrame]:
+        """The test of every class, corrected as all places are."""
+        kinds = kinds_of_places(scene.get(rows))
+        return call(cc.inference.per_class_tests, rows, self.notion, scene.bins, families=kinds, fewest=FEWEST)
 
     def outstanding(self, scene: Scene) -> str:
         """Which classes stand out of the noise, in a sentence; none where there are no tests."""
@@ -82,12 +87,12 @@ class ByClass(Exhibit):
         frame = scene.get(tested)
         codes, looks = cc.inference.standing_out(frame), int(frame["p_holm"].notna().sum())
         if not codes:
-            return f"No class stands out of the noise, corrected for {count(looks)} looks."
+            return f"None of {count(looks)} classes is significantly off (corrected for multiple testing)."
         names = [str(frame["class"][code]) for code in codes[:3]]
         more = f" and {count(len(codes) - 3)} more" if len(codes) > 3 else ""
         listed = ", ".join(names) if more or len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-        verb = "stands" if len(codes) == 1 else "stand"
-        return f"{count(len(codes))} of {count(looks)} classes {verb} out of the noise: {listed}{more}."
+        verb = "is" if len(codes) == 1 else "are"
+        return f"{count(len(codes))} of {count(looks)} classes {verb} significantly off: {listed}{more}."
 
     def worst(self, scene: Scene) -> str:
         """What the class that adds most says and what happens, in a sentence; none where none stands out."""
@@ -100,13 +105,13 @@ class ByClass(Exhibit):
         rows = count(int(table.count[code]))
         error = float(scene.get(tested)["error"].iloc[code])
         if gaps_cancel(float(table.score[code]), float(table.outcome[code]), error):
-            return f"{table.names[code]} adds most: its gaps cancel in the mean ({rows} rows)."
+            return f"{table.names[code]} contributes most to the error; its gaps cancel on average ({rows} rows)."
         if (table.share == 1).all():
             return (
-                f"{table.names[code]} adds most: its probability is {score} on average, {outcome} of "
-                f"{rows} rows are it."
+                f"{table.names[code]} contributes most to the error: mean probability {score}, observed in {outcome} "
+                f"of {rows} rows."
             )
-        return f"{table.names[code]} adds most: says {score}, right {outcome} ({rows} rows)."
+        return f"{table.names[code]} contributes most to the error: {score} claimed, {outcome} right ({rows} rows)."
 
     def noted(self, words: Words, scene: Scene) -> Words:
         """Words with a note on every model that is not shown."""
@@ -138,7 +143,7 @@ class InOrder(ByClass):
         if self.tested(scene) is None:
             return f"Order: error times share; classes of fewer than {FEW_ROWS} rows follow."
         return (
-            "Order: classes that stand out of the noise (exact test, corrected by Holm's rule, 5 %), then those of "
+            "Order: classes that are significantly off (exact test, corrected, 5 %), then those of "
             f"{FEW_ROWS} rows or more, then the others; each by what it adds to the error beyond what noise alone adds."
         )
 

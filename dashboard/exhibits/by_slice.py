@@ -34,16 +34,22 @@ _RIGHT, _OBSERVED = "Observed: the share of them that is right", "Observed: how 
 
 _COMPARED = (
     "Against the rest: the slice's gap less the gap of all other rows. Unlike the rest: that is more than chance "
-    "(Newcombe 1998 or Hoeffding 1963, corrected as Benjamini and Yekutieli 2001 do where tests share rows: on average "
-    "at most 5 % of the slices called unlike are not)."
+    "(Newcombe 1998 or Hoeffding 1963; corrected for the slices of the column and for the columns)."
 )
+CORRECTED = (
+    "p (corrected): Holm's correction (1979) within one family (the bins, the classes, the values of one column). It "
+    "is then multiplied by the number of kinds of places, and for slices by the number of columns. At most 0.05 is "
+    "significant: the chance of any false alarm among all bins, classes and slices is at most 5 %. Every view and "
+    "table has the same value."
+)
+"""How p-values of places are corrected: the same everywhere."""
 
 
 @dataclass(frozen=True)
 class BySlice(Exhibit):
     """Slices of the model looked at, by one column or two."""
 
-    by: Annotated[str, Text(200), "Split by", "the column; empty: the one whose slices lie furthest apart"] = ""
+    by: Annotated[str, Text(200), "Split by", "the column; empty: the one with the largest significant gap"] = ""
     crossed: Annotated[str, Text(200), "Crossed with", "a second column, if any"] = ""
     parts: Annotated[int, Range(2, 20), "Parts", "into how many ranges a column of many numbers is cut"] = 4
     edges: Annotated[str, Text(200), "Cut at", "numbers at which the column is cut instead, such as 18, 40, 65"] = ""
@@ -61,12 +67,10 @@ class BySlice(Exhibit):
         by = columns[0] if len(columns) == 1 else columns
         edges = self._numbers()
         more: dict[str, Any] = {} if edges is None else {"edges": edges}
-        more |= {"picked_from": self.picked_from(scene), "notion": notion_of(scene)}
+        if too_many(scene):
+            more["columns"] = len(columns_of(scene))
+        more["notion"] = notion_of(scene)
         return call(cc.slices.table, scene.model.predictions, by, parts=self.parts, stem="slices", **more)
-
-    def picked_from(self, scene: Scene) -> int:
-        """From how many columns the one shown was picked for what its slices show; 1 where it was chosen."""
-        return 1 if self.by or self.crossed or too_many(scene) else len(columns_of(scene))
 
     def _numbers(self) -> tuple[float, ...] | None:
         try:
@@ -90,7 +94,7 @@ def notion_of(scene: Scene) -> str:
 
 
 def columns_of(scene: Scene) -> tuple[str, ...]:
-    """The columns that rows can be split by, that which tells most apart first; NotAnswerable where there are none.
+    """The columns that rows can be split by, that of the largest significant gap first; NotAnswerable without any.
 
     Of very many rows and columns as they stand in the file, those that tell single rows apart among them.
     """
@@ -113,7 +117,7 @@ def by_column(scene: Scene) -> Call[pd.DataFrame]:
 @EXHIBITS.register("slices", "Slices")
 @dataclass(frozen=True)
 class Slices(BySlice):
-    """What the model says and how often it is right, for each value of a column; the worst first."""
+    """Mean confidence and accuracy for each value of a column; the largest significant gap first."""
 
     reads = "counts"
     printed = 20
@@ -126,11 +130,10 @@ class Slices(BySlice):
         return self.lines(scene)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        corrected = "p_bh" if "p_bh" in frame else "p_by"
         return (
             *tested_columns(frame),
             of.probability("p", "p"),
-            of.probability("p (corrected)", corrected),
+            of.probability("p (corrected)", "p_corrected"),
             stands_out(),
         )
 
@@ -142,23 +145,14 @@ class Slices(BySlice):
         columns = " and ".join(f"\u201c{name}\u201d" for name in self.split(scene))
         more = f" {count(found.more)} more slices are in the table." if found.more else ""
         return Words(
-            f"{scene.model.title}, by {columns}, the worst first: {marks(scene)}{more}",
+            f"{scene.model.title}, by {columns}; the largest significant gap first, then by p: {marks(scene)}{more}",
             f"Slices by {columns}: {found.headline}.",
             (
                 how_tested(scene),
-                f"Each slice is tested, corrected for the number of slices ({found.correction}); at most 0.05 stands "
-                f"out. {self._picked(scene)}The order is by what a slice adds: its share "
-                "of rows times its gap beyond noise. Several columns looked at in turn are more tests than are "
-                "corrected for here; the table of all columns, and the scan, count them all.",
+                f"{CORRECTED} Crossings and other cuts looked at in turn are further tests; the scan counts them all.",
             ),
             (f"{found.headline}.", found.basis),
         )
-
-    def _picked(self, scene: Scene) -> str:
-        number = self.picked_from(scene)
-        if number == 1:
-            return ""
-        return f"The column was picked from {count(number)} for what it shows: corrected p-values are times as many. "
 
 
 def marks(scene: Scene) -> str:
@@ -198,6 +192,6 @@ def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
     )
 
 
-def stands_out(heading: str = "stands out") -> of.Column:
-    """Whether a slice stands out of the noise."""
+def stands_out(heading: str = "significantly off") -> of.Column:
+    """Whether a slice is significantly off."""
     return of.flag(heading, "stands_out")

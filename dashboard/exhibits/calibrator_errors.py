@@ -27,7 +27,7 @@ class CalibratorErrors(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         questions = tuple((notion, "ece") for notion in ((scene.notion,) if scene.large else _asked_of(scene)))
         found = call(cc.inference.estimates, scene.over_same_rows(), questions, bins=scene.bins, by_model=False)
-        return call(cc.inference.estimate_lines, found, eps=scene.tolerance, ratio=scene.ratio)
+        return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         titled = of.Column("notion", ("notion",), lambda key: cc.REDUCTIONS[key].title, numeric=False)

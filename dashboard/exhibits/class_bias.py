@@ -11,10 +11,9 @@ import calib_core as cc
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import ClassBias
 from calib_core.diagrams.class_bias import MOST_CLASSES
-from calib_core.inference.significance.selected_shares import FALSE
-from calib_core.text import short_percent
+from calib_core.text import at_level
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import row_columns
+from dashboard.exhibits.by_slice import CORRECTED, row_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import HOLLOW, how_judged
 from dashboard.session import Call, Scene, call
@@ -30,7 +29,7 @@ class Bias(Exhibit):
 
     def pairs(self, scene: Scene) -> Call[ClassBias]:
         """The pairs of classes of the model looked at."""
-        return call(cc.diagrams.class_bias, scene.model.predictions, stem="pairs")
+        return call(cc.diagrams.class_bias, scene.model.predictions, bins=scene.bins, stem="pairs")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.pairs(scene).part("frame()")
@@ -42,12 +41,11 @@ class Bias(Exhibit):
             of.share("says"),
             of.share("happens", "right"),
             of.points("gap"),
-            of.between("interval", "low", "high"),
-            of.level("its level", "level"),
+            of.between(f"{at_level(LEVEL)} interval", "low", "high"),
             *row_columns(frame),
             of.probability("p"),
             of.probability("p (corrected)", "p_corrected"),
-            of.flag("stands out", "stands_out"),
+            of.flag("significantly off", "stands_out"),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -78,9 +76,6 @@ class Bias(Exhibit):
             f"What is said of classes and how often it is true, in {found.pairs:,} pairs of classes.",
             headline=found.headline,
         ).also(
-            f"{how_judged(scene)} Corrected: for the number of pairs, so that on average at most "
-            f"{short_percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995, Benjamini and "
-            f"Yekutieli 2001). Intervals of what stands out are widened, each to its level, so that on average at most "
-            f"{short_percent(1 - LEVEL)} of them miss (Benjamini and Yekutieli 2005). In order of rows times the "
-            "smallest gap that the interval leaves."
+            f"{how_judged(scene)} {CORRECTED}",
+            "First come the significant pairs, the largest gap first; then the others by p.",
         )

@@ -53,11 +53,13 @@ class ClassErrors(Paged):
     def words(self, scene: Scene) -> Words:
         which, notion = self.which(scene, self.page), REDUCTIONS[self.notion].title.lower()
         noise = (
-            "" if self.tested(scene) is None else " Grey: what noise alone shows on average; bold: stands out of it."
+            ""
+            if self.tested(scene) is None
+            else " Grey: mean raw ECE of a calibrated model, from noise alone; bold: significantly off."
         )
         title, _ = self.first(scene)
         words = Words(
-            f"Error of each class ({notion}): {which}.{noise} Hollow: fewer than {FEW_ROWS} rows.",
+            f"Raw ECE of each class ({notion}), inflated by noise: {which}.{noise} Hollow: fewer than {FEW_ROWS} rows.",
             f"Error of {count(len(scene.get(self.chosen(scene))))} classes, a mark per model, beside what noise shows.",
         ).also(
             self.rule(scene),

@@ -96,7 +96,7 @@ class ClassPanels(Paged):
     def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
         """The diagrams by title, and a sentence for each model that cannot be judged in the bins of another."""
         able, _ = self.tables(scene)
-        wanted = {model.title: self._of(model, scene) for model in scene.models.shown if model.title in able}
+        wanted = {title: self._of(scene.models.titled(title), scene) for title in able}
         return scene.answered(wanted) if self._grouped else (wanted, ())
 
     def _of(self, model: Model, scene: Scene) -> Call[Any]:

@@ -31,7 +31,7 @@ class Classes(InOrder):
             (
                 of.error(f"error, {name}"),
                 *([of.error("calibrated", f"calibrated, {name}"), of.probability("p", f"p, {name}")] if not i else []),
-                of.probability(f"p (Holm), {name}", f"p_holm, {name}"),
+                of.probability(f"p (corrected), {name}", f"p_holm, {name}"),
             )
             for i, name in enumerate(names)
         ]
@@ -50,10 +50,11 @@ class Classes(InOrder):
         title, _ = self.first(scene)
         which, notion = self.which(scene), REDUCTIONS[self.notion].title.lower()
         words = Words(
-            f"A line a class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are of {title}. "
-            "Errors are plug-in values, which noise pushes up most where rows are few; bins: "
+            f"One line per class ({notion}): {which}. Rows, shares, mean score, mean outcome and gap are of {title}. "
+            "Errors are raw ECE, which noise inflates most where rows are few; bins: "
             f"{scene.in_bins}. Calibrated: what perfectly calibrated probabilities show on average. p: "
-            "the chance of an error as large as this in a calibrated model, an exact test by bins; Holm: corrected for "
-            "the number of classes; at most 0.05 stands out of the noise. A class of few rows hardly can."
+            "the chance of an error as large as this in a calibrated model, an exact test by bins; "
+            "corrected for the number of classes and the kinds of places; at most 0.05 is significant. A class of few "
+            "rows can hardly be shown to be off."
         )
         return self.noted(words.also(self.rule(scene)), scene).also(*self.tests(scene)[1])

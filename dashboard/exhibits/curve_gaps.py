@@ -31,7 +31,7 @@ class CurveGaps(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if scene.claims != "event":
             raise NotAnswerable("a smooth curve of the risk needs the event of two classes, and these rows have none")
-        return call(cc.risk.summary, scene.model.predictions, stem="measures")
+        return call(cc.risk.summary, scene.model.predictions, bins=scene.bins, stem="measures")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

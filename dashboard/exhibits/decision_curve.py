@@ -12,6 +12,7 @@ from calib_core.diagrams import DecisionCurve as Curve
 from calib_core.registry.registry import Range
 from calib_core.text import at_level, called, difference, in_percent
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, methods_of
 from dashboard.exhibits.stars import silences
@@ -121,7 +122,7 @@ class NetBenefit(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         code = scene.focus.code
-        name = called(scene.class_names[1 if code is None else code])
+        name = called(event_words.named_classes(scene)[1 if code is None else code])
         return Words(
             f"Acting where {name} has a probability above {in_percent(self.threshold)}. Net benefit: rows rightly "
             f"acted on, less {cc.evaluation.decisions.odds_words(self.threshold)} for each wrongly acted on, as a "

@@ -1,20 +1,26 @@
-"""Reasons to doubt a file's labels or scores, in sentences for the first screen and the first page of a report."""
+"""Reasons to doubt a file's labels or scores, in sentences for every page, a report's first page and commands."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import calib_core as cc
 from calib_core.predictions.plausibility import Doubt
-from dashboard.session import Scene, call
+from dashboard.session import Call, Model, Scene, call
 
 
 def doubts_of(scene: Scene) -> tuple[tuple[str, Doubt], ...]:
-    """The doubts about the rows judged, of every file before recalibration, with its name where there are several."""
-    base = [model for model in scene.models.shown if model.is_base]
-    return tuple(
-        (model.name if len(base) > 1 else "", doubt)
-        for model in base
-        for doubt in scene.get(call(cc.predictions.plausibility.doubts, model.predictions, stem="doubts"))
-    )
+    """The doubts about each file's rows before recalibration, with the file's name where there are several.
+
+    Of all rows judged, also where a slice of them is looked at: that a small slice has no event is no reason to doubt.
+    """
+    base = scene.bases
+    return tuple((model.name if len(base) > 1 else "", doubt) for model in base for doubt in scene.get(_asked(model)))
+
+
+def _asked(model: Model) -> Call[tuple[Doubt, ...]]:
+    every = replace(model, source=model.source.everywhere)
+    return call(cc.predictions.plausibility.doubts, every.predictions, stem="doubts")
 
 
 def sentences(scene: Scene) -> tuple[str, ...]:
@@ -27,5 +33,4 @@ def rules_out_advice(scene: Scene) -> bool:
     first = scene.models.shown[0]
     if not first.is_base:
         return False
-    found = scene.get(call(cc.predictions.plausibility.doubts, first.predictions, stem="doubts"))
-    return any(doubt.blocks_advice for doubt in found)
+    return any(doubt.blocks_advice for doubt in scene.get(_asked(first)))

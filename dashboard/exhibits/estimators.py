@@ -41,7 +41,7 @@ class Estimators(Exhibit):
         questions = tuple((scene.notion, key) for key in error_keys())
         models = {scene.model.title: scene.model.predictions}
         found = call(cc.inference.estimates, models, questions, bins=scene.bins, slow=self.slow)
-        return call(cc.inference.estimate_lines, found, eps=scene.tolerance, ratio=scene.ratio)
+        return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return of.text("error", "title"), *line_words.columns(frame)

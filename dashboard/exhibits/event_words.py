@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 import calib_core as cc
-from calib_core import InputError, NotAnswerable
+from calib_core import InputError
 from calib_core.diagrams import EventWords
-from calib_core.predictions.event_names import POSITIVE
+from calib_core.predictions.event_names import NO_NAME, event_title, is_code
 from calib_core.risk import InTheLarge
-from calib_core.text import called, told_apart
+from calib_core.text import called
 from dashboard import session
 from dashboard.session import Call, Scene, call
 from dashboard.session.shelf import RESULTS
@@ -24,13 +24,10 @@ _WAS_WORDS = """
 readmitted admitted hospitalized hospitalised infected arrested rearrested hired fired accepted rejected approved denied
 diagnosed injured delayed canceled cancelled returned treated intubated ventilated
 """
-_NO_NAME_WORDS = "label labels class target truth outcome y actual event y_true true_label ground_truth"
 _DID = frozenset(_DID_WORDS.split())
 """Names of columns and classes that are what somebody did."""
 _WAS = frozenset(_WAS_WORDS.split())
 """... and what was done to somebody."""
-_NO_NAME = frozenset(_NO_NAME_WORDS.split())
-"""Names of columns that say nothing about their content."""
 _NOUNS = {
     "patient": "patients", "customer": "customers", "client": "clients", "applicant": "applicants", "loan": "loans",
     "student": "students", "employee": "employees", "user": "users", "borrower": "borrowers",
@@ -57,44 +54,30 @@ def noun(scene: Scene) -> str:
     return str(found)
 
 
-def title(name: str, column: str) -> str:
-    """What the event is called in a line of choices: the outcome's column, where classes have no names of their own.
-
-    >>> title("1", "died"), title("0", "died"), title("died", "outcome"), title("1", "label")
-    ('died', 'died = 0', 'died', '1')
-    """
-    if not _is_code(name) or column.casefold() in ("", *_NO_NAME):
-        return name
-    return column if name.casefold() in POSITIVE else f"{column} = {name}"
+def named_classes(scene: Scene) -> tuple[str, ...]:
+    """The classes of the first file as readers see them: two codes by the outcome's column (died, died = 0)."""
+    names: tuple[str, ...] = scene.class_names
+    return tuple(event_title(name, _outcome(scene)) for name in names) if len(names) == 2 else names
 
 
 def of_scene(scene: Scene) -> str:
     """What the event of the first model's rows is called."""
     rows = scene.get(scene.models.shown[0].predictions)
     assert rows.event is not None
-    return title((rows.class_names or ())[rows.event], _outcome(scene))
+    return event_title((rows.class_names or ())[rows.event], _outcome(scene))
 
 
 def in_the_large(scene: Scene) -> Call[InTheLarge]:
-    """Predicted and observed events of the first model."""
-    return call(cc.risk.in_the_large, scene.models.shown[0].predictions, stem="in_the_large")
+    """Predicted and observed events of the model in focus."""
+    return call(cc.risk.in_the_large, scene.model.predictions, bins=scene.bins, stem="in_the_large")
 
 
 def beside_advice(scene: Scene) -> str:
     """What has to be said where the advice is to leave a model as it is whose event is shown to be off; else empty."""
     if scene.claims != "event":
         return ""
-    try:
-        found = scene.get(in_the_large(scene))
-    except NotAnswerable:
-        return ""
-    if not found.differs:
-        return ""
-    says, happens = told_apart(found.mean_predicted, found.observed)
-    return (
-        f"That does not show that the model is calibrated: the mean predicted risk of {called(of_scene(scene))} is "
-        f"{says}, and the observed frequency is {happens}. This gap is shown."
-    )
+    rows = scene.models.shown[0].predictions
+    return str(scene.get(call(cc.evaluation.advice.shown_gap, rows, event=of_scene(scene), stem="gap")))
 
 
 def _phrase(name: str, column: str) -> str:
@@ -103,18 +86,14 @@ def _phrase(name: str, column: str) -> str:
     >>> _phrase("1", "died"), _phrase("readmitted", "outcome"), _phrase("positive", "test"), _phrase("1", "sepsis")
     ('died', 'were readmitted', 'were “positive”', 'had “sepsis” = 1')
     """
-    word = title(name, column)
+    word = event_title(name, column)
     if word.casefold() in _DID:
         return word.casefold()
     if word.casefold() in _WAS:
         return f"were {word.casefold()}"
-    if _is_code(name) and column.casefold() not in ("", *_NO_NAME):
+    if is_code(name) and column.casefold() not in ("", *NO_NAME):
         return f"had {called(column)} = {name}"
     return EventWords.of(name).phrase
-
-
-def _is_code(name: str) -> bool:
-    return name.casefold() in ("0", "1", "true", "false", "yes", "no", "+1", "-1")
 
 
 def _outcome(scene: Scene) -> str:

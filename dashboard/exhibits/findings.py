@@ -1,4 +1,4 @@
-"""What stands out: the places where a model is off beyond chance, in sentences, worst first."""
+"""What stands out: the places where a model is significantly off, in sentences, the largest gap first."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.inference.significance.selected_shares import FALSE, counts_rows
+from calib_core.inference.significance.selected_shares import counts_rows
 from calib_core.slices.findings import OVERALL, SHOWN, SLICE, headline
-from calib_core.text import short_percent
+from calib_core.text import at_level
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
-from dashboard.exhibits.by_slice import row_columns, too_many
+from dashboard.exhibits.by_slice import CORRECTED, row_columns, too_many
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
-HOLLOW = (
-    "Hollow: no more than chance makes somewhere among so many places, even where its own interval leaves the tick out."
-)
-"""What marks of places that do not stand out mean: their intervals stand alone, and some of many miss."""
+HOLLOW = "Hollow: not significant after correction, even if the interval misses the tick."
+"""What marks of places that are not significantly off mean: intervals are of one place each, and some of many miss."""
 
 
 @EXHIBITS.register("findings", "What stands out")
 @dataclass(frozen=True)
 class Findings(Exhibit):
-    """Where the model looked at is off beyond chance, in plain sentences, worst first."""
+    """Where the model looked at is significantly off, in plain sentences, the largest gap first."""
 
     printed = 20
 
@@ -43,13 +41,13 @@ class Findings(Exhibit):
             of.sentences("finding"),
             of.share("predicted", "says"),
             of.share("observed", "right"),
-            of.between("interval", "low", "high"),
-            of.level("its level", "level"),
+            of.between(f"{at_level(LEVEL)} interval", "low", "high"),
+            of.points("gap"),
             *row_columns(frame),
             of.number("rows off, at least", "rows_off"),
             of.probability("p"),
             of.probability("p (corrected)", "p_corrected"),
-            of.flag("stands out", "stands_out"),
+            of.flag("significantly off", "stands_out"),
         )
 
     def figure(self, scene: Scene) -> Call[Any] | None:
@@ -92,17 +90,14 @@ class Findings(Exhibit):
         return Words(
             f"{scene.model.title}. Mark: how often it comes true, with its interval; tick: what is said; at the "
             f"right: rows. {HOLLOW}",
-            f"What is said and how often it comes true in {tested} places, worst first.",
+            f"Mean score and observed frequency in {tested} places, the largest significant gap first.",
             headline=headline(frame),
         ).also(
-            f"Looked at: {_places(scene)}{slices}. Bins: {scene.in_bins}. In order of the rows that are off at least: "
-            "rows times the smallest gap that the interval leaves.",
-            f"{how_judged(scene)} Corrected: for the number of places looked at, so that on average at most "
-            f"{short_percent(FALSE)} of what stands out is a false alarm (Benjamini and Hochberg 1995; where places "
-            "share rows, Benjamini and Yekutieli 2001).",
-            "Places that are picked because they look bad had bad luck, too: the intervals of what stands out are "
-            f"widened, each to its level, so that on average at most {short_percent(1 - LEVEL)} of them miss "
-            "(Benjamini and Yekutieli 2005). The others stand alone.",
+            f"Tested: {_places(scene)}{slices}. Bins: {scene.in_bins}. First come the significant places, the largest "
+            "gap first; then the others by p.",
+            f"{how_judged(scene)} {CORRECTED}",
+            "All rows together are the one question fixed in advance: their p is not corrected.",
+            "A gap that was picked because it is large is smaller on average in new rows.",
         )
 
 
@@ -111,8 +106,8 @@ def _places(scene: Scene) -> str:
     if scene.claims == "event":
         return "every bin of the predicted risk, and all rows"
     return (
-        "every predicted class in every bin of the confidence and over all of them, the confidence of all rows, and "
-        "every class's probability over all rows, as far as they are known"
+        "every bin of the confidence, every predicted class in every bin and over all of them, all rows, and every "
+        "class's probability over all rows, as far as they are known"
     )
 
 

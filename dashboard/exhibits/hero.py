@@ -8,13 +8,14 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.diagrams import LocalAccuracy
+from calib_core.text import begun
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Model, Scene, call
 
-MOST = 3
-"""Models whose answers stand below one another: as they are, and the first after recalibration."""
+MOST = 4
+"""Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
     "The rows counted have a risk near the one asked about: within 3 points at 50 %, within as much on the scale of "
@@ -25,9 +26,36 @@ _OF_CONFIDENCES = (
     "range grows to up to 12 points, as long as their mean confidence stays within 3 points of it."
 )
 _INTERVALS = (
-    "Each interval is exact (Clopper and Pearson 1934) and stands alone. A gap is marked only where it is larger than "
-    "chance makes anywhere on the slider, in 9 of 10 calibrated models."
+    "Each interval is exact (Clopper and Pearson 1934) and valid for its own place on the slider. A gap is coloured "
+    "only where it is larger than the largest gap on the whole slider of 9 in 10 calibrated models."
 )
+_UPDATED = (
+    "The line of a recalibrated model is about the same rows: their mean risk after recalibration, next to their "
+    "observed frequency."
+)
+EXPLAINED = (
+    "The bar is the confidence interval for this place of the slider. With about 100 places to choose from, some "
+    "interval misses the predicted value in most calibrated models. A gap is therefore coloured only where it is "
+    "larger than the largest gap anywhere on the slider in 9 of 10 calibrated models. "
+    "\u201cNo clear gap\u201d: the interval includes the predicted value. "
+    "\u201cNot significant over the slider\u201d: the interval excludes it, and the gap is not larger than that."
+)
+"""What the words next to a bar mean, for a reader who asks."""
+
+
+def listed(scene: Scene) -> tuple[Model, ...]:
+    """The models whose answers are listed, the first file's own first."""
+    shown = scene.models.shown
+    after = [model for model in shown if not model.is_base]
+    focus = [scene.model] if scene.model in after else []
+    # The model that is compared with others has its own calibrators before those of further files.
+    return tuple(dict.fromkeys((*scene.bases, *focus, *after)))[:MOST]
+
+
+def left_out(scene: Scene) -> str:
+    """Which models have no line, in a sentence; empty where all have one."""
+    titles = [model.title for model in scene.models.shown if model not in listed(scene)]
+    return f"Not listed here: {'; '.join(titles)}." if titles else ""
 
 
 @EXHIBITS.register("hero", "How often it comes true")
@@ -45,19 +73,21 @@ class Hero(Exhibit):
         """The answers of the first models, by title."""
         if scene.claims == "event":
             return self._of_event(scene)
-        every = scene.each(lambda model: call(cc.diagrams.local_accuracy, model.predictions, stem="answers"))
-        return dict(list(scene.answered(every)[0].items())[:MOST])
+        shown = listed(scene)
+        every = {model.title: call(cc.diagrams.local_accuracy, model.predictions, stem="answers") for model in shown}
+        return dict(scene.answered(every)[0])
 
     def _of_event(self, scene: Scene) -> dict[str, Call[LocalAccuracy]]:
-        """The same of the event's risk; the first model's risks are asked of all of them."""
-        words, models = event_words.in_words(scene), scene.models.shown
+        """The same of the event's risk at the first model's places; of recalibrated models the same rows."""
+        words, models = event_words.in_words(scene), listed(scene)
         first = call(cc.diagrams.local_frequency, models[0].predictions, words=words, stem="answers")
         risks = first.part("confidence", stem="risks")
-        every = {models[0].title: first} | {
-            model.title: call(cc.diagrams.local_frequency, model.predictions, risks, words=words, stem="answers")
-            for model in models[1:]
-        }
-        return dict(list(scene.answered(every)[0].items())[:MOST])
+        every = {models[0].title: first}
+        for model in models[1:]:
+            before = () if model.is_base else (model.base.predictions,)
+            asked = cc.diagrams.updated_frequency if before else cc.diagrams.local_frequency
+            every[model.title] = call(asked, *before, model.predictions, risks, words=words, stem="answers")
+        return dict(scene.answered(every)[0])
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.stacked, self.answers(scene))
@@ -74,15 +104,19 @@ class Hero(Exhibit):
         )
 
     def words(self, scene: Scene) -> Words:
+        of_event = scene.claims == "event"
         first, *others = [
             (name, scene.get(wanted).answer(scene.asked_about)) for name, wanted in self.answers(scene).items()
         ]
-        after = (f"{name}: {answer.headline} {answer.basis}." for name, answer in others)
-        of_event = scene.claims == "event"
+        after = (f"{name}: {answer.headline} {begun(answer.basis)}." for name, answer in others)
+        updated = of_event and any(answer.updated for _, answer in others)
         return Words(f"{first[1].headline} {first[1].basis}.").also(
             *after,
             "Rows are cross-fitted: a recalibrated model's are each judged after a map fitted on other rows."
             if others and scene.cross_fitted
             else "",
-            f"{_OF_RISKS if of_event else _OF_CONFIDENCES} {_INTERVALS}",
+            " ".join(
+                filter(None, (_OF_RISKS if of_event else _OF_CONFIDENCES, _UPDATED if updated else "", _INTERVALS))
+            ),
+            left_out(scene),
         )

@@ -14,27 +14,24 @@ from calib_core import Predictions
 from calib_core.defaults import LEVEL
 from calib_core.evaluation.study import Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
-from calib_core.text import at_level
+from calib_core.text import at_level, begun
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
 
 AT_LEVEL = f"{at_level(LEVEL)} interval"
-VALUE = (
-    "As measured: what the estimator's formula says, noise included. Estimate: what the interval is about, which lies "
-    "in it. A measured value above its own interval is no mistake: noise pushes up the value, not the "
-    "interval."
-)
+VALUE = "Estimate: what the interval is about. As measured: the value of the estimator's formula, which noise raises."
 FLOOR = (
-    "Noise floor: the 95 % point of what perfectly calibrated models with these predictions show; p: the share of them "
-    "that show as much as was measured, of this error or of one that it contains."
+    "Noise floor: 95 % of perfectly calibrated models with these predictions show a measured value of at most this. p: "
+    "the share of them that show as much as was measured, of this error or of one that it contains."
 )
 NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
     "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above, "
-    "and p is at most 5 %. Too close to call: neither. Too few rows to tell: it does, and would for most perfectly "
-    "calibrated models with these predictions; that is known before any outcome is seen."
+    "and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither, and most perfectly calibrated "
+    "models with these predictions would get no other word. The word of a line is about its own error; the verdict on "
+    "an event also needs observed : expected events within their tolerance."
 )
 
 
@@ -88,8 +85,11 @@ def columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """What is said below a table of lines: its looks (``looks``), and why numbers are missing, each once."""
-    reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
-    missing = (f"{', '.join(titles)}: {note}." for note, titles in reasons.items())
+    noted = frame[frame["note"].astype(bool)]
+    # A line with a value lacks no more than what calibrated models would show.
+    noted = noted.assign(title=noted["title"].where(noted["value"].isna(), "noise floor of " + noted["title"]))
+    reasons = noted.groupby("note", sort=False)["title"].unique()
+    missing = (f"{begun(', '.join(titles))}: {note}." for note, titles in reasons.items())
     return *looks(frame), *missing
 
 

@@ -1,4 +1,4 @@
-"""Before and after: the model as it is and the calibrator looked at on one reliability diagram."""
+"""Before and after: the uncalibrated model and the calibrator in focus on one reliability diagram."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import calib_core as cc
 from calib_core.diagrams import Movement as Diagram
 from calib_core.diagrams import TemperaturePath
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.fitted_numbers import recalibrated
 from dashboard.session import Call, Scene, call
@@ -19,7 +20,7 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("movement", "Before and after")
 @dataclass(frozen=True)
 class Movement(Exhibit):
-    """What is said against what is right, before and after the calibrator looked at, bin by bin."""
+    """Accuracy against confidence, or observed frequency against predicted risk, before and after a calibrator."""
 
     printed: ClassVar[int | None] = 0
     height: ClassVar[int] = 400
@@ -33,8 +34,11 @@ class Movement(Exhibit):
             of.text("stage"),
             of.between("bin", "lower", "upper"),
             of.whole("rows", "count"),
-            of.share("it says", "confidence"),
-            of.share("it is right", "accuracy"),
+            *(
+                (of.share("mean risk", "risk"), of.share("observed frequency", "observed"))
+                if "risk" in frame
+                else (of.share("mean confidence", "confidence"), of.share("accuracy"))
+            ),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -46,20 +50,28 @@ class Movement(Exhibit):
         model = recalibrated(scene)
         rows = scene.get(model.predictions)
         bins = "" if scene.bins is None else f" Bins: {scene.in_bins}."
+        judged = f"Judged on {scene.unseen(rows.n_rows)}. Filled: bins of 10 rows or more.{bins}"
+        if scene.claims != "event":
+            return Words(judged, f"Accuracy against confidence, before and after {model.title}.")
+        noun, happened = event_words.in_words(scene)
         return Words(
-            f"Judged on {scene.unseen(rows.n_rows)}. Filled: bins of 10 rows or more.{bins}",
-            f"It says against it is right, before and after {model.title}.",
+            f"An arrow leads from the mean risk of the {noun} in one bin to their mean risk after recalibration, at "
+            f"the height of the share that {happened}. {judged}",
+            f"Observed frequency against predicted risk of {event_words.of_scene(scene)}, before and after "
+            f"{model.title}.",
         )
 
 
 def path(scene: Scene) -> tuple[Call[TemperaturePath], float] | None:
-    """Where marks stand at other temperatures, and the one fitted; None where the calibrator is no temperature."""
+    """Where marks are at other temperatures, and the one fitted; None where the calibrator is no temperature."""
     model = recalibrated(scene)
     fitted = scene.get(model.fitted).insides().temperature
     # Cross-fitted marks are of several temperatures: no one of them puts them where they stand.
     if fitted is None or scene.cross_fitted or not COLDEST <= fitted <= HOTTEST:
         return None
-    wanted = call(cc.diagrams.temperature_path, model.base.predictions, bins=scene.bins, also=(fitted,))
+    wanted = call(
+        cc.diagrams.temperature_path, model.base.predictions, bins=scene.bins, also=(fitted,), notion=scene.claims
+    )
     return None if scene.refusal(wanted) else (wanted, fitted)
 
 
@@ -70,4 +82,4 @@ COLDEST, HOTTEST = 0.25, 8.0
 def diagram(scene: Scene) -> Call[Diagram]:
     """The marks of the model as it is and of the calibrator looked at."""
     model = recalibrated(scene)
-    return call(cc.diagrams.movement, model.base.predictions, model.predictions, bins=scene.bins)
+    return call(cc.diagrams.movement, model.base.predictions, model.predictions, bins=scene.bins, notion=scene.claims)

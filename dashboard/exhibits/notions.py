@@ -29,7 +29,7 @@ class Notions(Exhibit):
         questions = tuple((notion, "ece") for notion in NOTIONS if notion != first)
         models, _ = line_words.answering(scene)
         found = call(cc.inference.estimates, models, questions, bins=scene.bins)
-        return call(cc.inference.estimate_lines, found, eps=scene.tolerance, ratio=scene.ratio)
+        return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return of.text("model"), of.text("error", "title"), *line_words.columns(frame)

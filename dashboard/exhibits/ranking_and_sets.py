@@ -33,6 +33,11 @@ class Uses(Exhibit):
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it does to ranking and to sets of classes appears here")
         before, after, _ = scene.recalibrations
+        rows = scene.models.shown[0].division
+        if scene.cross_fitted:
+            return call(
+                cc.evaluation.usefulness.changes, before, after, coverage=self.coverage, fold=rows.part("test_folds")
+            )
         return call(cc.evaluation.usefulness.changes, before, after, coverage=self.coverage)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -51,7 +56,8 @@ class Uses(Exhibit):
         wanted = in_percent(cc.evaluation.prediction_sets.SHARE)
         return Words(
             "Ranking: the chance that a right answer has more confidence than a wrong one, ties half. Pairs of rows "
-            "turned round: of all pairs the share whose order by confidence is another. Sets: so many classes that "
+            "turned round: of all pairs the share whose order by confidence (for an event, by its risk) is another. "
+            "Sets: so many classes that "
             f"{wanted} of the rows have the right one among them; the smaller, the better.",
             headline=cc.evaluation.usefulness.sentences(frame),
         ).also(
@@ -62,8 +68,8 @@ class Uses(Exhibit):
             "left, never at random.",
             "Each interval is by itself, of after less before on the same rows, by what every row adds; for sets it "
             "knows that thresholds are estimated, too. Pairs of rows are counted, so have none.",
-            "Rows of different folds are answered by different maps, which can turn pairs of them round that one map "
-            "would leave as they are; and for their sets that probability is not proven."
+            "Ranking by an event's risk and pairs of rows are compared within folds: rows of different folds have "
+            "different maps, although the map used afterwards is one. For their sets that probability is not proven."
             if scene.cross_fitted
             else "",
             *(f"{'; '.join(dict.fromkeys(titles))}: {note}." for note, titles in refused),

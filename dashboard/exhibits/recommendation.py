@@ -9,12 +9,14 @@ from typing import Annotated
 import pandas as pd
 
 import calib_core as cc
-from calib_core import ESTIMATORS, InputError, NotAnswerable
+from calib_core import ESTIMATORS, InputError, NotAnswerable, Recipe
 from calib_core.defaults import LEVEL
 from calib_core.evaluation.choice import SCORES
 from calib_core.registry.registry import Choice
 from calib_core.text import at_level, count, inside
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.doubt_words import rules_out_advice
+from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.selection import Source
 from dashboard.session import Call, Model, Scene, call, division
@@ -56,8 +58,18 @@ class Recommendation(Exhibit):
             return call(cc.choose, fit, score=self.score, random_state=source.seed, **folds, stem="choice")
         return call(cc.choose, fit, score=self.score, held_out=rows.part("test"), stem="choice")
 
+    @classmethod
+    def known(cls, scene: Scene) -> Recipe | None:
+        """The calibrator that is recommended, where that is known already; None where none is, or it is not known."""
+        exhibit = cls.suited(scene)
+        wanted = exhibit.found(scene)
+        if not scene.knows(wanted) or scene.refusal(wanted) or rules_out_advice(scene):
+            return None
+        found = scene.get(wanted)
+        return found.recipe if found.recalibrate else None
+
     def advice(self, scene: Scene, found: cc.evaluation.choice.Choice) -> tuple[str, ...]:
-        """What to use, whether that is enough, and whose own update stands beside it; with the tolerance chosen."""
+        """The advice in sentences, with the tolerance chosen (``advice.sentences``); headline and effect come first."""
         first, left = scene.models.shown[0], None
         if found.recalibrate:
             after = Model(first.source.everywhere, found.recipe)
@@ -71,7 +83,7 @@ class Recommendation(Exhibit):
                 )
                 left = scene.get(wanted)
         update = scene.get(call(cc.evaluation.advice.own_update, first.division.part("fit"), stem="update"))
-        return cc.evaluation.advice.sentences(found, left, update)
+        return cc.evaluation.advice.sentences(found, left, update, "" if found.recalibrate else beside_advice(scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -86,7 +98,9 @@ class Recommendation(Exhibit):
             of.whole("times chosen", "picked"),
             of.share("accuracy"),
             of.share("AUROC", "auroc"),
-            of.share("mean confidence", "mean_confidence"),
+            of.share("mean risk", "mean_risk")
+            if frame["mean_risk"].notna().any()
+            else of.share("mean confidence", "mean_confidence"),
             of.whole("rows needed, about", "rows_needed"),
             of.yes_or_no("equal to best", "equal_to_best"),
             of.text("note"),
@@ -94,13 +108,32 @@ class Recommendation(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
-        caption = (
-            f"{chosen_on(found.among, scene)} Gain: how much the score falls on held-out rows. The largest of many "
-            "gains is partly luck; the interval above corrects for that, those in the table do not. Equal to best: the "
-            "rows show no difference from the best that matters. AUROC: the chance that a correct prediction has "
-            "higher confidence than a wrong one."
+        return Words(
+            f"{chosen_on(found.among, scene)} {about_table(found)}",
+            notes=found.notes,
+            headline=(*self.advice(scene, found), *found.price),
         )
-        return Words(caption, notes=found.notes, headline=(*self.advice(scene, found), *found.price))
+
+
+def about_table(found: cc.evaluation.choice.Choice) -> str:
+    """Which rows the table is of, and what its columns mean, in sentences."""
+    of_event = found.table["mean_risk"].notna().any()
+    auroc = (
+        "the chance that a row with the event has a higher risk than one without it"
+        if of_event
+        else "the chance that a correct prediction has higher confidence than a wrong one"
+    )
+    where = (
+        f"Scores are of the {found.judged_on}; times chosen and equal to best are by cross-validation on the "
+        "calibration rows."
+        if found.held_out
+        else f"Scores are of {found.judged_on}."
+    )
+    return (
+        f"{where} Gain: how much the score falls. The largest of many gains is partly luck, and the intervals do not "
+        "correct for that. Equal to best: the rows show no difference from the best that matters. "
+        f"AUROC: {auroc}."
+    )
 
 
 def chosen_on(rows: int, scene: Scene) -> str:
@@ -112,5 +145,5 @@ def chosen_on(rows: int, scene: Scene) -> str:
         )
     return (
         f"Chosen by cross-validation on the {count(rows)} calibration rows. The held-out rows, which all pages judge, "
-        "played no part in the choice."
+        "played no part in choosing it; nothing is recommended whose gain on them can be 0."
     )

@@ -14,6 +14,7 @@ from calib_core.registry.registry import Choice, Flag, Part
 from calib_core.text import percent, points, score
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words, risk_picture
+from dashboard.exhibits.by_slice import CORRECTED
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.isotonic_curve import BAND, band_words, isotonic, over
 from dashboard.exhibits.kernel_curve import curve_notes
@@ -26,10 +27,7 @@ TOGETHER = ("auto", "overlay", "side by side")
 """Ways the figure draws several models."""
 MOST_LAID_OVER = 2
 """Models that lie over each other by themselves."""
-CLAIM = (
-    "A bin stands out where an exact interval of its accuracy does not hold what the model says; the intervals of all "
-    "bins and models shown hold together at 90 %."
-)
+CLAIM = f"The sentence above the diagram counts a bin where an exact test finds it off. {CORRECTED}"
 """What the headline rests on."""
 
 

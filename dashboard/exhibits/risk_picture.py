@@ -13,16 +13,20 @@ from calib_core.diagrams import RiskDiagram
 from calib_core.text import at_level, begun, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
+from dashboard.exhibits.by_slice import CORRECTED
 from dashboard.exhibits.exhibit import Words
 from dashboard.session import Call, Model, Scene, call
 
+LAID_OVER = 2
+"""Models that the figure lays over each other; of more each has a panel."""
 TERMS = ("bins", "noise-floor", "tolerance")
 """Terms of the glossary that a newcomer needs to read it."""
 
 
 def drawn(scene: Scene) -> dict[str, Call[RiskDiagram]]:
-    """The diagrams of the model in focus and, beside it, of the first model, by title."""
-    models: list[Model] = list(dict.fromkeys((scene.model, scene.models.shown[0])))
+    """The diagrams of all models by title; of two the model in focus first, which is drawn whole."""
+    shown = scene.models.shown
+    models: list[Model] = list(shown if len(shown) > LAID_OVER else dict.fromkeys((scene.model, *shown)))
     found, _ = scene.answered({model.title: of_model(scene, model) for model in models})
     return found
 
@@ -73,13 +77,14 @@ def words(scene: Scene) -> Words:
         f"Star: {rows} of one bin, their mean predicted risk and how many {happened}, with an exact "
         f"{at_level(LEVEL)} interval. Grey band: where {at_level(LEVEL)} of calibrated models would be, bin by bin. "
         f"Line: smooth curve with its band, drawn only where there are {rows}. Spikes: {rows} "
-        "with the event above the line, all others below it (square-root scale). Hollow: fewer than 10 rows.",
+        "with the event above the line, all others below it (square-root scale). Hollow: fewer than 10 rows; a "
+        "triangle at the edge lies beyond the axis.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
         headline=cc.diagrams.headline(scene.get(tested), happened=happened),
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
-        "The sentence above the diagram counts a bin only where an exact test finds it off, corrected for the number "
-        "of bins. The intervals in the diagram are for one bin each.",
+        f"The sentence above the diagram counts a bin where an exact test finds it off. {CORRECTED}",
+        "The intervals in the diagram are for one bin each.",
         note,
     )
 

@@ -24,7 +24,8 @@ class Scores(Exhibit):
     terms = ("log-loss", "brier-score")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        questions = tuple((None, key) for key in SCORES)
+        notion = "event" if scene.claims == "event" and not scene.undivided else None
+        questions = tuple((notion if key == "brier" else None, key) for key in SCORES)
         found = call(cc.inference.estimates, scene.over_same_rows(), questions, by_model=False)
         return call(cc.inference.estimate_lines, found)
 

@@ -14,6 +14,18 @@ from dashboard.exhibits.besides import SURE
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
+_SURE = (
+    of.whole(f"predictions of {SURE} or more, before", "sure_before"),
+    of.whole(f"predictions of {SURE} or more, after", "sure"),
+    of.share("their accuracy, before", "sure_right_before"),
+    of.share("their accuracy, after", "sure_right"),
+)
+_RISKS = (
+    of.share("mean risk before", "risk_before"),
+    of.share("mean risk after", "risk"),
+    of.share("observed frequency", "observed"),
+)
+
 
 @EXHIBITS.register("side-effects", "Side effects")
 @dataclass(frozen=True)
@@ -25,7 +37,7 @@ class SideEffects(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it does to the decisions appears here")
-        return call(cc.evaluation.model_tables.side_effects, *scene.recalibrations)
+        return call(cc.evaluation.model_tables.side_effects, *scene.recalibrations, notion=scene.claims)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -35,10 +47,7 @@ class SideEffects(Exhibit):
             of.share("accuracy after", "accuracy"),
             of.share("rows whose class changed", "class_changed"),
             of.share("rows it abstains on", "abstained"),
-            of.whole(f"rows that say {SURE} or more, before", "sure_before"),
-            of.whole(f"rows that say {SURE} or more, after", "sure"),
-            of.share("of these right, before", "sure_right_before"),
-            of.share("of these right, after", "sure_right"),
+            *(_RISKS if "risk" in frame else _SURE),
             of.flag("keeps the class", "keeps_class"),
             of.flag("keeps the order of the classes", "keeps_order"),
             of.flag("rows sum to one", "sums_to_one"),

@@ -1,4 +1,4 @@
-"""Which column tells rows apart: the slices of all of them, corrected together."""
+"""The slices of every column, the column with the largest significant gap first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core.diagrams import SliceDots
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import by_column, how_tested, stands_out, tested_columns
+from dashboard.exhibits.by_slice import CORRECTED, by_column, how_tested, stands_out, tested_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -17,7 +17,7 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("slice-columns", "All columns")
 @dataclass(frozen=True)
 class SliceColumns(Exhibit):
-    """The slices of every column, first those of the column that tells most apart, corrected for all of them."""
+    """The slices of every column, first those of the column with the largest significant gap."""
 
     reads = "counts"
     printed = 40
@@ -30,18 +30,12 @@ class SliceColumns(Exhibit):
         return by_column(scene)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return (of.text("column"), *tested_columns(frame), of.probability("p (corrected)", "p_by"), stands_out())
+        return (of.text("column"), *tested_columns(frame), of.probability("p (corrected)", "p_corrected"), stands_out())
 
     def words(self, scene: Scene) -> Words:
-        frame, found = scene.get(self.table(scene)), scene.get(self.dots(scene))
-        tests, columns = int(frame["p"].notna().sum()), frame["column"].nunique()
+        found = scene.get(self.dots(scene))
         return Words(
-            f"{scene.model.title}. Columns in the order of how far their slices lie from one another beyond noise.",
+            f"{scene.model.title}. The column with the largest significant gap first; in each, the largest gap first.",
             headline=(f"{found.headline}.", found.basis),
-            notes=(
-                how_tested(scene),
-                f"p: corrected for all {tests:,} tests of {columns:,} column{'' if columns == 1 else 's'}, which share "
-                "rows (Benjamini and Yekutieli 2001); at most 0.05 stands out, of which on average at most 5 % "
-                "are false alarms.",
-            ),
+            notes=(how_tested(scene), CORRECTED),
         )

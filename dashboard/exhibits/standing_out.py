@@ -9,6 +9,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core.diagrams import StandingOut
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.by_slice import CORRECTED
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -22,7 +23,7 @@ class ClassesStandingOut(Exhibit):
 
     def found(self, scene: Scene) -> Call[StandingOut]:
         """The first model's classes."""
-        return call(cc.diagrams.classes_standing_out, scene.models.shown[0].predictions, scene.bins, stem="classes")
+        return call(cc.diagrams.classes_standing_out, scene.model.predictions, scene.bins, stem="classes")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -36,13 +37,12 @@ class ClassesStandingOut(Exhibit):
             of.error("error"),
             of.error("calibrated"),
             of.error("adds", "excess"),
-            of.probability("p (Holm)", "p_holm"),
-            of.flag("stands out", "stands_out"),
+            of.probability("p (corrected)", "p_holm"),
+            of.flag("significantly off", "stands_out"),
         )
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            f"{scene.titles[0]}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its error "
-            "beyond what calibrated models show on average. p: an exact test by bins, corrected for the number of "
-            "predicted classes; at most 0.05 stands out."
-        )
+            f"{scene.model.title}. {scene.get(self.found(scene)).basis} Adds: the class's share of rows times its "
+            "error beyond what calibrated models show on average. p: an exact test over the bins of the class."
+        ).also(CORRECTED)

@@ -41,29 +41,27 @@ class Tests(Exhibit):
         frame = scene.get(self.table(scene))
         reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["test"].unique()
         return Words(
-            f"{shown(frame)} p: the chance that a perfectly calibrated model shows as much. Corrected, of all lines at "
-            "most 5 %: by Holm the chance that any is a false alarm is at most 5 %; by Benjamini and Hochberg at most "
-            "5 % of them are false alarms on average, where the tests do not pull against each other."
+            f"{shown(frame)} p: the chance that a perfectly calibrated model shows as much. The test on the Brier "
+            "score is the one next to a verdict. It is fixed in advance and needs no correction; the others are "
+            "corrected for their number."
         ).also(
-            "A test says that there is an error, not how large it is. Beside a verdict stands the p of the Brier "
-            "score, which is not corrected: it is one test, chosen beforehand.",
+            "A test shows that there is an error, not how large it is. By Holm the chance of any false alarm among the "
+            "other tests is at most 5 %; by Benjamini and Hochberg at most 5 % of the alarms are false on average.",
             *(f"{', '.join(tests)}: {note}." for note, tests in reasons.items()),
         )
 
 
 def shown(frame: pd.DataFrame) -> str:
-    """How many of the tests show an error once corrected for their number, in a sentence.
+    """How many of the tests are significant, as corrected, in a sentence.
 
     >>> shown(pd.DataFrame({"model": ["a", "a"], "p_holm": [0.01, 0.3]}))
-    '1 of 2 tests shows that there is an error, corrected for their number.'
+    '1 of 2 tests shows some error (corrected for multiple testing).'
     """
     known = frame["p_holm"].dropna()
     found = int((known <= SIGNIFICANCE).sum())
     if not len(known):
         return "No test could be made."
     if not found:
-        return f"None of {len(known)} tests shows an error, corrected for their number; that proves no calibration."
-    return (
-        f"{found} of {len(known)} tests {'shows' if found == 1 else 'show'} that there is an error, corrected for "
-        "their number."
-    )
+        return f"None of {len(known)} tests shows an error (corrected for multiple testing)."
+    verb = "shows" if found == 1 else "show"
+    return f"{found} of {len(known)} tests {verb} some error (corrected for multiple testing)."

@@ -20,7 +20,7 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("verdict", "Verdicts")
 @dataclass(frozen=True)
 class Verdict(Exhibit):
-    """Whether each model is calibrated within the tolerance, on one line chosen before outcomes are looked at."""
+    """Whether each model is calibrated within the tolerance, by a measure fixed before looking at the outcomes."""
 
     reads = "counts"
     terms = ("noise-floor", "tolerance", "interval")
@@ -36,7 +36,12 @@ class Verdict(Exhibit):
         return call("figures.verdict_strip", self.strip(scene), looks=scene.looks)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return of.text("model"), of.text("error", "title"), *line_words.columns(frame)
+        ratios = "ratio" in frame and frame["ratio"].notna().any()
+        beside = (
+            of.number("observed : expected", "ratio"),
+            of.number_between("its interval", "ratio_low", "ratio_high"),
+        )
+        return of.text("model"), of.text("error", "title"), *line_words.columns(frame), *(beside if ratios else ())
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
@@ -49,8 +54,8 @@ class Verdict(Exhibit):
             self._of_event(scene)
             if scene.claims == "event"
             else (
-                f"Verdicts for a tolerance of {short_percent(scene.tolerance)}, each on the line that decides, chosen "
-                f"before outcomes are looked at. {line_words.READING}"
+                f"Verdicts at a tolerance of {short_percent(scene.tolerance)}. The measure used was fixed before "
+                f"looking at the outcomes. {line_words.READING}"
             )
         )
         refused = (f"{text} {line_words.NO_VERDICT.capitalize()}." for text in line_words.answering(scene)[1])

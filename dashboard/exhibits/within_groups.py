@@ -14,6 +14,7 @@ from calib_core.slices import Multicalibration
 from calib_core.slices.conditions import no_columns
 from calib_core.text import first_few
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -25,7 +26,7 @@ _READ = (
 )
 _JOINT = (
     "All intervals hold at once, and p is the chance that any of the groups of a calibrated model is as far beyond its "
-    "own noise (single-step correction, however the groups overlap); at most 0.05 stands out."
+    "own noise (single-step correction, however the groups overlap); at most 0.05 is significant."
 )
 
 
@@ -50,7 +51,7 @@ class WithinGroups(Exhibit):
         rows = scene.get(scene.model.predictions)
         if not cc.slices.columns_of(rows):
             raise NotAnswerable(no_columns(rows))
-        options: dict[str, Any] = {"parts": self.parts}
+        options: dict[str, Any] = {"parts": self.parts, "reduction": scene.claims}
         if chosen := tuple(dict.fromkeys(filter(None, (self.by, self.crossed)))):
             options |= {"groups": chosen, "crossings": len(chosen) > 1}
         return call(cc.slices.multicalibration, scene.model.predictions, stem="within", **options)
@@ -66,14 +67,15 @@ class WithinGroups(Exhibit):
             of.error("error"),
             of.between("90 % interval, all at once", "low", "high"),
             of.probability("p (corrected)", "p"),
-            of.flag("stands out", "stands_out"),
+            of.flag("significantly off", "stands_out"),
         )
 
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
+        what = f"predicted risk of {event_words.of_scene(scene)}" if scene.claims == "event" else "confidence"
         few = f"Too few rows to tell: {first_few(found.skipped)}." if found.skipped else ""
         return Words(
-            f"{scene.model.title}, confidence, on {scene.judged_rows}; the group furthest beyond its noise first.",
+            f"{scene.model.title}, {what}, on {scene.judged_rows}; the group furthest beyond its noise first.",
             headline=(found.headline, found.sentence),
             notes=(_READ, _JOINT),
         ).also(few)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from calib_core import CALIBRATORS, InputError, Recipe
 from dashboard import session, widgets
+from dashboard.exhibits.recommendation import Recommendation
 from dashboard.model_marks import mark
 from dashboard.selection import Selection, model_keys
 from dashboard.session import model_looks
@@ -20,6 +21,7 @@ OFFERED = 5
 def model_chips(selection: Selection) -> None:
     """Draw a chip for each calibrator ticked and the first few others, and a button with all of them.
 
+    The calibrator that is recommended is the first of the others, as soon as it is known.
     Of a summary a sentence instead: no calibrator can be fitted on it. Where there are no rows, nothing.
     """
     try:
@@ -31,12 +33,14 @@ def model_chips(selection: Selection) -> None:
         return
     usable = session.usable(selection, dict.fromkeys((*model_keys(), *(r.key for r in selection.calibrators))))
     ticked = [key for key in dict.fromkeys(recipe.key for recipe in selection.calibrators) if key in usable]
-    first = [key for key in model_looks.order() if key in usable and key not in ticked]
+    best = _best(selection)
+    order = dict.fromkeys((*([] if best is None else [best.key]), *model_looks.order()))
+    first = [key for key in order if key in usable and key not in ticked]
     first = first[: max(OFFERED - len(ticked), 0)]
     with st.container(key="frame-models", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{mark(0)} **{markdown_plain(session.BASE.title)}**", width="content")
         label, marks = "Calibrators shown beside the base model", _marks(selection)
-        _pills(label, [*ticked, *first], ticked, "calibrators", marks)
+        _pills(label, [*ticked, *first], ticked, "calibrators", marks, best)
         with widgets.popover(st, "More calibrators", key="frame.calibrators"):
             _pills("Calibrators, fitted on the calibration rows", usable, ticked, "calibrators.all", {})
             for place, recipe in enumerate(selection.calibrators):
@@ -60,25 +64,49 @@ def settings_of(selection: Selection, place: int) -> None:
         widgets.recipe_controls(recipe, key=key, changed=changed, class_names=_class_names(selection))
 
 
+def _best(selection: Selection) -> Recipe | None:
+    """The calibrator recommended for these rows, where that is known."""
+    try:
+        return Recommendation.known(session.scene_of(selection))
+    except InputError:
+        return None
+
+
 def _marks(selection: Selection) -> dict[str, str]:
     """The mark of each ticked calibrator's model, by key: its symbol in its colour, as in every picture."""
-    models = [session.Model(selection.source, recipe) for recipe in (session.BASE, *selection.calibrators)]
-    looks = model_looks.numbered((0, model) for model in models)
-    return {model.recipe.key: f"{mark(looks[model.title])} " for model in reversed(models)}
+    # Of all models shown, as the pictures number them: where two would look alike, one takes another look.
+    usable = session.usable(selection, [recipe.key for recipe in selection.calibrators])
+    recipes = [session.BASE, *(recipe for recipe in selection.calibrators if recipe.key in usable)]
+    names = session.short_names(selection) if selection.others else [""]
+    files = enumerate(zip(selection.sources, names, strict=True))
+    models = [(i, session.Model(source, recipe, name)) for i, (source, name) in files for recipe in recipes]
+    looks = model_looks.numbered(models)
+    first = [model for i, model in models if not i]
+    return {model.recipe.key: f"{mark(looks[model.title])} " for model in reversed(first)}
 
 
-def _pills(label: str, keys: Sequence[str], ticked: list[str], key: str, marks: Mapping[str, str]) -> None:
+def _pills(
+    label: str,
+    keys: Sequence[str],
+    ticked: list[str],
+    key: str,
+    marks: Mapping[str, str],
+    best: Recipe | None = None,
+) -> None:
     """Chips, those ticked with their marks; with marks they stand in a line without their label."""
     hidden = bool(marks)
     # A wrapper is called by what fills it; of one that is ticked several times, by what it is.
     chosen = widgets.selection().calibrators
-    named = {r.key: r.title for r in chosen if CALIBRATORS[r.key].filled and [c.key for c in chosen].count(r.key) == 1}
+    named = {} if best is None or best.key in ticked else {best.key: best.title}
+    named |= {r.key: r.title for r in chosen if CALIBRATORS[r.key].filled and [c.key for c in chosen].count(r.key) == 1}
 
     def tick(chosen: list[str]) -> None:
         # Those already ticked keep their place, and what is not offered here stays as it is.
         old = widgets.selection().calibrators
         stay = [recipe for recipe in old if recipe.key in chosen or recipe.key not in keys]
-        new = [Recipe("CALIBRATORS", each) for each in chosen if each not in {recipe.key for recipe in old}]
+        fresh = [each for each in chosen if each not in {recipe.key for recipe in old}]
+        as_advised = {} if best is None else {best.key: best}
+        new = [as_advised.get(each, Recipe("CALIBRATORS", each)) for each in fresh]
         widgets.change(calibrators=(*stay, *new))
 
     st.pills(

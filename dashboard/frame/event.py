@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from calib_core import InputError
 from calib_core.inference import notion_looked_at
-from calib_core.predictions.event_names import event_of
+from calib_core.predictions.event_names import event_of, event_title
 from calib_core.readers import Reading
 from dashboard import session
-from dashboard.exhibits import event_words
 from dashboard.selection import Selection
 from dashboard.session.reading_changes import written_changes
 
@@ -30,7 +29,7 @@ class Named:
 
     def titled(self, name: str) -> str:
         """What a class is called as an event."""
-        return event_words.title(name, self.column)
+        return event_title(name, self.column)
 
 
 def named(selection: Selection) -> Named | None:

@@ -44,9 +44,9 @@ def header(selection: Selection) -> None:
             _link(selection)
             present = {"present": not selection.present}
             st.button(
-                "Leave" if selection.present else "Present",
+                "Exit presentation" if selection.present else "Present",
                 on_click=lambda: widgets.change(**present),
-                help="A picture and its models alone, in larger letters.",
+                help="Show the chart large, for an audience.",
                 key="frame.present",
             )
 
@@ -71,11 +71,7 @@ def tabs(selection: Selection) -> None:
     absent = [each for each in every if each.key not in keys and not each.rare]
     if absent:  # in one line: more would push what stands beside them to the next
         reasons = "\n\n".join(f"{each.title}: {markdown_plain(why[each.key])}." for each in absent)
-        words = (
-            f"No view \u201c{absent[0].title}\u201d of these data"
-            if len(absent) == 1
-            else f"{len(absent)} views not available"
-        )
+        words = f"{len(absent)} view{'s' if len(absent) > 1 else ''} not available"
         st.caption(words, help=reasons, width="content")
 
 
@@ -105,7 +101,8 @@ def _data_in_use(selection: Selection) -> tuple[str, str | None]:
     title = " and ".join(names[:1] if len(names) == 1 else session.short_names(selection))
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
     if event.named(selection) is not None:  # the event stands beside it, and leaves no room for more words
-        rows = f"{count(parts.test.n_rows)} rows{', cross-fitted' if parts.note else ''}"
+        folds = ", cross-fitted" if parts.note and not selection.source.within else ""  # a slice takes the room
+        rows = f"{count(parts.test.n_rows)} rows{folds}"
         return f":material/database: **{markdown_plain(title)}** · {rows}{_warnings(selection)}", parts.note or None
     rows = f"judged on {count(parts.test.n_rows)} rows{', cross-fitted' if parts.note else ''}"
     label = f":material/database: **{markdown_plain(title)}** · {classes}{rows}{_warnings(selection)}"

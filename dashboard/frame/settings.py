@@ -16,7 +16,7 @@ from dashboard.theme import markdown_plain
 def settings(selection: Selection) -> None:
     """Draw all of them."""
     scheme = selection.scheme
-    words = "as declared" if scheme is None else BINNINGS[scheme.key].title.lower()
+    words = "automatic" if scheme is None else BINNINGS[scheme.key].title.lower()
     number = next(iter(dict(scheme.params).values()), "") if scheme is not None else ""
     bins = " ".join(map(str, filter(None, (number, words))))
     with st.container(
@@ -65,8 +65,8 @@ def _bins() -> None:
     st.selectbox(
         "Bins",
         (AUTO, *interval_schemes()),
-        format_func=lambda key: "As declared" if key == AUTO else BINNINGS[key].title,
-        help=f"As declared: {session.DECLARED}. Everything else is used for every model.",
+        format_func=lambda key: "Automatic" if key == AUTO else BINNINGS[key].title,
+        help=f"Automatic: {session.DECLARED}. Any other choice is used for every model.",
         **widgets.bound("binning", zoom=None),
     )
     names = () if chosen == AUTO else [p.name for p in BINNINGS[chosen].params]
@@ -88,8 +88,8 @@ def _tolerance(of_event: bool) -> None:
         max_value=0.5,
         step=0.005,
         format="%g",
-        help="The error you could live with: the verdict says within tolerance, miscalibrated, too close to call, or "
-        "too few rows to tell.",
+        help="The error that would not matter. The verdict is one of: within tolerance, miscalibrated, too close to "
+        "call, too few rows to tell.",
         **widgets.bound("eps"),
     )
     if of_event:
@@ -99,7 +99,7 @@ def _tolerance(of_event: bool) -> None:
             max_value=RATIOS[1],
             step=0.05,
             format="%g",
-            help="1.25 means 0.80 to 1.25. For a rare event the error above is small whatever the model says: both "
-            "tolerances have to hold.",
+            help="1.25 means 0.80 to 1.25. For a rare event the error above is small for any model, so both tolerances "
+            "have to be met.",
             **widgets.bound("ratio"),
         )

@@ -20,7 +20,7 @@ def term(label: str, *keys: str, place: str) -> None:
 def the_words(*keys: str, place: str) -> None:
     """A button with the terms of a place; none where it has none."""
     if keys:
-        with st.popover("The words", key=f"words-{place}"):
+        with st.popover("Glossary", key=f"words-{place}"):
             explained(*keys, place=place)
 
 

@@ -3,7 +3,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const heroes = new WeakMap();
-const RIGHT = 118, TOP = 40, ROW = 48, FIRST = 56;
+const RIGHT = 150, TOP = 40, ROW = 48, FIRST = 56;
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const hero = heroes.get(parentElement) ?? new Hero(parentElement);
@@ -24,7 +24,9 @@ class Hero {
     this.slider.addEventListener("input", () => this.draw());
     this.slider.addEventListener("change", () => this.leave());
     picture.append(this.svg, this.slider);
-    this.node.append(this.words, picture);
+    const left = element("div");
+    left.append(this.words, ...this.help());
+    this.node.append(left, picture);
     parent.append(this.node);
     this.observer = new ResizeObserver(() => requestAnimationFrame(() => this.data && this.draw()));
     this.observer.observe(picture);
@@ -39,9 +41,21 @@ class Hero {
     this.slider.max = data.last;
     this.node.setAttribute("aria-label", data.words.section);
     this.slider.setAttribute("aria-label", data.words.slider);
+    this.why.hidden = !data.explained;
+    this.explained.textContent = [data.explained, data.left_out].filter(Boolean).join(" ");
     // A run for something else must not move what somebody is dragging.
     if (!same || !this.node.dataset.asked) this.slider.value = data.asked;
     this.draw();
+  }
+
+  // What the words next to the bars mean, behind a button that stays while the sentence changes.
+  help() {
+    this.why = text("button", "How to read this", "why");
+    this.why.type = "button";
+    this.explained = element("div", "explained");
+    this.explained.popover = "auto";
+    this.why.popoverTargetElement = this.explained;
+    return [this.why, this.explained];
   }
 
   // Arrow keys report every step: the last one of a walk is sent.
@@ -65,15 +79,17 @@ class Hero {
   say(asked) {
     const [first, ...others] = this.data.models;
     const title = element("h1");
-    title.append(...marked(first, asked, this.data.percents[asked]));
+    title.append(...marked(first, asked, first.stated[asked]));
     const parts = [title, text("p", `${first.basis[asked]}.`, "basis")];
     for (const model of others) {
       const line = element("p", "after");
       const number = text("b", model.brief[asked]);
       if (model.enough[asked]) number.style.color = ink(model);
-      line.append(`${model.title}: `, number);
-      parts.push(line, text("p", `${model.basis[asked]}.`, "basis"));
+      line.append(model.lead, number);
+      parts.push(line);
+      if (others.length < 2 || !model.updated) parts.push(text("p", `${model.basis[asked]}.`, "basis"));
     }
+    if (this.data.left_out) parts.push(text("p", this.data.left_out, "basis"));
     this.words.replaceChildren(...parts);
     const after = others.map((m) => ` ${m.title}: ${m.headline[asked]}`).join("");
     this.slider.setAttribute("aria-valuetext", `${first.headline[asked]} ${first.basis[asked]}.${after}`);
@@ -120,7 +136,7 @@ class Hero {
     const rail = line(left, y, end, y, { opacity: 0.15 });
     const beside = { "font-size": 15, "font-weight": 600 };
     // What it is short of, where that is not what was asked, stands below: beside there is no room.
-    const [gap, of] = model.near[asked] ? model.difference[asked].split(/ (?=of |than )/) : [`${this.data.words.none} ${this.data.percents[asked]}`];
+    const [gap, of] = model.near[asked] ? model.difference[asked].split(/ (?=of |than |over the )/) : [`${this.data.words.none} ${this.data.percents[asked]}`];
     const difference = [write(end + 14, y + (of ? -2 : 5), gap, beside)];
     if (of) difference.push(write(end + 14, y + 15, of, { "font-size": 14 }));
     if (!model.enough[asked]) return [...labels, rail, ...difference];
@@ -132,15 +148,28 @@ class Hero {
       return share > last + 1e-6 ? [] : [line(place, y - 6, place, y + 6, { ...paint, "stroke-width": 3 })];
     };
     const [right, low, high, says] = ["right", "low", "high", "claimed"].map((name) => x(100 * model[name][asked]));
+    const share = { "text-anchor": "middle", "font-size": 17, "font-weight": 700, style: `fill:${ink(model)}` };
+    const mark = (place) => drawn("path", { d: shape(model.outline, place, y, 12), fill: model.colour, stroke: "var(--st-background-color)", "stroke-width": 1.5 });
     const halo = { "paint-order": "stroke", stroke: "var(--st-background-color)", "stroke-width": 4 };
+    if (model.updated) {
+      // The same rows' mean risk after the update, on the pale interval of their observed frequency.
+      return [
+        ...labels, rail, ...difference,
+        line(low, y, high, y, { ...paint, "stroke-width": 6, opacity: 0.25 }),
+        mark(says),
+        write(says, y - 15, model.stated[asked], { ...share, ...halo }),
+      ];
+    }
     return [
       ...labels, rail, ...difference,
+      // What the rows are given on average, which may be a little beside what was asked for.
+      line(says, y - 8, says, y + 8, { "stroke-width": 2, opacity: 0.55 }),
       // The gap is marked where it is larger than chance makes anywhere on the slider.
       ...(model.shown[asked] ? [line(right, y, says, y, { ...paint, "stroke-width": 12, opacity: 0.2 })] : []),
       line(low, y, high, y, { ...paint, "stroke-width": 3 }),
       ...cap("low"), ...cap("high"),
-      drawn("path", { d: shape(model.outline, right, y, 12), fill: model.colour, stroke: "var(--st-background-color)", "stroke-width": 1.5 }),
-      write(right, y - 15, model.share[asked], { "text-anchor": "middle", "font-size": 17, "font-weight": 700, style: `fill:${ink(model)}`, ...halo }),
+      mark(right),
+      write(right, y - 15, model.share[asked], { ...share, ...halo }),
     ];
   }
 

@@ -15,7 +15,7 @@ import streamlit as st
 from calib_core.diagrams import LocalAccuracy
 from calib_core.figures.marks import numbers
 from calib_core.palette import outline, style
-from calib_core.text import in_percent
+from calib_core.text import begun, in_percent, inside
 from dashboard.theme import markdown_plain
 
 _LOGGER = logging.getLogger(__name__)
@@ -23,18 +23,18 @@ _NUMBERS = ("claimed", "right", "low", "high")
 _SEEN = 50
 """Rows of an answer that the axis makes room for; intervals of fewer are cut at its left end."""
 _OF_CONFIDENCE = {
-    "track": "It says",
-    "drag": "drag to ask about another confidence",
+    "track": "Confidence",
+    "drag": "drag to see another confidence",
     "none": "never says",
-    "section": "How often it is right where it says so",
-    "slider": "Confidence asked about, in percent",
+    "section": "Accuracy at a confidence",
+    "slider": "Confidence, in percent",
 }
 _OF_EVENT = {
     "track": "Predicted risk",
     "drag": "drag to see another risk",
     "none": "no risk near",
-    "section": "How often the event happens at a predicted risk",
-    "slider": "Predicted risk asked about",
+    "section": "Observed frequency at a predicted risk",
+    "slider": "Predicted risk",
 }
 MOST_TICKS = 6
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
@@ -50,19 +50,23 @@ def hero(
     key: str,
     chosen: Callable[[float], object],
     looks: Mapping[str, int] | None = None,
+    explained: str = "",
+    left_out: str = "",
 ) -> None:
     """Show what comes true where the first model predicts ``confidence``, or such a risk; the others below it.
 
     ``chosen`` is told the risk or the confidence that the slider was left at. ``looks`` are the numbers of their
-    looks, by title.
+    looks, by title. ``explained`` says what the words next to the bars mean, ``left_out`` which models have no line.
     """
-    data = payload(answers, confidence, looks)
+    data = payload(answers, confidence, looks) | {"explained": explained, "left_out": left_out}
     # Read by whoever has no component, and by tests; the component hides it, so that it is not read twice.
     with st.container(key=WORDS):
         for i, (title, local) in enumerate(answers.items()):
             answer = local.answer(confidence)
             st.markdown(f"# {markdown_plain(answer.headline)}" if not i else f"**{markdown_plain(title)}**")
-            st.markdown(markdown_plain(("" if not i else f"{answer.headline} ") + f"{answer.basis}."))
+            st.markdown(markdown_plain(("" if not i else f"{answer.headline} ") + f"{begun(answer.basis)}."))
+        for text in filter(None, (left_out, explained)):
+            st.markdown(markdown_plain(text))
     try:
         places = tuple(data["places"])
         _renderer()(key=key, data=data, on_asked_change=partial(_arrived, key, places, chosen))
@@ -104,14 +108,29 @@ def _model(title: str, local: LocalAccuracy, look: int, place: int) -> dict[str,
     words = {
         "brief": [answer.brief for answer in answers],
         "headline": [answer.headline for answer in answers],
-        "basis": [answer.basis for answer in answers],
+        "basis": [begun(answer.basis) for answer in answers],
+        "stated": [answer.stated for answer in answers],
         "difference": [answer.difference for answer in answers],
         "shown": [int(answer.gap is not None) for answer in answers],
         "share": [in_percent(answer.right) for answer in answers],
         "near": [int(answer.near) for answer in answers],
         "enough": [int(answer.enough) for answer in answers],
     }
-    return {"title": title, "colour": own.colour, "outline": outline(own.symbol), "first": place == 0} | numbers | words
+    lead = f"After {inside(title)} they are given " if local.updated and ", " not in title else f"{title}: "
+    if local.updated and ", " in title:
+        lead += "they are given "
+    return (
+        {
+            "title": title,
+            "lead": lead,
+            "updated": local.updated,
+            "colour": own.colour,
+            "outline": outline(own.symbol),
+            "first": place == 0,
+        }
+        | numbers
+        | words
+    )
 
 
 def _lowest(answers: Any, confidence: float) -> int:

@@ -135,13 +135,21 @@ def again(page: bytes, date: str = "") -> Report:
     return build(earlier.selection, dataclasses.replace(earlier.options, date=date))
 
 
+def _named(request: Request) -> str:
+    """The titles of the files it is about, of many the first with their number."""
+    titles = session.file_names(request.selection)
+    if len(titles) > 3:
+        return f"{titles[0]} and {len(titles) - 1} other files"
+    return " and ".join([", ".join(titles[:-1]), titles[-1]] if titles[1:] else titles)
+
+
 def _document(request: Request, sections: tuple[Section, ...]) -> Document:
     file = session.file(request.selection.source.data)
     options, where = request.options, session.parts(request.selection.source).where
     among = f", where {where}" if where else ""
     event = f", event: {event_words.of_scene(request.scene)}" if request.of_event else ""
     return Document(
-        title=options.title or f"Calibration of {file.title}{among}",
+        title=options.title or f"Calibration of {_named(request)}{among}",
         author=options.author,
         date=options.date or f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC)",
         about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…{among}{event}",

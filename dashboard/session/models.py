@@ -330,7 +330,7 @@ def over(models: Models, source: Source) -> Models:
     """The first file's models made anew over other rows, or other classes, of it."""
     first = models.shown[0].source
     every = [*models.shown, *(model for model, _ in models.refused)]
-    return _made(dataclasses.replace(model, source=source, name="") for model in every if model.source == first)
+    return _made(dataclasses.replace(model, source=source) for model in every if model.source == first)
 
 
 def _wanted(selection: Selection) -> Iterator[Model]:

@@ -162,10 +162,10 @@ TOUR = (
         {"data": "demo:imbalanced-forest", "view": "reliability", "calibrators": ()},
     ),
     Stop(
-        "What is promised",
+        "Guarantee",
         "Will it stay calibrated on new rows?",
         _promised,
-        "Read “What is promised”; then open “Before and after” on the card of temperature scaling.",
+        "Read “Guarantee”; then open “Before and after” on the card of temperature scaling.",
         ("promise", "calibrator", "interval"),
         {
             "data": "demo:synthetic-three-class",

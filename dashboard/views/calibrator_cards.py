@@ -17,7 +17,7 @@ from calib_core.palette import COLOURS
 from calib_core.text import between, count, score, short_percent
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.event_words import beside_advice
+from dashboard.exhibits.doubt_words import doubts_of, rules_out_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
 from dashboard.exhibits.which_is_better import first_named
 from dashboard.model_marks import mark
@@ -41,8 +41,9 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     exhibit = Recommendation.suited(scene)
     with progress(scene) as watched:
         lines = _lines(watched)
-        found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) else None
-        _headline(watched, recommended(base.kind), found)
+        doubted = rules_out_advice(watched)
+        found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) and not doubted else None
+        _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted)
     drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
     if drawn.best is not None:  # before all families: with two screens of cards it is not found in its own
         drawn.cards(drawn.best.key)
@@ -54,15 +55,23 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     _closed({f: keys for f, keys in members.items() if f not in seen and not _is_open(f)})
 
 
-def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> None:
-    """What is asked, how the model does as it is, what is recommended, and the way to try the first ones."""
+def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None, *, doubted: bool) -> None:
+    """What is asked, how the model does as it is, what is recommended, and the way to try the first ones.
+
+    Where a doubt about the file rules out advice, its sentence comes first and nothing is offered to be tried.
+    """
+    if doubted:
+        for name, doubt in doubts_of(scene):
+            st.warning(markdown_plain(f"{name}: {doubt.sentence}" if name else doubt.sentence))
     ticked = {recipe.key for recipe in widgets.selection().calibrators}
     left, right = st.columns([0.66, 0.34], vertical_alignment="center")
     name = first_named(scene)
     of = f"{name}, " if name else ""
-    left.markdown(f"#### Which map helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
+    left.markdown(f"#### Which calibrator helps?\n:gray[{markdown_plain(of + _as_it_is(scene))}]")
     if found is not None:
         st.caption(markdown_plain(f"{name + ': ' if name else ''}{_advice(found, scene)}"))
+    if doubted:
+        return
     with right.container(horizontal=True, horizontal_alignment="right"):
         st.button(
             f"Try the usual {_NUMBERS.get(len(first), len(first))}",
@@ -73,11 +82,8 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None) -> Non
 
 
 def _advice(found: Choice, scene: Scene) -> str:
-    """What to do, what that is no proof of, and what it rests on."""
-    despite = "" if found.recalibrate else beside_advice(scene)
-    return " ".join(
-        filter(None, (*Recommendation.suited(scene).advice(scene, found), despite, chosen_on(found.among, scene)))
-    )
+    """The advice, and what it rests on."""
+    return " ".join(filter(None, (*Recommendation.suited(scene).advice(scene, found), chosen_on(found.among, scene))))
 
 
 _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}
@@ -98,17 +104,15 @@ def _as_it_is(scene: Scene) -> str:
     loss = call(cc.estimate, base.predictions, None, "log-loss")
     if not scene.refusal(loss):
         parts.append(f"log loss {score(scene.get(loss).value)}{_endless(scene.get(base.predictions))}")
-    return f"as it is, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
+    return f"uncalibrated, on {scene.judged_rows}: {', '.join(parts)}" if parts else ""
 
 
 def _endless(rows: Predictions) -> str:
-    """How many rows would make the log loss infinite, and what they count; empty where there are none."""
+    """How many rows gave the true class probability 0, which is clipped; empty where there are none."""
     if rows.grain == "counts" or not (number := cc.predictions.proper_scores.floored_rows(rows)):
         return ""
-    what = "a row" if number == 1 else f"{count(number)} rows"
-    return (
-        f" ({what} of probability 0 for what happened would make it infinite; each counts {-math.log(LOG_FLOOR):.0f})"
-    )
+    what = "1 row" if number == 1 else f"{count(number)} rows"
+    return f" ({what} gave the true class probability 0; clipped at a loss of {-math.log(LOG_FLOOR):.0f})"
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
@@ -172,7 +176,8 @@ class _Drawer:
         self.kind, self.classes, self.known_classes = base.kind, base.n_classes or 2, base.n_classes
         self.usable = tuple(recipe for recipe in selection.calibrators if not self._why_unfit(recipe.key))
         self.ticked = {recipe.key for recipe in self.usable}
-        self.first = recommended(base.kind)
+        self.first = recommended(base.kind, event=base.event is not None)
+        self.doubted = rules_out_advice(scene)
         self.looked_at = looked_at
         self.best = found.recipe if found is not None and found.recalibrate else None
         source = scene.models.shown[0].source
@@ -250,7 +255,7 @@ class _Drawer:
                 return
             best = recipe == self.best
             # One card says why: the recommended one, and where none is, one of the first to try.
-            reasons = is_looked_at and key in self.first and (best or self.best is None)
+            reasons = is_looked_at and key in self.first and (best or self.best is None) and not self.doubted
             why = CALIBRATORS[key].flags.profile.why_first if reasons else ""
             st.markdown(card_words.fitted(key, line, why, best=best, changed=bool(recipe.params)))
             lost = card_words.lost(key, line)
@@ -275,10 +280,16 @@ class _Drawer:
         """The box with the calibrator's name alone, as screen readers say it; its mark and its badge beside it."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{box['key']}"):
             st.checkbox(label_plain(recipe.title), **box)
-            badge = ":orange-badge[:material/star: Recommended]" if recipe == self.best else ""
+            still = recipe == self.best and self._still_miscalibrated(recipe)
+            words = "Recommended, still miscalibrated" if still else "Recommended"
+            badge = f":orange-badge[:material/star: {words}]" if recipe == self.best else ""
             beside = " ".join(filter(None, ("" if look is None else mark(look), badge)))
             if beside:
                 st.markdown(beside, width="content")
+
+    def _still_miscalibrated(self, recipe: Recipe) -> bool:
+        line = self.lines.get(recipe.title, {})
+        return line.get("verdict") == "miscalibrated"
 
     def _why_unfit(self, key: str) -> str:
         flags: Contract = CALIBRATORS[key].flags

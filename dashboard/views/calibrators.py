@@ -1,4 +1,4 @@
-"""Recalibrate: a drawer of calibrators, before and after beside it, and below what can be asked of those ticked."""
+"""Recalibrate: a list of calibrators, before and after next to it, and details of the ticked ones below."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def looked_at(scene: Scene) -> Model | None:
 
 
 _MORE = {
-    "fitted": "What was fitted",
+    "fitted": "Fitted parameters",
     "gains": "Gains and costs",
     "choice": "Recalibrate at all?",
     "movement": "Before and after",
     "numbers": "Every number",
     "pairs": "Pairs",
     "decisions": "Decisions",
-    "promises": "Promises",
+    "promises": "Guarantees",
     "effects": "Side effects",
     "maps": "Score in, score out",
     "rates": "Is the rate kept?",

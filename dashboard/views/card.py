@@ -6,15 +6,13 @@ import streamlit as st
 
 from calib_core import NotAnswerable
 from calib_core.text import begun
-from dashboard.exhibits.which_is_better import first_named
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 
 
 def named(kind: str, scene: Scene) -> str:
-    """A card's kind, and of which of several files it is."""
-    name = first_named(scene)
-    return f"{kind}: {markdown_plain(name)}" if name else kind
+    """A card's kind, and of which of several models it is."""
+    return f"{kind}: {markdown_plain(scene.model.title)}" if len(scene.titles) > 1 else kind
 
 
 def card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:

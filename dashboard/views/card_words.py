@@ -23,9 +23,9 @@ def plan(key: str, classes: int, rows: int, *, changed: bool = False) -> str:
     """The card of a calibrator that is not fitted: its sentence, what it needs, what it can promise as it comes."""
     flags: Contract = CALIBRATORS[key].flags
     needed = flags.profile.rows_needed(classes)
-    badges = [_badge(_STAY if flags.keeps_argmax else f"{_CHANGE} predictions can change")]
+    badges = [_badge(_STAY if flags.keeps_argmax else f"{_CHANGE} may change predicted classes")]
     if needed:
-        badges.append(_badge(f"needs about {count(needed)} rows", "orange" if rows < needed else "gray"))
+        badges.append(_badge(f"needs about {count(needed)} calibration rows", "orange" if rows < needed else "gray"))
     carries = flags.profile.promises and not changed  # with other settings fitting tells
     if carries or not flags.profile.promises:
         badges.append(_badge(f"{_SEAL} can carry a guarantee" if carries else f"{_NO_SEAL} no guarantee"))
@@ -34,7 +34,7 @@ def plan(key: str, classes: int, rows: int, *, changed: bool = False) -> str:
 
 def unfit(key: str, why: str) -> str:
     """The card of a calibrator that these rows cannot be calibrated with."""
-    return f"{_sentence(key)} :gray[Not here: {markdown_plain(why)}.]"
+    return f"{_sentence(key)} :gray[Not available: {markdown_plain(why)}.]"
 
 
 def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = True, changed: bool = False) -> str:
@@ -46,7 +46,7 @@ def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = Tru
     flags = CALIBRATORS[key].flags
     badges = [_badge(_changes(flags, line)), _promise(flags, line, changed=changed)]
     if line["abstained"]:
-        badges.insert(1, _badge(f":material/block: leaves {count(int(line['abstained']))} rows unanswered"))
+        badges.insert(1, _badge(f":material/block: abstains on {count(int(line['abstained']))} rows"))
     items = [_verdict(str(line["verdict"])), *(f"{term} {value}" for term, value in _numbers(line))]
     numbers = "\n".join(f"- {item}" for item in items if item)
     head = "Why this one" if best else "Why it is tried first"
@@ -54,7 +54,7 @@ def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = Tru
     return f"{_sentence(key)}\n\n{' '.join(badges)}\n\n{numbers}{reason}"
 
 
-_STAY = ":material/check: predictions stay"
+_STAY = ":material/check: keeps predicted classes"
 _CHANGE, _SEAL, _NO_SEAL = ":material/swap_horiz:", ":material/verified:", ":material/remove_moderator:"
 
 
@@ -78,7 +78,7 @@ def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
     if loss == loss:
         found.append(("log loss", f"**{score(loss)}** (was {score(before)})"))
     else:
-        found.append(("log loss", "none: one probability a row"))
+        found.append(("log loss", "none: one probability per row"))
     found.append(("fitted", f"**{markdown_plain(line['fitted'] or 'see below')}**"))
     return found
 

@@ -33,7 +33,12 @@ def missing() -> str:
         rows = session.parts(widgets.selection().source).test
     except InputError:
         return ""
-    return "these confidences do not say of which class they are" if rows.kind == "confidence" else ""
+    if rows.kind == "confidence":
+        return "these confidences do not say of which class they are"
+    selection = widgets.selection()
+    if session.models(selection).shown and session.scene_of(selection).claims == "event":
+        return "the two classes make one claim, the risk of the event: see Reliability and Slices"
+    return ""
 
 
 @view("classes", "Classes", 30, room="explore", missing=missing, reads="rows")

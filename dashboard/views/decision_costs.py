@@ -15,7 +15,7 @@ from calib_core import InputError, RegistryError
 from calib_core.evaluation.decisions import cost_matrix
 from calib_core.readers import cost_table
 from dashboard import uploads, widgets
-from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits import EXHIBITS, event_words
 from dashboard.exhibits.decision_curve import at_these_costs
 from dashboard.exhibits.decisions import COSTS
 from dashboard.session import Scene
@@ -42,7 +42,7 @@ def draw(scene: Scene) -> None:
 
 def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:
     """Which class is acted on, and from which probability on, where the costs do not say."""
-    names, codes = scene.class_names, range(len(scene.class_names))
+    names, codes = event_words.named_classes(scene), range(len(scene.class_names))
     if not names:
         return
     first, second = st.columns(2)

@@ -1,4 +1,4 @@
-"""The overview's three cards of two classes: risks of all rows, of groups from low to high risk, and of subgroups."""
+"""The overview's three cards of two classes: risks of all rows, of bins from low to high risk, and of subgroups."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.risk import InTheLarge
-from calib_core.text import at_level, of_rows, share_range, told_apart
+from calib_core.text import at_level, of_rows, points, share_range, told_apart
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import ADDED, too_many
-from dashboard.exhibits.risk_groups import GROUPS, RiskGroups, headline
+from dashboard.exhibits.risk_groups import RiskGroups, headline
 from dashboard.hero import diagram_spark, group_spark, points_of
 from dashboard.session import Call, Scene, call
 from dashboard.views.card import card, named, refused
@@ -21,7 +21,7 @@ from dashboard.views.exhibited import CLEARED, progress
 from dashboard.views.worst_places import leading
 
 _FEW = 1.15
-"""Risks that are less than so many times too high are said to be percents too high."""
+"""A mean risk less than so many times too high is off by so many percentage points."""
 
 
 def draw(scene: Scene) -> None:
@@ -38,18 +38,21 @@ def draw(scene: Scene) -> None:
 def _overall(scene: Scene) -> None:
     try:
         found = scene.get(event_words.in_the_large(scene))
-        first = scene.models.shown[0].predictions
-        diagram = scene.get(call(cc.diagrams.reliability, first, bins=scene.bins or GROUPS, notion="event"))
+        rows = scene.model.predictions
+        diagram = scene.get(call(cc.diagrams.reliability, rows, bins=scene.bins, notion="event"))
     except NotAnswerable as why:
         refused("Overall", why)
         return
     low, high = told_apart(found.mean_predicted, found.observed)
-    basis = f"{_events(found.expected)} expected, {found.events:,.4g} observed ({low} predicted, {high} observed)."
+    basis = (
+        f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
+        f"({low} predicted, {high} observed)."
+    )
     alt = "Across the predicted risk, up the observed frequency, larger for more rows"
-    points = points_of(diagram)
-    most = min(1.0, 1.1 * max([share for point in points for share in point[:2]], default=1.0) or 1.0)
-    card(named("Overall", scene), on_average(found), basis, (diagram_spark(points, 112, most), alt))
-    leading("overall", "See the diagram", view="reliability", model=scene.titles[0], **CLEARED)
+    drawn = points_of(diagram)
+    most = min(1.0, 1.1 * max([share for point in drawn for share in point[:2]], default=1.0) or 1.0)
+    card(named("Overall", scene), on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
+    leading("overall", "See the diagram", view="reliability", model=scene.model.title, **CLEARED)
 
 
 def on_average(found: InTheLarge) -> str:
@@ -57,17 +60,17 @@ def on_average(found: InTheLarge) -> str:
 
     >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
     >>> on_average(cc.risk.in_the_large(rows))
-    'Risks are about 2 times too high'
+    'Mean risk is 2 times too high'
     """
     if not found.differs:
         return "No gap shown on average"
     if not found.events:
-        return "No event observed: risks are too high"
+        return "No event observed: mean risk is too high"
     times = 1 / found.ratio if found.ratio < 1 else found.ratio
-    much = f"{times:.2g} times" if times >= _FEW else f"{100 * (times - 1):.2g} %"
+    much = f"{times:.2g} times" if times >= _FEW else points(abs(found.gap)).removeprefix("+")
     if not math.isfinite(times) or times > 100:
         much = "more than 100 times"
-    return f"Risks are about {much} too {'high' if found.ratio < 1 else 'low'}".replace("about more", "more")
+    return f"Mean risk is {much} too {'high' if found.ratio < 1 else 'low'}"
 
 
 def _events(number: float) -> str:
@@ -82,23 +85,22 @@ def _by_risk(scene: Scene) -> None:
         except NotAnswerable as why:
             refused("By predicted risk", why)
             return
-    first, basis = headline(frame)
-    alt = "For each group, from low to high risk: grey, events expected; in colour, events observed"
+    first, basis = headline(scene, frame)
+    alt = "For each bin, from low to high risk: grey, events expected; in colour, events observed"
     expected = (frame["count"] * frame["confidence"]).tolist()
     observed = (frame["count"] * frame["accuracy"]).tolist()
     picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
     card(named("By predicted risk", scene), first, f"Grey: expected events; blue: observed. {basis}", picture)
-    leading("groups", "See all groups", view="reliability", model=scene.titles[0], **CLEARED)
+    leading("groups", "See all bins", view="reliability", model=scene.model.title, **CLEARED)
 
 
 def subgroups(scene: Scene) -> Call[Any]:
-    """The event's risk in the slices of every column of the first model's rows."""
-    return call(cc.slices.by_column, scene.models.shown[0].predictions, notion="event", stem="slices")
+    """The event's risk in the slices of every column, by the model in focus."""
+    return call(cc.slices.by_column, scene.model.predictions, notion="event", stem="slices")
 
 
 def _by_subgroup(scene: Scene) -> None:
-    first = scene.focused(model=scene.titles[0])
-    with progress(first) as watched:
+    with progress(scene) as watched:
         try:
             if too_many(watched):
                 card("By subgroup", "Many columns", "So many rows and columns are looked at when they are asked for.")
@@ -109,23 +111,24 @@ def _by_subgroup(scene: Scene) -> None:
         except NotAnswerable:
             card("By subgroup", "No column of subgroups", ADDED)
             return
-    leading("slices", "Compare subgroups", view="slices", model=scene.titles[0], **CLEARED)
+    leading("slices", "Compare subgroups", view="slices", model=scene.model.title, **CLEARED)
 
 
 def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
     """The worst subgroup and what it rests on; or that none is clearly off."""
     if not found.tests:
-        return "Too few rows in every subgroup", "No subgroup has rows enough to be tested."
+        return "Too few rows in every subgroup", "No subgroup has enough rows to be tested."
     among = f"{found.tests:,} subgroups" if found.tests > 1 else "the only subgroup"
     corrected = "; corrected for multiple testing" if found.tests > 1 else ""
     if not found.outstanding:
-        return "No subgroup is clearly off", f"Of {among} none differs from its predicted risk{corrected}."
-    worst = found.lines.iloc[0]
+        return "No subgroup is significantly off", f"Of {among} none differs from its predicted risk{corrected}."
+    worst = found.worst
+    assert worst is not None
     says, happens = told_apart(float(worst["claimed"]), float(worst["right"]))
     ends = share_range(float(worst["low"]), float(worst["high"]))
     some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
     return (
-        f"{worst['slice']} is worst: {says} predicted, {happens} {phrase}",
+        f"{worst['slice']} has the largest gap: {says} predicted, {happens} {phrase}",
         f"{some}; {ends} ({at_level(found.level)} interval). {found.outstanding:,} of {among} "
-        f"{'is' if found.outstanding == 1 else 'are'} off{corrected}.",
+        f"{'is' if found.outstanding == 1 else 'are'} significantly off{corrected}.",
     )

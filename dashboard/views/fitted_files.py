@@ -25,7 +25,7 @@ def offer(scene: Scene, model: Model) -> None:
     calibrator = scene.get(model.fitted)
     why = scene.refusal(call(exporting.program, model.fitted))
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"take-home-{model.key}"):
-        st.markdown("**Take it home**", width="content")
+        st.markdown("**Export**", width="content")
         widgets.download("JSON", f"calibrator-{name}.json", calibrator.to_json, key=f"saved.{model.key}")
         if not why:
             module = f"calibrator_{name.replace('-', '_')}.py"

@@ -8,9 +8,10 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+import calib_core as cc
 from calib_core import InputError
 from calib_core.evaluation.choice import Choice
-from calib_core.text import begun, count
+from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.exhibits.doubt_words import rules_out_advice
 from dashboard.exhibits.event_words import beside_advice
@@ -59,9 +60,12 @@ def begun_step(scene: Scene) -> Callable[[], None]:
 def _finished(
     exhibit: Recommendation, scene: Scene, place: DeltaGenerator, until_then: DeltaGenerator, bar: DeltaGenerator
 ) -> None:
-    with progress(scene, None if scene.knows(exhibit.found(scene)) else bar) as watched:
+    known = scene.knows(exhibit.found(scene))
+    with progress(scene, None if known else bar) as watched:
         choice = chosen(exhibit, watched)
     until_then.empty()
+    if not known and choice is not None and choice.recalibrate and choice.recipe not in widgets.selection().calibrators:
+        st.rerun()  # the chips at the top were drawn before it was known: it is the first of them
     if choice is not None:
         with place:
             _step(choice, scene)
@@ -86,12 +90,12 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
 
 
 def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
-    """What to do; the score before and after; the gain with its interval, or the rows that would show one."""
+    """What to do; what that changes; what remains, the gain with its interval, and what it rests on."""
+    gap = "" if found.recalibrate else beside_advice(scene)
+    headline = f"{cc.evaluation.advice.headline(found, gap)}."
     sentence, *more = Recommendation.suited(scene).advice(scene, found)
-    headline, _, effect = sentence.partition(": ")
-    despite = "" if found.recalibrate else beside_advice(scene)
-    rests = " ".join(filter(None, (*more, despite, *found.price[:1], chosen_on(found.among, scene))))
-    return f"{'No calibrator is shown to help' if despite else headline}.", begun(effect), rests
+    rests = " ".join(filter(None, (*more, *found.price[:1], chosen_on(found.among, scene))))
+    return headline, sentence.removeprefix(headline).strip(), rests
 
 
 def _lead(found: Choice) -> None:

@@ -1,4 +1,4 @@
-"""The overview: can these probabilities be trusted, and what is to be done?"""
+"""The overview: can these probabilities be trusted, and what should be done?"""
 
 from __future__ import annotations
 
@@ -9,37 +9,32 @@ import streamlit as st
 from calib_core import NotAnswerable
 from dashboard import session, widgets
 from dashboard.chart import chart
-from dashboard.exhibits import doubt_words, line_words
-from dashboard.exhibits.hero import Hero
+from dashboard.exhibits import line_words
+from dashboard.exhibits.hero import EXPLAINED, Hero, left_out
 from dashboard.exhibits.verdict import Verdict
-from dashboard.exhibits.which_is_better import better, first_named
+from dashboard.exhibits.which_is_better import better
 from dashboard.glossary import term, the_words
 from dashboard.hero import hero
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import next_step, overview_cards, worst_places
+from dashboard.views.card import named
 from dashboard.views.exhibited import below, numbers, progress
+from dashboard.views.in_focus import model_in_focus
 
 
 @view("overview", "Overview", 10, room="overview")
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())
-    _doubts(scene)
     _hero(scene)
+    model_in_focus(scene, "overview")
     (_event if scene.claims == "event" else _verdicts)(scene)
+    find_out = next_step.begun_step(scene)  # above the cards, where it is on the first screen
     overview_cards.draw(scene)
-    find_out = next_step.begun_step(scene)
     worst_places.draw(scene)
     find_out()
-
-
-def _doubts(scene: Scene) -> None:
-    """Why labels or scores are doubted, before anything rests on them."""
-    for i, sentence in enumerate(doubt_words.sentences(scene)):
-        with st.container(key=f"doubt-{i}"):
-            st.warning(markdown_plain(sentence), icon=":material/warning:")
 
 
 def _hero(scene: Scene) -> None:
@@ -48,7 +43,7 @@ def _hero(scene: Scene) -> None:
     try:
         answers = {title: scene.get(wanted) for title, wanted in exhibit.answers(scene).items()}
     except NotAnswerable as why:
-        st.info(markdown_plain(f"There is no answer to how often it is right: {why}."))
+        st.info(markdown_plain(f"No accuracy can be given: {why}."))
         return
     hero(
         answers,
@@ -56,6 +51,8 @@ def _hero(scene: Scene) -> None:
         key="hero",
         chosen=lambda place: widgets.change(**{"risk" if scene.claims == "event" else "confidence": place}),
         looks=scene.looks,
+        explained=EXPLAINED,
+        left_out=left_out(scene),
     )
 
 
@@ -70,7 +67,7 @@ def _event(scene: Scene) -> None:
 
 
 def _large(scene: Scene) -> None:
-    """Predicted and observed events of the first model, each measure beside what a calibrated model has."""
+    """Predicted and observed events of the model in focus, each measure next to that of a calibrated model."""
     with st.container(border=True, key="panel-large", height="stretch"):
         exhibit: Any = widgets.selection().exhibit("in-the-large").build()
         with progress(scene) as watched:
@@ -80,8 +77,7 @@ def _large(scene: Scene) -> None:
                 st.markdown(f"**Calibration in the large:** {markdown_plain(f'{why}.')}")
                 return
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            name = first_named(scene)
-            st.markdown(f"**Calibration in the large{f': {markdown_plain(name)}' if name else ''}**")
+            st.markdown(f"**{named('Calibration in the large', scene)}**")
             with st.container(horizontal=True, width="content", gap="small"):
                 with st.popover("Why?", key="in-the-large.why"):
                     below(words)
@@ -97,7 +93,7 @@ def _large(scene: Scene) -> None:
 
 
 def _verdicts(scene: Scene) -> None:
-    """Every model's verdict on one axis, and why it may seem to say otherwise than the sentence."""
+    """Every model's verdict on one axis, and what it rests on."""
     exhibit = Verdict()
     with st.container(border=True, key="verdict-strip", height="stretch"):
         with progress(scene) as watched:
@@ -125,7 +121,7 @@ def _verdicts(scene: Scene) -> None:
         for sentence in better(scene):
             st.markdown(f":material/balance: {markdown_plain(sentence)}")
         if strip.within_both:
-            st.caption(markdown_plain(f"{strip.within_both} Hatched: noise."))
+            st.caption(markdown_plain(f"{strip.within_both} Hatched: noise level."))
         if len(strip.names) < len(scene.titles):
             for sentence in line_words.answering(scene)[1]:
                 st.caption(markdown_plain(sentence))
@@ -134,5 +130,5 @@ def _verdicts(scene: Scene) -> None:
 def _error_meant(notion: str) -> str:
     """What the axis shows, in words."""
     if notion == "confidence":
-        return "average gap between what it says and how often it is right"
-    return "average gap between what it says and how often it is right, for each predicted class by itself"
+        return "average gap between confidence and accuracy"
+    return "average gap between confidence and accuracy, for each predicted class separately"

@@ -41,14 +41,14 @@ def draw(scene: Scene) -> None:
 def _overall(scene: Scene) -> None:
     exhibit = Overall()
     try:
-        gap = scene.get(exhibit.gaps(scene)[scene.titles[0]])
-        diagram = scene.get(call(cc.diagrams.reliability, scene.models.shown[0].predictions, bins=scene.bins))
+        gap = scene.get(exhibit.gaps(scene)[scene.model.title])
+        diagram = scene.get(call(cc.diagrams.reliability, scene.model.predictions, bins=scene.bins))
     except (NotAnswerable, KeyError) as why:
         refused("Overall", why)
         return
     picture = (
         diagram_spark(points_of(diagram)),
-        "Across what it says, up how often it is right, larger for more rows",
+        "Across the mean confidence, up the accuracy, larger for more rows",
     )
     card(
         named("Overall", scene),
@@ -57,7 +57,7 @@ def _overall(scene: Scene) -> None:
         picture,
     )
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        leading("overall", "Look closer", view="reliability", model=scene.titles[0], **CLEARED)
+        leading("overall", "Look closer", view="reliability", model=scene.model.title, **CLEARED)
         if gap.direction:
             term(f"{begun(gap.direction)}?", "over-confident", place="over-confident")
 
@@ -79,11 +79,14 @@ def _by_class(scene: Scene) -> None:
         card(
             named(f"By class, of {scene.judged_rows}", scene),
             claim,
-            f"{begun(basis.removesuffix(').'))}. No class stands out over all its bins.",
+            f"{begun(basis.removesuffix(').'))}. No class is significantly off over all its bins.",
         )
-        leading("classes", "Look at this place", **worst_places.place(place, scene.focused(model=scene.titles[0])))
+        leading("classes", "Look at this place", **worst_places.place(place, scene))
         return
-    picture = class_spark(found), "For each class a bar at what is said and a dot at how often it is right, worst first"
+    picture = (
+        class_spark(found),
+        "For each class a bar at the mean confidence and a dot at the accuracy, the largest contribution first",
+    )
     card(
         named(f"By class, of {scene.judged_rows}", scene),
         found.headline,
@@ -91,19 +94,18 @@ def _by_class(scene: Scene) -> None:
         picture if len(found.names) else None,
     )
     worst = found.code[0] if len(found.names) and found.stands_out[0] else None
-    where = {**CLEARED, "code": worst, "model": scene.titles[0]}
+    where = {**CLEARED, "code": worst, "model": scene.model.title}
     leading("classes", "Look at this class" if worst is not None else "Compare the classes", view="classes", **where)
 
 
 def _place(scene: Scene) -> Mapping[Any, Any] | None:
     """The worst place of a class that stands out, where there is one."""
-    worst = Findings().worst(scene.focused(model=scene.titles[0]))
+    worst = Findings().worst(scene)
     return next((line for line in worst.to_dict("records") if line["code"] is not None), None)
 
 
 def _by_slice(scene: Scene) -> None:
-    first = scene.focused(model=scene.titles[0])
-    with progress(first) as watched:
+    with progress(scene) as watched:
         try:
             if len(columns_of(watched)) and not too_many(watched):
                 found = watched.get(SliceColumns().dots(watched))
@@ -113,4 +115,4 @@ def _by_slice(scene: Scene) -> None:
         except NotAnswerable as why:
             card("By slice", "Nothing to split by", f"{ADDED} Of this file: {why}.")
             return
-    leading("slices", "Compare the slices", view="slices", model=scene.titles[0], **CLEARED)
+    leading("slices", "Compare the slices", view="slices", model=scene.model.title, **CLEARED)

@@ -123,31 +123,55 @@ def _cell(scene: Scene) -> None:
 
 
 def _nothing(view: str, scene: Scene) -> None:
-    """What can be picked out, where nothing is; of a summary its bins."""
-    if scene.claims == "event" and view == "reliability" and not scene.undivided:
+    """Where nothing is picked out: the summary of a risk, else a mark by which the page folds the pane."""
+    if _summarised(view, scene):
         risk_summary.draw(scene)
-    st.markdown("**Look closer**")
+        st.caption(_ways(view, scene))
+    else:
+        st.container(key="detail-empty").empty()
+
+
+def hint(scene: Scene) -> None:
+    """How to pick something out, below the picture as long as the pane is folded."""
+    view = widgets.selection().view
+    if not picked(view, scene) and not _summarised(view, scene):
+        st.caption(_ways(view, scene))
+
+
+def picked(view: str, scene: Scene) -> bool:
+    """Is there a place looked at that the pane of this view tells about?"""
+    focus = scene.focus
+    if view == "simplex":
+        return bool(focus.cell is not None and scene.partitions)
+    return (focus.code is not None and focus.between is None) or is_picked(scene)
+
+
+def _summarised(view: str, scene: Scene) -> bool:
+    """Does the pane of this view sum up a risk where nothing is picked out?"""
+    return scene.claims == "event" and view == "reliability" and not scene.undivided
+
+
+def _ways(view: str, scene: Scene) -> str:
+    """What can be picked out in this view, and how."""
     if scene.undivided and view == "reliability":
-        st.caption(_COUNTED)
-        return
+        return _COUNTED
     ways = {
-        "reliability": "Click a column: its models, classes and rows appear here. Drag along the numbers of the "
+        "reliability": "Click a column to see its models, classes and rows. Drag along the numbers of the "
         "confidence axis to pick a range. Arrow keys step from bin to bin; Escape clears.",
-        "levels": "Click a point: its models, classes and rows appear here. Escape clears.",
-        "classes": "Click a class: what is said of it, what it is taken for, and its rows appear here.",
-        "findings": "Click a line of the picture: what is said there, how often it is right, and its rows appear here.",
-        "simplex": "Click an arrow or a cell of the triangle: its rows appear here.",
+        "levels": "Click a point to see its models, classes and rows. Escape clears.",
+        "classes": "Click a class to see its confidence and accuracy, the classes it is confused with, and its rows.",
+        "findings": "Click a line of the picture to see its numbers and its rows.",
+        "simplex": "Click an arrow or a cell of the triangle to see its rows.",
     }
     text = ways.get(view, ways["reliability"])
     if scene.claims == "event":
         text = text.replace("models, classes and rows", "models and rows").replace("confidence axis", "risk axis")
-        text = text.replace("what is said there, how often it is right,", "its predicted risk, the observed frequency")
-    st.caption(text)
+    return text
 
 
 _COUNTED = (
-    "Click a column: how many rows it holds, what is said of them and how often that is right appear here. Arrow keys "
-    "step from bin to bin; Escape clears."
+    "Click a column to see its number of rows, their mean confidence and their accuracy. Arrow keys step from bin to "
+    "bin; Escape clears."
 )
 """The same of a summary, which has no rows to show."""
 

@@ -10,11 +10,13 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.text import score, short_percent
+from calib_core.inference.verdicts.verdict import ratio_range
+from calib_core.text import between, score, short_percent
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.curve_gaps import CURVE, LARGE
 from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain
+from dashboard.views.card_words import VERDICTS
 from dashboard.views.exhibited import progress
 
 _SHORT = {"ici": "Mean gap (ICI)", "e50": "Median gap (E50)", "e90": "90 % point (E90)", "auroc": "AUROC"}
@@ -22,7 +24,7 @@ _NONE = "\u2013"
 
 
 def draw(scene: Scene) -> None:
-    """Draw both tables and the verdict of the model in focus."""
+    """Draw the verdict and both tables of the model in focus."""
     exhibit: Exhibit = EXHIBITS.make("curve-gaps")
     with progress(scene) as watched:
         try:
@@ -30,6 +32,7 @@ def draw(scene: Scene) -> None:
         except NotAnswerable as why:
             st.caption(markdown_plain(f"{why}."))
             return
+    _verdict(scene)
     st.markdown("**Gap from the smooth curve**")
     lines: list[tuple[str, ...]] = [
         (_SHORT[key], _points(line["value"]), _ends(line, _points), _points(line["floor"]))
@@ -42,11 +45,21 @@ def draw(scene: Scene) -> None:
         for key, line in _lines(found, LARGE)
     ]
     _table(large, ("value", "90 % interval"))
-    _verdict(scene)
+    for text in _reasons(found):
+        st.caption(markdown_plain(text))
 
 
 def _lines(found: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[str, Any]]:
     return [(key, found.loc[key]) for key in keys if key in found.index]
+
+
+def _reasons(found: pd.DataFrame) -> list[str]:
+    """Why numbers of both tables are missing, each reason once."""
+    noted: dict[str, list[str]] = {}
+    for key, line in _lines(found, CURVE + LARGE):
+        if line["note"] and not math.isfinite(line["low"]):
+            noted.setdefault(str(line["note"]), []).append(_SHORT.get(key, str(line["title"])))
+    return [f"{', '.join(titles)}: {note}." for note, titles in noted.items()]
 
 
 def _verdict(scene: Scene) -> None:
@@ -58,8 +71,25 @@ def _verdict(scene: Scene) -> None:
         return
     if scene.model.title in found.index:
         line = found.loc[scene.model.title]
-        st.markdown("**Verdict**")
-        st.markdown(markdown_plain(str(line["sentence"])))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown("**Verdict**", width="content")
+            if (word := str(line["verdict"])) in VERDICTS:
+                colour, sign, words = VERDICTS[word]
+                st.markdown(f":{colour}-badge[{sign} {words}]", width="content")
+            with st.popover("Why?", key="risk-verdict.why"):
+                st.markdown(markdown_plain(str(line["sentence"])))
+        st.markdown(markdown_plain(_in_short(line, scene)))
+
+
+def _in_short(line: Any, scene: Scene) -> str:
+    """Both measures of the verdict beside their tolerances."""
+    ends = between(line["low"], line["high"]).removesuffix(" %")
+    error = f"Average error {short_percent(line['point'])} ({ends}); tolerance {short_percent(scene.tolerance)}."
+    if not all(math.isfinite(line.get(key) or math.nan) for key in ("ratio", "ratio_low", "ratio_high", "ratio_limit")):
+        return error
+    limit = float(line["ratio_limit"])
+    ratio = ratio_range(float(line["ratio_low"]), float(line["ratio_high"]), limit)
+    return f"{error} Observed : expected {line['ratio']:.2f} ({ratio}); tolerance {1 / limit:.2f} to {limit:.2f}."
 
 
 def _points(value: float) -> str:
@@ -67,17 +97,12 @@ def _points(value: float) -> str:
 
 
 def _number(value: float) -> str:
-    if math.isinf(value):
-        return "\u221e" if value > 0 else "\u2212\u221e"
-    return _NONE if math.isnan(value) else score(value)
+    return score(value) if math.isfinite(value) else _NONE
 
 
 def _ends(line: Any, write: Any) -> str:
-    return (
-        _NONE
-        if math.isnan(line["low"]) or math.isnan(line["high"])
-        else f"{write(line['low'])} to {write(line['high'])}"
-    )
+    ends = (line["low"], line["high"])
+    return f"{write(ends[0])} to {write(ends[1])}" if all(map(math.isfinite, ends)) else _NONE
 
 
 def _table(lines: list[tuple[str, ...]], headings: tuple[str, ...]) -> None:

@@ -61,6 +61,9 @@ def render() -> None:
     with workspace(scene):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             _about(selection, source)
+        bases = session.scene_of(selection).bases
+        if len(bases) > 1:
+            st.caption(f"Only {markdown_plain(bases[0].title)}: the triangle shows one file.")
         widgets.refusals(scene.models.failed)
         left, right = st.columns([0.47, 0.53], gap="small")
         with left:

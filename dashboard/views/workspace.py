@@ -1,4 +1,4 @@
-"""The workspace of Explore: a picture, and beside it what is said about the place looked at."""
+"""The workspace of Explore: a picture, and next to it the details of the place in focus."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from dashboard.views.in_focus import model_in_focus
 
 @contextmanager
 def workspace(scene: Scene) -> Iterator[None]:
-    """Draw what follows on the left; the detail pane stays on screen at the right."""
+    """Draw what follows on the left; the detail pane stays on screen at the right, folded while it is empty."""
     left, right = st.columns([0.68, 0.32], gap="medium")
     with left:
         model_in_focus(scene, "workspace")
         yield
+        pane.hint(scene)
     with right, st.container(key="detail"):
         pane.draw(scene)

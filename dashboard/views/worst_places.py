@@ -1,4 +1,4 @@
-"""The overview's list of what stands out: the worst places in a sentence each, with the way to each and to all."""
+"""The overview's list of what stands out: the largest significant gaps, with the way to each and to all."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 import streamlit as st
 
 from calib_core import NotAnswerable
+from calib_core.slices import Slice
 from calib_core.slices.findings import BIN, OVERALL, SLICE
 from dashboard import widgets
+from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.findings import Findings
-from dashboard.exhibits.which_is_better import first_named
 from dashboard.navigation import VIEWS
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
+from dashboard.views.card import named
 from dashboard.views.exhibited import CLEARED
 
 LISTED = 5
@@ -22,16 +24,15 @@ LISTED = 5
 
 
 def draw(scene: Scene) -> None:
-    """Draw the list for the first model; nothing where no place can be looked at."""
-    seen, exhibit = scene.focused(model=scene.titles[0]), Findings()
+    """Draw the list for the model in focus; nothing where no place can be looked at."""
+    seen, exhibit = scene.focused(model=scene.model.title), Findings()
     try:
         worst, words = exhibit.worst(seen, LISTED), exhibit.words(seen)
     except NotAnswerable:
         return
     first, counts = words.headline
     with st.container(border=True, key="card-places"):
-        name = first_named(scene)
-        st.caption(f"What stands out, of {markdown_plain(name)}" if name else "What stands out")
+        st.caption(f"{named('What stands out', scene)}, the largest significant gap first")
         if not len(worst):
             st.markdown(f"**{markdown_plain(first)}**")
         for i, line in enumerate(worst.to_dict("records")):
@@ -48,10 +49,14 @@ def draw(scene: Scene) -> None:
 def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
     """The choices that look at the place of a finding."""
     view = {BIN: "reliability", OVERALL: "reliability", SLICE: "slices"}.get(line["kind"], "findings")
-    b = line["bin"] if Findings().same_bins(scene) else None
-    inside = scene.model.source.within  # a slice of a slice is chosen among its slices
-    within = {"within": line["slice"]} if line["kind"] == SLICE and not inside else {}
-    return {**CLEARED, "view": view, "model": scene.model.title, "code": line["code"], "zoom": b, **within}
+    b = line["bin"] if line["kind"] == BIN or Findings().same_bins(scene) else None
+    where: dict[str, Any] = {"view": view, "model": scene.model.title, "code": line["code"], "zoom": b}
+    if line["kind"] == SLICE:
+        # The filter stays as it is: the slice stands among those of its column.
+        (condition, *_) = Slice.read(str(line["slice"])).conditions
+        by = EXHIBITS.described("slices", by=condition.column)
+        where["exhibits"] = widgets.selection().with_exhibit(by).exhibits
+    return {**CLEARED, **where}
 
 
 def leading(key: str, label: str, /, **where: Any) -> None:

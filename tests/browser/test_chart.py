@@ -538,7 +538,7 @@ def test_the_slider_moves_the_stars_alone_and_tells_the_page_at_the_end(looking:
     page, slider = looking, looking.get_by_role("slider", name="Temperature")
     node = page.locator(DIAGRAM)
     revision_before = revision(page, "diagram")
-    spoken = r"^1\.00, predicts \d+\.\d percent on average, right \d+\.\d percent$"
+    spoken = r"^1\.00, mean confidence \d+\.\d percent, accuracy \d+\.\d percent$"
     expect(slider).to_have_attribute("aria-valuetext", re.compile(spoken))
     error = gap_beside(page)
     slider.evaluate("input => { input.value = 1; input.dispatchEvent(new Event('input', { bubbles: true })); }")

@@ -129,7 +129,7 @@ def presenting_leaves_the_picture_and_its_models(page: Page) -> None:
     expect(page.get_by_test_id("stCaptionContainer").first).to_be_hidden()
     expect(page.locator(".st-key-frame-models")).to_be_visible()
     drawn(page, "reliability")
-    page.get_by_role("button", name="Leave", exact=True).click()
+    page.get_by_role("button", name="Exit presentation", exact=True).click()
     expect(page.locator(".st-key-frame-settings")).to_be_visible()
 
 

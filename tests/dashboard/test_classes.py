@@ -193,7 +193,7 @@ def test_every_class_has_a_test_corrected_for_their_number() -> None:
     selection = classes(notion="class-wise", sort="name")
     table = the_list(opened(selection))
     for i, model in enumerate(session.models(selection).shown):
-        tests = per_class_tests(predictions(selection, i), "class-wise")
+        tests = per_class_tests(predictions(selection, i), "class-wise", families=4, fewest=10)
         np.testing.assert_array_equal(table[f"p_holm, {model.title}"], tests["p_holm"])
         np.testing.assert_allclose(table[f"error, {model.title}"], tests["error"], atol=1e-12)
 
@@ -232,7 +232,10 @@ def test_a_thousand_classes_are_a_table_and_a_dozen_small_diagrams() -> None:
     names = the_list(app)["class"].tolist()
     assert len(names) == 1000
     assert [title.partition("</b>")[0].removeprefix("<b>") for title in titles] == names[24:36]
-    assert f"12 of {count(1000)} classes, worst of Base model first, page 3 of 84" in words(app)
+    assert (
+        f"12 of {count(1000)} classes, the largest contribution to the error of Base model first, page 3 of 84"
+        in words(app)
+    )
 
 
 def test_a_report_has_the_page_on_screen() -> None:
@@ -268,14 +271,14 @@ def test_exhibits_that_stand_together_follow_one_another() -> None:
 def test_the_view_opens_with_the_classes_that_stand_out_and_says_so() -> None:
     selection = classes(DIGITS, ())
     rows = predictions(selection)
-    outstanding = standing_out(per_class_tests(rows, "top-label"))
+    outstanding = standing_out(per_class_tests(rows, "top-label", families=4, fewest=10))
     names = rows.class_names or ()
     app = opened(selection)
     assert the_list(app)["class"].tolist()[: len(outstanding)] == [names[code] for code in outstanding]
-    assert f"{len(outstanding)} of 10 classes stand out of the noise: " in words(app)
+    assert f"{len(outstanding)} of 10 classes are significantly off: " in words(app)
     # In the words of the overview's card: the same numbers, rounded alike.
     found = classes_standing_out(rows).headline.replace("\u201c", "").replace("\u201d", "")
-    assert found.startswith(f"{names[outstanding[0]]} adds most: says ")
+    assert found.startswith(f"{names[outstanding[0]]} contributes most to the error: ")
     assert f"{found} (" in words(app)
     ticks = drawn(app)["class-errors"].figure["layout"]["yaxis"]["ticktext"]
     assert [name.startswith("<b>") for name in ticks] == [True] * len(outstanding) + [False] * (10 - len(outstanding))
@@ -291,8 +294,8 @@ def test_where_no_class_stands_out_the_view_says_so() -> None:
     buffer = io.BytesIO()
     np.savez(buffer, probs=probs, labels=labels)
     app = opened(classes(Source(data=session.hold(buffer.getvalue(), "calibrated.npz").key, by="share"), ()))
-    assert "No class stands out of the noise, corrected for 5 looks." in words(app)
-    assert "adds most" not in words(app)
+    assert "None of 5 classes is significantly off (corrected for multiple testing)." in words(app)
+    assert "contributes most" not in words(app)
 
 
 def test_a_click_on_a_bin_of_a_small_diagram_shows_its_class_and_its_rows() -> None:
@@ -342,7 +345,7 @@ def test_what_could_only_be_empty_is_not_offered() -> None:
     assert not [box for box in top.selectbox if box.key == "exhibit.class-panels.notion"]
     offered = next(group for group in top.button_group if "Classes" in str(group.options))
     assert "Simplex" not in str(offered.options)
-    assert "No view “Simplex” of these data" in words(top)
+    assert "1 view not available" in words(top)
     whole = opened(Selection(source=WINE, view="classes"))
     assert [box for box in whole.selectbox if box.key == "exhibit.class-panels.notion"]
     assert "Simplex" in str(next(group for group in whole.button_group if "Classes" in str(group.options)).options)

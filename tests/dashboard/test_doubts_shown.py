@@ -21,10 +21,11 @@ from tests.dashboard.test_data_view import opened as empty
 from tests.dashboard.test_data_view import upload as uploaded
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
-ONE_CLASS = table({"risk": RISK.tolist(), "outcome": [0] * len(RISK)})
-HONEST = table({"risk": RISK.tolist(), "outcome": OUTCOME.tolist()})
+WARD = [f"ward {i % 3}" for i in range(200)]
+ONE_CLASS = table({"risk": RISK.tolist(), "outcome": [0] * len(RISK), "ward": WARD[: len(RISK)]})
+HONEST = table({"risk": RISK.tolist(), "outcome": OUTCOME.tolist(), "ward": WARD[: len(RISK)]})
 RISKS = np.random.default_rng(4).uniform(0.02, 0.98, 120)
-COPIED = table({"risk": RISKS.tolist(), "outcome": (RISKS > 0.5).astype(int).tolist()})
+COPIED = table({"risk": RISKS.tolist(), "outcome": (RISKS > 0.5).astype(int).tolist(), "ward": WARD[:120]})
 SAID = {
     "one class": (ONE_CLASS, "no other class is observed"),
     "copied": (COPIED, "label equals the predicted class in all"),
@@ -42,6 +43,9 @@ COMMANDS: dict[str, Callable[[Path, Path], list[str | Path]]] = {
     "compare": lambda file, _: ["compare", file, file],
     "fit": lambda file, out: ["fit", file, "--calibrator", "temperature", "-o", out],
     "report": lambda file, out: ["report", file, "-o", out],
+    "show": lambda file, _: ["show", "reliability", file],
+    "slices": lambda file, _: ["slices", file, "--by", "ward"],
+    "plan": lambda file, _: ["plan", "within", file],
 }
 
 
@@ -76,9 +80,9 @@ def test_the_first_page_of_a_report_has_it(tmp_path: Path) -> None:
     assert "The label equals the predicted class in all" in page
 
 
-def opened(data: bytes) -> tuple[AppTest, Selection]:
+def opened(data: bytes, view: str = "overview") -> tuple[AppTest, Selection]:
     key = session.hold(data, "risk.csv").key
-    selection = Selection(view="overview", source=Source(key, share=0.5))
+    selection = Selection(view=view, source=Source(key, share=0.5))
     app = AppTest.from_file(str(APP), default_timeout=60)
     for name, text in selection.to_query().items():
         app.query_params[name] = text
@@ -92,6 +96,19 @@ def test_the_overview_opens_with_it_and_offers_no_calibrator() -> None:
     assert any("no other class is observed" in box.value for box in app.warning)
     assert rules_out_advice(session.scene_of(selection))
     assert not any("Recalibrate at all" in each.value or "log loss" in each.value for each in app.markdown)
+
+
+@pytest.mark.parametrize("view", ["reliability", "slices", "calibrators", "estimators", "report"])
+def test_every_room_whose_numbers_rest_on_it_says_it_first(view: str) -> None:
+    app, _ = opened(COPIED, view)
+    assert any("label equals the predicted class in all" in box.value for box in app.warning)
+
+
+def test_a_slice_without_an_event_is_no_doubt() -> None:
+    rows = {"risk": RISK.tolist(), "outcome": OUTCOME.tolist(), "ward": WARD[: len(RISK)]}
+    rows["outcome"] = [0 if ward == "ward 0" else y for y, ward in zip(rows["outcome"], WARD, strict=False)]
+    selection = Selection(source=Source(session.hold(table(rows), "risk.csv").key, share=0.5, within="ward=ward 0"))
+    assert sentences(session.scene_of(selection)) == ()
 
 
 def test_the_overview_of_honest_rows_has_no_doubt() -> None:
@@ -128,3 +145,12 @@ def test_one_click_takes_a_column_as_the_outcome() -> None:
     assert offered == ["Use “died” as the outcome", "Use “readmitted” as the outcome"]
     assert source(click(app, offered[0])).data == session.hold(data, "risk.csv").key
     assert session.reading(source(app).data, source(app).reading).label == ("died",)
+
+
+@pytest.mark.parametrize("data", [ONE_CLASS, COPIED])
+def test_recalibrate_begins_with_the_doubt_and_recommends_nothing(data: bytes) -> None:
+    app, selection = opened(data, "calibrators")
+    (doubt, *_) = sentences(session.scene_of(selection))
+    assert any(doubt in box.value.replace("\\", "").replace("\u00a0", " ") for box in app.warning)
+    assert not any("Recommended" in each.value or "Why it is tried first" in each.value for each in app.markdown)
+    assert not [button for button in app.button if button.key == "drawer.recommended"]

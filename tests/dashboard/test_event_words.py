@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import calib_core as cc
+from calib_core.text import short_percent
 from dashboard import session
+from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.event_words import beside_advice, in_words, of_scene
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.frame import event
-from dashboard.selection import Selection, Source
+from dashboard.selection import Selection, Source, recommended
 from dashboard.session import Scene
 from dashboard.views import next_step
+from tests.dashboard.test_views import opened
 
 
 def selected(risks: list[float], events: list[int], header: str = "risk,event", more: Any = None) -> Selection:
@@ -119,14 +126,16 @@ def test_the_second_tolerance_is_in_link_verdict_and_command() -> None:
 
 
 def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave = SimpleNamespace(recalibrate=False, price=(), among=9)
-    monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model as it is: none helps.",))
+    leave = SimpleNamespace(recalibrate=False, price=(), among=9, headline="Leave the model as it is")
+    said = ("No calibrator is shown to help. None helps.", beside_advice(halved))
+    monkeypatch.setattr(Recommendation, "advice", lambda *_: said)
     headline, effect, rests = next_step.words(leave, halved)  # type: ignore[arg-type]
     assert (headline, effect) == ("No calibrator is shown to help.", "None helps.")
     assert beside_advice(halved)
     assert rests.startswith(beside_advice(halved))
     assert "This gap is shown" in rests
     leave.recalibrate = True
+    monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model as it is. It helps.",))
     assert "This gap" not in next_step.words(leave, halved)[2]  # type: ignore[arg-type]
 
 
@@ -138,3 +147,36 @@ def test_more_classes_than_two_have_no_event() -> None:
     many = Selection(source=Source(data="demo:digits-mlp"), calibrators=())
     assert session.scene_of(many).claims == "confidence"
     assert event.named(many) is None
+
+
+def of_sites(n: int = 900) -> tuple[Selection, bytes]:
+    """Risks of three sites; those of one are twice too high."""
+    rng = np.random.default_rng(4)
+    risk, site = rng.beta(2, 4, n), np.array(list("abc"))[np.arange(n) % 3]
+    died = (rng.random(n) < np.where(site == "c", 0.4 * risk, risk)).astype(int)
+    data = pd.DataFrame({"risk": risk, "died": died, "site": site}).to_csv(index=False).encode()
+    return Selection(source=Source(data=session.hold(data, "sites.csv").key), view="overview"), data
+
+
+def test_the_update_that_is_advised_is_the_first_chip_and_the_command_says_the_same(tmp_path: Path) -> None:
+    selection, data = of_sites()
+    scene = session.scene_of(selection)
+    exhibit = Recommendation.suited(scene)
+    found = scene.get(exhibit.found(scene))
+    assert dict(found.recipe.params) == {"by": "site", "only": "c"}
+    said = exhibit.advice(scene, found)
+    assert said[0].startswith("Update the intercept of site = c alone. Error ")
+    line = scene.get(EXHIBITS.make("verdict").table(scene)).to_dict("records")[0]
+    assert f"Error {short_percent(line['point']).removesuffix(' %')} → " in said[0], "the strip's own number"
+    (file := tmp_path / "sites.csv").write_bytes(data)
+    record = json.loads(CliRunner().invoke(main, ["choose", str(file), "--json"]).stdout)
+    assert record["sentences"][: len(said)] == list(said)
+    app = opened(selection.replace(view="reliability"))  # known by now: the overview finds it out
+    chips = next(each for each in app.button_group if each.key == "calibrators")
+    untouched = [each for each in chips.options if "Temperature" not in each]
+    assert "only the value c" in untouched[0]
+
+
+def test_the_first_to_try_with_a_risk_are_updates_of_it() -> None:
+    assert set(recommended("full", event=True)) == {"intercept", "logistic-recalibration", "dirichlet"}
+    assert "isotonic-ovr" in recommended("full")

@@ -80,18 +80,19 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     assert figure["layout"]["meta"]["exact"], "this line alone is tinted"
     assert any(text == markdown_plain(unbroken(tested["finding"].iloc[i])) for text in texts(app))
     # A place without a bin leaves none of the one before.
-    i = tested["kind"].tolist().index("class")
+    i = tested["kind"].tolist().index("predicted class")
     app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 2)
     app.run()
     assert (chosen(app).code, chosen(app).zoom) == (tested["code"].iloc[i], None)
     assert markdown_plain(unbroken(tested["finding"].iloc[i])) in texts(app)
     # All rows are the whole range of the confidence.
-    i = tested["kind"].tolist().index("direction")
-    app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 3)
+    every = {"between": [0.0, 1.0], "model": records[0]["model"]}
+    app.session_state[slot("findings")] = Click(None, None, every, None, None, 3)
     app.run()
     assert not app.exception
     assert (chosen(app).code, chosen(app).between) == (None, (0.0, 1.0))
-    assert markdown_plain(unbroken(tested["finding"].iloc[i])) in texts(app)
+    (whole,) = found.query("kind == 'direction'")["finding"]
+    assert markdown_plain(unbroken(whole)) in texts(app)
 
 
 def test_a_slice_of_the_list_is_judged_alone() -> None:

@@ -212,11 +212,11 @@ def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> N
     text = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
     law = rows.metadata["subject"].to_numpy() == "law"
     says, right = (f"{100 * part[law].mean():.0f} %" for part in (rows.confidence, rows.correct))
-    assert found.headline == f"subject = law: says {says}, right {right}"
+    assert found.headline == f"subject = law: mean confidence {says}, accuracy {right}"
     assert found.headline in text
     assert found.basis in text
     assert "By slice, of the test rows" in [caption.value for caption in app.caption]
-    assert "9 of 9 slices stand out of the noise, corrected for 9 tests (Benjamini and Yekutieli)" in found.basis
+    assert "9 of 9 slices are significantly off (corrected for multiple testing)" in found.basis
     app.button("way.slices").click().run()
     assert (chosen(app).view, chosen(app).zoom) == ("slices", None)
     assert app.selectbox("slices.by").value == "subject"
@@ -252,8 +252,8 @@ def test_the_next_step_is_what_is_chosen_on_the_rows_that_are_not_judged(demo: s
     found = chosen_for(demo)
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="overview"))
     said = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
-    headline, _, effect = found.sentence.partition(": ")
-    assert f"**{headline}.** {effect[0].upper()}{effect[1:]}" in said
+    assert f"**{found.headline}.** " in said
+    assert found.effect().rpartition("Log loss ")[2] in said
     if found.held_out:
         rests = f"on the {found.among:,} calibration rows. The held-out rows, which all pages judge, played no part in"
     else:

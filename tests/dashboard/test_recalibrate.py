@@ -163,7 +163,7 @@ def test_a_reason_is_of_the_recommended_one_or_of_one_to_try() -> None:
     assert "Why this one:" in card_words.fitted("confidence", line, "y", best=True)
     card = card_words.fitted("confidence", line, "y", best=False, changed=True)
     assert "Why it is tried first:" in card
-    assert "predictions stay" in card, "as it declares: which they are is not in the file"
+    assert "keeps predicted classes" in card, "as it declares: which they are is not in the file"
     assert "no guarantee with these settings" in card
     assert "guarantee" not in card_words.plan("confidence", 10, 1000, changed=True)
 
@@ -181,7 +181,7 @@ def test_a_guarantee_that_is_lost_is_told_from_one_that_never_was(promise: bool,
     assert badge in card
     assert "- error **10\u00a0\\%** (0 to 20; was 30\u00a0\\%)" in card
     assert ":green-badge[● within tolerance]" in card
-    assert "- log loss none: one probability a row" in card
+    assert "- log loss none: one probability per row" in card
     assert card_words.lost(key, line) == ("Because of ties." if "lost" in badge else "")
 
 
@@ -190,7 +190,8 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     shown = {box.key for box in opened(PLAIN).checkbox}
     assert folded
     assert not shown & {f"tick.{key}" for key in folded}
-    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, sentence="This.", among=1234)
+    best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, among=1234,
+                           headline="This", effect=lambda error="": "That.")  # fmt: skip
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
     app = opened(PLAIN)
     assert f"tick.{folded[0]}" in {box.key for box in app.checkbox}
@@ -198,13 +199,13 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     said = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert "This. " in said
     rests = "Chosen by cross-validation on the 1,234 calibration rows. The held-out rows, which all pages judge, "
-    assert f"{rests}played no part in the choice." in said
-    assert "as it is, on the test rows: error" in pieces(app)
+    assert f"{rests}played no part in choosing it" in said
+    assert "uncalibrated, on the test rows: error" in pieces(app)
 
 
 def test_what_a_calibrator_needs_is_marked_where_there_are_too_few_rows() -> None:
-    assert ":orange-badge[needs about 1,000 rows]" in card_words.plan("vector", 10, 999)
-    assert ":gray-badge[needs about 1,000 rows]" in card_words.plan("vector", 10, 1000)
+    assert ":orange-badge[needs about 1,000 calibration rows]" in card_words.plan("vector", 10, 999)
+    assert ":gray-badge[needs about 1,000 calibration rows]" in card_words.plan("vector", 10, 1000)
 
 
 def test_names_on_cards_are_only_ever_text() -> None:
@@ -228,7 +229,7 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
     kept, changed, silent = (effects(line) for line in table)
     assert "so does the order of the classes" in kept[0][1]
     assert "of the predictions change" in changed[0][1]
-    assert any("unanswered" in sentence for _, sentence in silent)
+    assert any("abstains on" in sentence for _, sentence in silent)
 
 
 def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
@@ -334,7 +335,7 @@ def test_a_slider_stands_below_one_temperature_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     ("changed", "words"),
-    [(float("nan"), "not known"), (0.0, "predictions stay"), (1.0, "1 of 1,000 predictions change")],
+    [(float("nan"), "not known"), (0.0, "keeps predicted classes"), (1.0, "1 of 1,000 predictions change")],
 )
 def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> None:
     assert words in card_words._changes(CALIBRATORS["vector"].flags, {"changed": changed, "rows": 1000})
@@ -342,7 +343,5 @@ def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> 
 
 def test_rows_that_would_make_the_log_loss_infinite_are_told_where_it_stands() -> None:
     certain = cc.Predictions([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], [1, 0, 0])
-    assert calibrator_cards._endless(certain) == (
-        " (a row of probability 0 for what happened would make it infinite; each counts 36)"
-    )
+    assert calibrator_cards._endless(certain) == (" (1 row gave the true class probability 0; clipped at a loss of 36)")
     assert calibrator_cards._endless(certain.take([1, 2])) == ""

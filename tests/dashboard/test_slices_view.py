@@ -119,7 +119,7 @@ def test_a_calibrated_file_with_rare_values_singles_none_out() -> None:
         Selection(source=Source(data=key), view="slices").with_exhibit(EXHIBITS.described("slices", by="rare"))
     )
     text = " ".join(m.value for m in app.markdown).replace("\\", "")
-    assert "No slice stands out." in text
+    assert "No slice is significantly off." in text
     assert "1 slice has too few rows to be tested: rare = y" in text
 
 
@@ -201,9 +201,9 @@ def test_the_command_writes_the_table_on_screen() -> None:
     record = json.loads(answer.stdout)
     table = cc.slices.table(judged_rows(), ("subject", "model"))
     assert record["table"] == json.loads(json.dumps(table.to_dict("records"), default=lambda value: value.item()))
-    assert record["headline"][0].startswith("subject = law, model = large: says 83 %, right 52 %")
+    assert record["headline"][0].startswith("subject = law, model = large: mean confidence 83 %, accuracy 52 %")
     assert calib("slices", DATA, "--by", "question", "--edges", "300,600", "--csv").stdout.count("\n") == 4
-    assert "9 of 9 slices stand out" in calib("slices", DATA).stdout
+    assert "9 of 9 slices are significantly off" in calib("slices", DATA).stdout
     scanned = calib("slices", DATA, "--scan").stdout
     assert cc.slices.scan(judged_rows()).headline in scanned
     assert "confirmed (exact test, corrected by Holm)" in scanned

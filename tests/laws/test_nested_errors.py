@@ -42,7 +42,8 @@ def assert_in_order(lower, upper):
 def answer(predictions, notion, level, bins=None, eps=0.02):
     made = estimate(predictions, notion, "ece", bins)
     span = made.interval(level)
-    return span.low, span.point, span.high, span.p_value, made.verdict(eps, level).word
+    # Of an event the word by its error: its ratio of observed to expected events has a tolerance of its own.
+    return span.low, span.point, span.high, span.p_value, made.verdict(eps, level, np.inf).word
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
@@ -154,6 +155,114 @@ def test_top_label_intervals_are_narrower_the_more_rows_there_are():
     assert all(np.diff(widths) < 0)
     assert widths[-1] < 0.5 * widths[0]
     assert twenty[-1] > 0.7 * twenty[0]
+
+
+TWO = {
+    "network": lambda rng, n: rng.beta(1, 2, n),
+    "rounded": lambda rng, n: rng.beta(0.5, 0.5, n).round(2),
+    "rare": lambda rng, n: rng.beta(0.6, 12, n),
+    "ties at one half": lambda rng, n: rng.choice([0.1, 0.5, 0.5, 0.8], n),
+}
+
+
+def of_two(name, seed, n, off, weighted=False):
+    rng = np.random.default_rng([17, seed])
+    s = TWO[name](rng, n)
+    y = rng.random(n) < np.clip(off * s, 0, 1)
+    weights = rng.integers(1, 4, n).astype(float) if weighted else None
+    return cc.Predictions(np.column_stack([1 - s, s]), y.astype(int), weights=weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
+@pytest.mark.parametrize("name", TWO)
+def test_of_two_classes_event_classes_and_top_label_are_in_order(name, weighted):
+    for seed, (n, off) in enumerate([(100, 1.2), (300, 0.8), (1000, 1.2)]):
+        p = of_two(name, seed, n, off, weighted)
+        event, classes, top, confidence = (
+            answer(p, notion, 0.9) for notion in ("event", "class-wise", "top-label", "confidence")
+        )
+        assert classes == event, "the mean over two classes of one error is that error"
+        for cls in (0, 1):
+            notion = cc.REDUCTIONS.make("class-specific", cls=cls)
+            assert answer(p, notion, 0.9) == event
+            gap = mean_gap(p, notion)
+            ordered = zip((gap.least, gap.point, gap.most), classes[:3], strict=True)
+            assert all(a <= b + SLACK for a, b in ordered)
+        assert_in_order(event, top)
+        assert_in_order(confidence, top)
+        assert mean_gap(p).tail == mean_gap(p, "event").tail == mean_gap(p, cc.REDUCTIONS.make("class-specific")).tail
+
+
+@pytest.mark.parametrize("bins", [8, 15, "equal-mass", "groups", "distinct"])
+def test_the_event_is_in_order_in_bins_that_were_asked_for(bins):
+    p = of_two("rounded", 5, 300, 1.2)
+    assert_in_order(answer(p, "event", 0.9, bins), answer(p, "top-label", 0.9, bins))
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_a_summary_of_two_classes_has_the_ends_of_its_rows(name):
+    p = of_two(name, 2, 300, 1.2)
+    for notion in ("event", "class-wise", "top-label", "confidence"):
+        rows, counts = (estimate(each, notion).interval() for each in (p, cc.Summary.of(p)))
+        assert (rows.low, rows.point, rows.high) == pytest.approx((counts.low, counts.point, counts.high), abs=2e-3)
+
+
+def test_bins_that_no_mirror_keeps_leave_the_classes_their_own_error():
+    p = of_two("network", 1, 400, 1.2)
+    skew, even = [0, 0.2, 1], [0, 0.2, 0.8, 1]
+    first, other = (cc.REDUCTIONS.make("class-specific", cls=cls) for cls in (0, 1))
+    assert answer(p, first, 0.9, even)[:3] == answer(p, other, 0.9, even)[:3]
+    assert answer(p, first, 0.9, skew)[:3] != answer(p, other, 0.9, skew)[:3]
+
+
+def test_draws_of_the_event_are_those_of_its_bins():
+    """The event's share of the joint draws is what it would be drawn alone: binomial in its own bins."""
+    p = of_two("network", 3, 500, 1.0)
+    chain = Chain.of(estimate(p, "event").question, 0)
+    sizes, _ = chain._draws
+    alone = np.abs(chain._event.null) @ chain._event.gaps.weight
+    assert np.median(sizes[-1]) == pytest.approx(np.median(alone), rel=0.1)
+    assert np.quantile(sizes[-1], 0.95) == pytest.approx(np.quantile(alone, 0.95), rel=0.1)
+    s = p.probs[:, p.event]
+    assert np.sqrt(np.mean(sizes[-2] ** 2)) == pytest.approx(np.sqrt((s * (1 - s)).sum()) / len(s), rel=0.1)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
+def test_no_point_of_all_classes_lies_below_the_mean_of_their_mean_gaps(weighted):
+    below = 0
+    for seed, (k, n) in enumerate([(3, 30), (3, 300), (5, 30), (5, 100), (10, 30), (10, 300)]):
+        p = drawn("network", ("calibrated", "over-confident")[seed % 2], n, k, seed, weighted)
+        gaps = [mean_gap(p, cc.REDUCTIONS.make("class-specific", cls=cls)) for cls in range(k)]
+        span = estimate(p, "class-wise").interval()
+        assert span.low <= span.point <= span.high
+        assert span.point >= np.mean([gap.point for gap in gaps]) - SLACK
+        assert k * span.high >= max(gap.most for gap in gaps) - SLACK
+        chain = Chain.of(estimate(p, "class-wise").question, 0)
+        alone = max(line.absolute(0.9, chain.tail(0.9)).point for line in chain.lines)
+        below += alone < np.mean([gap.point for gap in gaps])
+    assert below, "the falsified twin: without the mean gaps of the classes a point lies below their mean"
+
+
+def test_an_estimate_has_the_p_value_of_its_verdict_and_line():
+    for notion in ("confidence", "class-wise", "top-label"):
+        for seed in range(3):
+            made = estimate(drawn("network", "over-confident", 30, 10, seed), notion)
+            line = cc.inference.estimate_line(made)
+            assert made.p_value == line.p == made.interval().p_value == made.verdict().p_value
+
+
+def test_a_verdict_names_the_p_value_of_the_ratio_where_that_decides():
+    rng = np.random.default_rng([1, 5, 43])
+    s = rng.beta(0.3, 15, 200)
+    p = cc.Predictions(np.column_stack([1 - s, s]), np.zeros(200, dtype=int), class_names=["no", "yes"])
+    found, large = estimate(p, "event").verdict(), cc.risk.in_the_large(p)
+    if found.word == "miscalibrated":
+        assert found.p_value == found.ratio.p_value == pytest.approx(large.p_value, rel=1e-3)
+        assert found.p_value <= 0.05
+    off = of_two("network", 0, 1000, 1.2)
+    by_error = estimate(off, "event").verdict()
+    assert by_error.word == "miscalibrated"
+    assert by_error.p_value == estimate(off, "event").p_value
 
 
 def test_p_values_of_draws_are_their_ranks():

@@ -22,10 +22,12 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.datasets import demo
+from calib_core.text import score
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.recommendation import Recommendation
+from dashboard.report.sections import for_event
 from dashboard.selection import Selection, Source
 from dashboard.views.rows_judged import judged_words
 
@@ -118,13 +120,36 @@ def selected(name: str) -> Selection:
 # ---- what is said --------------------------------------------------------------------------------------------
 
 
-def of_lines(lines: Iterable[dict[Any, Any]], said: str) -> Iterator[Fact]:
-    """Of lines of estimates; those in other bins than declared are about something else."""
+def of_lines(lines: Iterable[dict[Any, Any]], said: str, *, overall: bool = False) -> Iterator[Fact]:
+    """Of lines of estimates; those in other bins than declared are about something else.
+
+    The word of a line that decides (``overall``) is about observed : expected too, that of others about its error.
+    """
     for line in lines:
         for name in NUMBERS:
             if name in line:
                 notion = "" if unknown(line["notion"]) else line["notion"]
-                yield Fact(line["model"], notion, line["estimator"], name, line[name], said)
+                whole = overall and name == "verdict" and notion == "event"
+                yield Fact(
+                    line["model"], notion, line["estimator"], "overall verdict" if whole else name, line[name], said
+                )
+        if line.get("estimator") == "ece" and not unknown(line.get("ratio")):
+            for end in ("", "_low", "_high"):
+                yield Fact(line["model"], "event", "large", f"ratio{end or '_value'}", line[f"ratio{end}"], said)
+        if line.get("estimator") in ("brier", "log-loss") and line["notion"] in ("event", None):
+            # Of two classes both are the event's, whatever notion they are asked in.
+            for name in ("value", "low", "high"):
+                yield Fact(line["model"], "two classes", line["estimator"], name, line.get(name), said)
+
+
+def of_large(measures: Iterable[dict[Any, Any]], model: str, said: str) -> Iterator[Fact]:
+    """Of a table of measures of the event's risk."""
+    for line in measures:
+        ends = {"value": line["value"], "low": line["low"], "high": line["high"]}
+        for name, number in ends.items():
+            yield Fact(model, "event", "large", f"{line['measure']}_{name}", number, said)
+            if line["measure"] in ("brier", "log-loss"):
+                yield Fact(model, "two classes", line["measure"], name, number, said)
 
 
 def on_screen(selection: Selection) -> Iterator[Fact]:
@@ -137,7 +162,10 @@ def on_screen(selection: Selection) -> Iterator[Fact]:
             continue
         lines = frame.to_dict("records")
         if {"model", "notion", "estimator", "value"} <= set(frame):
-            yield from of_lines(lines, key)
+            yield from of_lines(lines, key, overall=key == "verdict")
+        if key in ("in-the-large", "curve-gaps"):
+            for title, part in frame.groupby("model") if "model" in frame else [(scene.titles[0], frame)]:
+                yield from of_large(part.to_dict("records"), str(title), key)
         if key == "costs":
             for line in lines:
                 yield Fact(line["model"], "", "log-loss", "value", line["log_loss"], key)
@@ -162,15 +190,16 @@ def of_cards(selection: Selection) -> Iterator[Fact]:
     if scene.models.recalibrated:
         for line in scene.get(EXHIBITS.make("gains").table(scene)).to_dict("records"):
             for name in ("point", "low", "high", "verdict"):
-                yield Fact(line["calibrator"], notion, "ece", name, line[name], "card")
+                whole = name == "verdict" and notion == "event"
+                yield Fact(line["calibrator"], notion, "ece", "overall verdict" if whole else name, line[name], "card")
             yield Fact(base, notion, "ece", "point", line["point_before"], "card of a calibrator")
             if scene.get(scene.models.shown[0].predictions).kind == "full":
                 yield Fact(line["calibrator"], "", "log-loss", "value", line["log_loss"], "card")
                 yield Fact(base, "", "log-loss", "value", line["log_loss_before"], "card of a calibrator")
     exhibit = Recommendation.suited(scene)
     found = scene.get(exhibit.found(scene))
-    yield from of_choice(found.record(), found.recipe.title, base, "advice", full=found.kind == "full")
-    yield Fact("", "", "advice", "said", exhibit.advice(scene, found)[0], "advice")
+    record = found.record() | {"sentences": exhibit.advice(scene, found)}
+    yield from of_choice(record, found.recipe.title, base, "advice", full=found.kind == "full")
 
 
 def of_choice(record: dict[str, Any], title: str, base: str, said: str, *, full: bool) -> Iterator[Fact]:
@@ -186,9 +215,15 @@ def of_choice(record: dict[str, Any], title: str, base: str, said: str, *, full:
             yield Fact(title, "", "log-loss", "value", record["before"] - record["gain"]["point"], said)
 
 
-def run(*words: object) -> Any:
+def rows_of(name: str) -> Any:
+    """The predictions of a file, of all of its rows."""
+    with pytest.warns(UserWarning, match="outcome"):
+        return cc.read_predictions(*DATA[name])
+
+
+def run(*words: object, exits: tuple[int, ...] = (0,)) -> Any:
     ended = CliRunner().invoke(main, [str(word) for word in words], catch_exceptions=False)
-    assert ended.exit_code == 0, ended.output
+    assert ended.exit_code in exits, ended.output
     return ended.stdout
 
 
@@ -205,7 +240,8 @@ def by_commands(name: str, selection: Selection, folder: Path) -> Iterator[Fact]
     yield from of_lines(named, "calib audit")
     for model, told in audit["models"].items():
         title, line = titles.get(model, model), told["primary"]["line"]
-        yield from of_lines([line | {"model": title}], "calib audit, the line that decides")
+        yield from of_lines([line | {"model": title}], "calib audit, the line that decides", overall=True)
+        yield from of_large(told["in_the_large"] or [], title, "calib audit, in the large")
         yield Fact(title, "", "any size", "p", told["primary"]["shown"]["p_value"], "calib audit")
     yield Fact("", "", "rows", "judged", audit["options"]["judged"], "calib audit")
     record = json.loads(run("choose", path, "--json"))
@@ -214,10 +250,36 @@ def by_commands(name: str, selection: Selection, folder: Path) -> Iterator[Fact]
     yield from of_choice(record, recommended.title, base, "calib choose", full=full)
     if record["remaining"]:
         left = record["remaining"]["line"] | {"model": recommended.title}
-        yield from of_lines([left], "calib choose, what remains")
+        yield from of_lines([left], "calib choose, what remains", overall=True)
     words = [word for recipe in selection.calibrators for word in ("--calibrator", recipe.to_json())]
     shown = json.loads(run("show", "verdict", path, "--format", "json", *words))["table"]
-    yield from of_lines(shown, "calib show")
+    yield from of_lines(shown, "calib show", overall=True)
+    told = json.loads(run("gate", path, "--max-ece", 0.02, "--format", "json", exits=(0, 1)))["checks"][0]
+    yield from of_lines([told["line"] | {"model": base}], "calib gate", overall=True)
+    # A gate fits nothing, so that nothing is cross-fitted: the rows are the same.
+    for rows, said in (
+        (told["judged"].partition(" of ")[0], "calib gate"),
+        (audit["options"]["judged"], "calib audit"),
+    ):
+        yield Fact("", "", "rows", "judged rows", rows.removesuffix(", cross-fitted"), said)
+    yield from of_report(scene)
+
+
+def of_report(scene: Any) -> Iterator[Fact]:
+    """What page one of the report says of AUROC, Brier score and O:E, as it is written."""
+    facts = for_event.in_the_large(scene)
+    written = {} if facts is None else dict(facts.items)
+    table = {} if facts is None else large_of_screen(scene)
+    for name, key in (("AUROC", "auroc"), ("Slope", "slope"), ("Intercept", "intercept"), ("Log loss", "log-loss")):
+        if name in written and math.isfinite(table[key]["value"]):
+            shown = score(table[key]["value"])
+            yield Fact(scene.titles[0], "event", "written", key, shown, "screen")
+            yield Fact(scene.titles[0], "event", "written", key, written[name].partition(" (")[0], "report")
+
+
+def large_of_screen(scene: Any) -> dict[str, dict[str, Any]]:
+    frame = scene.get(EXHIBITS.make("curve-gaps").table(scene))
+    return dict(frame.set_index("measure").to_dict("index"))
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -228,7 +290,9 @@ def test_every_way_to_ask_gives_one_answer(name: str, tmp_path: Path) -> None:
     facts.append(Fact("", "", "rows", "judged", judged, "Overview"))
     assert contradictions(facts) == []
     said = {fact.said for fact in facts if not unknown(fact.value)}
-    assert {"verdict", "card", "advice", "calib audit", "calib choose", "calib show"} <= said
+    assert {"verdict", "card", "advice", "calib audit", "calib choose", "calib show", "calib gate"} <= said
+    if session.scene_of(selection).claims == "event":
+        assert {"in-the-large", "curve-gaps", "calib audit, in the large", "report"} <= said
     rows = {fact.value for fact in facts if fact.name == "rows" and fact.estimator == "ece"}
     assert rows == {session.parts(selection.source).test.n_rows}
 
@@ -264,3 +328,34 @@ def test_a_recommended_calibrator_is_named_beside_the_verdict_on_what_remains() 
         *(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1]))
     )
     assert record.word == card["verdict"]
+
+
+@pytest.mark.parametrize("name", ["clinic, few rows", "clinic, many rows"])
+@pytest.mark.parametrize("bins", [None, 5])
+def test_one_mean_gap_lies_below_the_error_that_dominates_it(name: str, bins: int | None) -> None:
+    p = rows_of(name)
+    gap, large = cc.inference.mean_gap(p, "event", bins=bins), cc.risk.in_the_large(p, bins=bins)
+    assert (gap.gap, gap.low, gap.high) == pytest.approx((-large.gap, -large.gap_high, -large.gap_low), abs=1e-12)
+    ratio = cc.estimate(p, "event", "ece", bins).verdict().ratio
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((large.ratio, large.ratio_low, large.ratio_high))
+    error = cc.estimate(p, "event", "ece", bins).interval()
+    assert error.low >= gap.least - 1e-12
+    assert error.high >= gap.most - 1e-12
+    # Twin: the ends at the full level lie above the error's, so that the law can fail.
+    full = cc.inference.mean_gap(p, "event", bins=bins).gap
+    assert abs(full) > error.low
+
+
+def test_the_brier_score_of_two_classes_is_the_events_in_every_table() -> None:
+    p = rows_of("clinic, few rows")
+    event = float(np.mean((p.probs[:, 1] - p.labels) ** 2))
+    whole = cc.estimate(p, None, "brier")
+    assert whole.value == pytest.approx(2 * event)
+    assert cc.inference.estimate_line(whole).title == "Brier score, summed over classes"
+    assert cc.inference.estimate_line(cc.estimate(p, "event", "brier")).title == "Brier score"
+    other = p.with_probs(p.probs[::-1])
+    pair = cc.compare({"a": p, "b": other}, "event", "brier")
+    assert pair["first_value"].iloc[0] == pytest.approx(event)
+    assert pair["difference"].iloc[0] == pytest.approx(
+        cc.compare({"a": p, "b": other}, None, "brier")["difference"].iloc[0] / 2
+    )

@@ -69,7 +69,7 @@ CLAIMED, ALL = ("confidence", "top-label"), ("confidence", "top-label", "class-w
 
 def cases():
     """All cases, one of every kind in turn: a table that was interrupted is a fair one."""
-    rounds = itertools.zip_longest(_found(), _calm(), _of_classes(), _widths(), _many())
+    rounds = itertools.zip_longest(_found(), _calm(), _of_classes(), _of_two(), _widths(), _many())
     return [case for each in rounds for case in each if case is not None]
 
 
@@ -90,6 +90,11 @@ def _of_classes():
         ((300, 3), (300, 10), (300, 20)), ("calibrated", "over-confident", "shift .02 neighbour")
     ):
         yield Case("network", truth, n, k, ("class-wise",), 60)
+
+
+def _of_two():
+    for n, truth in itertools.product((100, 300, 1000), ("calibrated", "over-confident", "class .02")):
+        yield Case("network", truth, n, 2, ("confidence", "event", "class-wise", "top-label"), 60)
 
 
 def _widths():

@@ -47,8 +47,7 @@ def true_distances(s, chance, outcomes):
     """Distances of the same spline fitted to the true chances, with the knots that the sample chose."""
     order = np.argsort(s)
     trials = Trials(s[order], np.ones(len(s)), chance[order])
-    seen = Trials.of(s, outcomes)
-    spline = Spline.of(trials, seen)
+    spline = Spline.of(trials, Spline.of(Trials.of(s, outcomes)).knots_used)
     scores = places(trials)
     distance = np.abs(expit(spline.line(scores)) - scores)
     return np.array([distance.mean(), *np.quantile(distance, [0.5, 0.9])])

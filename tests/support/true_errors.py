@@ -42,6 +42,8 @@ def listed(sample, notion, k=3):
         stratum = np.zeros(n, dtype=int) if notion == "confidence" else p.predicted
         return Listed(np.asarray(p.confidence), sample.top_truth, stratum, row)
     classes = p.n_classes
+    if notion == "event":
+        return Listed(p.probs[:, p.event], truth[:, p.event], np.zeros(n, dtype=int), row)
     if notion == "class-wise":
         every = np.tile(np.arange(classes), n)
         return Listed(p.probs.ravel(), truth.ravel(), every, np.repeat(row, classes) / classes)
@@ -98,12 +100,17 @@ def target(made, sample, notion, key):
     n = sample.predictions.n_rows
     if notion == "canonical":
         return _canonical(made, sample, key)
+    if ORDER.get(key) == 1 and notion in ("class-wise", "class-specific") and sample.predictions.event is not None:
+        bins = None if made.question.free else made.question.estimator.binning
+        return target(estimate(sample.predictions, "event", key, bins), sample, "event", key)
     if key in ORDER or key == "ece-sweep":
         claims = listed(sample, notion)
         claims, cells = judged(made, claims) if key in ORDER else (claims, bin_cells(claims, made.bins))
         error = binned_error(claims, cells, ORDER.get(key, 1))
         if "over all classes together" in made.interval().about:
-            error = max(error, _of_all_classes(made, sample))
+            error = max(error, _in(made, sample, "confidence"))
+        if "or of the event" in made.interval().about:
+            error = max(error, _in(made, sample, "event"))
         return error * error if key == "debiased-l2" else error, len(cells) / len(np.unique(cells))
     if key == "skce":
         return _squared(made, sample, listed(sample, notion)), n
@@ -114,11 +121,11 @@ def target(made, sample, notion, key):
     return (asked.of(whole) if notion is None else asked(as_reduction(notion).split(whole)).value), n
 
 
-def _of_all_classes(made, sample):
-    """The error over all classes together, in the bins that were asked for."""
+def _in(made, sample, notion):
+    """The error in another notion, in the bins that were asked for."""
     bins = None if made.question.free else made.question.estimator.binning
-    together = estimate(sample.predictions, "confidence", "ece", bins)
-    return binned_error(*judged(together, listed(sample, "confidence")), 1)
+    other = estimate(sample.predictions, notion, "ece", bins)
+    return binned_error(*judged(other, listed(sample, notion)), 1)
 
 
 def _every_class(sample):

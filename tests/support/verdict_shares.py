@@ -69,6 +69,6 @@ def _judged(predictions, notion, key, eps, tests):
     return made.verdict(eps).word, bool(rejected), bool(scored), bool(half)
 
 
-def more_than(share, runs, allowed=0.05):
-    """Whether ``runs`` show (at 99 %) that something is more frequent than allowed."""
-    return binom.sf(round(share * runs) - 1, runs, allowed) < 0.01
+def more_than(share, runs, allowed=0.05, chance=0.01):
+    """Whether ``runs`` show (but in ``chance`` of all tables) that something is more frequent than allowed."""
+    return binom.sf(round(share * runs) - 1, runs, allowed) < chance

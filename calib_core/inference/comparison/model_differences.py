@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from calib_core.binning.interval_schemes import Distinct
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import Estimator, Question, as_estimator, own_bins, traits
+from calib_core.estimators.score_estimators import Brier, LogLoss
 from calib_core.inference.comparison.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.comparison.interval_differences import of_intervals
 from calib_core.inference.comparison.paired_difference import PairedDifference
@@ -20,7 +22,7 @@ from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.predictions.alignment import check_same_rows
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import same_groups
-from calib_core.reductions.base import Reduction, as_reduction
+from calib_core.reductions.base import Reduction, as_reduction, scope
 from calib_core.registry.registry import RegistryError
 
 DEFAULT = "debiased-l2"
@@ -52,7 +54,8 @@ def paired_difference(
       (``joint_cells.absolute_difference``).
     - Both, with fewer than ten outcomes' worth of squared residuals: each model's own interval, as below; in the bins
       of one model bounds from counts, which never tell the models apart.
-    - Scores of whole predictions (``reduction`` None): Student's interval for the mean of the rows' differences; a
+    - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean of
+    the rows' differences; a
       score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
     - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
       not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
@@ -92,6 +95,8 @@ def paired_difference(
     if reduction is None:
         return _of_scores(first, second, as_estimator(estimator, bins), level)
     notion = as_reduction(reduction)
+    if scope(notion).of == "event" and isinstance(as_estimator(estimator), Brier | LogLoss):
+        return _of_event_scores(first, second, as_estimator(estimator), level)
     if bins is None and bins_of == "each":
         bins, bins_of = declared_bins(first, second, notion, estimator)
     method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
@@ -104,6 +109,15 @@ def paired_difference(
             "debiased squared error"
         )
     return of_intervals(questions, level, random_state)
+
+
+def _of_event_scores(first: Predictions, second: Predictions, method: Estimator, level: float) -> PairedDifference:
+    """A score of the event's risk: half the Brier score of whole rows, to which both classes add the same."""
+    found = _of_scores(first, second, method, level)
+    if not isinstance(method, Brier):
+        return found
+    parts = {name: getattr(found, name) / 2 for name in ("first", "second", "low", "high", "point")}
+    return replace(found, **parts)
 
 
 def _of_counts(

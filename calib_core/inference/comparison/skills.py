@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Codes
 from calib_core.defaults import LEVEL
+from calib_core.inference.auroc_interval import auroc_ends
 from calib_core.inference.comparison.model_differences import same_rows
 from calib_core.inference.intervals.clustered_rows import few_groups, of_like_size, shares_in_cells
 from calib_core.inference.intervals.influence_functions import MEASURES, Answers, Influence, counting
@@ -34,10 +35,11 @@ def skills(models: Mapping[str, Predictions], coverage: float = COVERAGE, level:
     Columns, ends of intervals at ``level`` as _low and _high: model, rows (their number, or what they are worth);
     accuracy; mean_confidence and overconfidence, that less the accuracy (exact, ``share_ends``); skill =
     1 - Brier / (a (1 - a)), the share of the squared error saved that saying the accuracy a every time has (delta
-    method); auroc, the chance that a right row has more confidence than a wrong one, ties half (DeLong, on the scale of
-    log-odds); risk_area, under the risk-coverage curve (``influences.risk_area``), and excess_area, above that of the
-    best order; accuracy_answered, of the surest rows that make up ``coverage`` or, as ties stay together, a little
-    more: ``answered`` (exact); note, why a number is missing.
+    method); auroc, the chance that a right row has more confidence than a wrong one, ties half (the wider of
+    DeLong's interval and a score interval, ``auroc_interval``); risk_area, under the risk-coverage curve
+    (``influences.risk_area``), and excess_area, above that of the best order; accuracy_answered, of the surest rows
+    that make up ``coverage`` or, as ties stay together, a little more: ``answered`` (exact); note, why a number is
+    missing.
 
     Intervals of skill, AUROC and areas are told from 10 right and 10 wrong rows on: there they held in simulations.
     Rows that belong together are taken together; then 10 groups with a right row and 10 with a wrong one are needed.
@@ -111,7 +113,7 @@ def _line(predictions: Predictions, coverage: float, level: float) -> dict[str, 
     why = few = why_few(rows)
     for name in ("skill", "auroc", "risk_area", "excess_area"):
         measure = MEASURES[name](rows)
-        low, high = (np.nan, np.nan) if few else _ends(name, measure, level)
+        low, high = (np.nan, np.nan) if few else _ends(name, measure, rows, level)
         why = why or (PERFECT if np.isnan(low) else "")
         found |= {name: measure.value, f"{name}_low": low, f"{name}_high": high}
     surest = rows.h >= threshold(rows, coverage)
@@ -149,7 +151,7 @@ def why_few(rows: Answers) -> str:
     return TOO_FEW if worth * min(right, 1 - right) < FEWEST - 1e-9 else ""
 
 
-def _ends(name: str, measure: Influence, level: float) -> tuple[float, float]:
+def _ends(name: str, measure: Influence, rows: Answers, level: float) -> tuple[float, float]:
     """The interval of a measure; of what lies between 0 and 1 on the scale of log-odds, which it does not leave.
 
     None where every row adds the same: then nothing was seen of the noise.
@@ -160,6 +162,8 @@ def _ends(name: str, measure: Influence, level: float) -> tuple[float, float]:
         return measure.ends(level)
     if not 0 < measure.value < 1:
         return np.nan, np.nan
+    if name == "auroc":
+        return auroc_ends(measure, rows, level)
     low, high = (logit(measure.value) + end for end in measure.spread(level, measure.value * (1 - measure.value)))
     return float(expit(low)), float(expit(high))
 

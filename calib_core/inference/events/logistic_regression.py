@@ -68,7 +68,7 @@ class FirthLine:
     """Firth's logistic regression of ``events`` of ``rows`` on an intercept and ``x``, all (n,).
 
     Maximises l + log det I / 2, finite under separation too, by the equations sum x (y - p + h (1/2 - p)) = 0, h the
-    hat values. Best with x of mean 0 and spread 1 (``of``).
+    hat values; l alone where ``penalty`` is 0. Best with x of mean 0 and spread 1 (``of``).
 
     References: Firth 1993, Biometrika 80, eq. (3.1); Heinze & Schemper 2002, Statistics in Medicine 21.
     """
@@ -78,15 +78,16 @@ class FirthLine:
     events: Float64s
     middle: float = 0.0
     spread: float = 1.0
+    penalty: float = 1.0
 
     @classmethod
-    def of(cls, x: Float64s, rows: Float64s, events: Float64s) -> FirthLine:
+    def of(cls, x: Float64s, rows: Float64s, events: Float64s, penalty: float = 1.0) -> FirthLine:
         """The same fit with x moved to mean 0 and spread 1; NotAnswerable where all x are equal."""
         if not np.ptp(x) > 0:
             raise NotAnswerable(ONE_RISK)
         middle = float(rows @ x / rows.sum())
         spread = float(np.sqrt(rows @ np.square(x - middle) / rows.sum()))
-        return cls((x - middle) / spread, rows, events, middle, spread)
+        return cls((x - middle) / spread, rows, events, middle, spread, penalty)
 
     def evaluated(self, a: float, b: float) -> tuple[float, Float64s, Float64s]:
         """The penalized log-likelihood, its equations (2,) and the information (2, 2) at intercept a and slope b."""
@@ -99,9 +100,10 @@ class FirthLine:
         if not determinant > 0:
             return -np.inf, np.zeros(2), np.eye(2)
         hat = (weight * i11 - 2 * i01 * wx + i00 * wx * x) / determinant
-        left = self.events - self.rows * chance + hat * (0.5 - chance)
+        left = self.events - self.rows * chance + self.penalty * hat * (0.5 - chance)
         # log(1 + e^line) = line - log p where p is not too small, and log1p(e^line) anywhere.
-        height = float(self.events @ line - self.rows @ np.logaddexp(0.0, line)) + 0.5 * np.log(determinant)
+        height = float(self.events @ line - self.rows @ np.logaddexp(0.0, line))
+        height += 0.5 * self.penalty * np.log(determinant)
         return height, np.array([left.sum(), left @ x]), np.array([[i00, i01], [i01, i11]])
 
     def fit(self) -> LogisticFit:
@@ -166,10 +168,13 @@ class FirthLine:
         return root(beyond, near, far)
 
 
-def slope_profile(x: Float64s, rows: Float64s, events: Float64s, level: float) -> tuple[float, float, float]:
+def slope_profile(
+    x: Float64s, rows: Float64s, events: Float64s, level: float, penalty: float = 1.0
+) -> tuple[float, float, float]:
     """Return Firth's slope of the events on x (n,) and the ends of its profile interval at ``level``.
 
-    NotAnswerable where all x are equal.
+    With ``penalty`` 0 the slope and ends by maximum likelihood, for events and other rows that overlap. NotAnswerable
+    where all x are equal.
 
     References: Firth 1993; Heinze & Schemper 2002 (profile).
 
@@ -177,7 +182,7 @@ def slope_profile(x: Float64s, rows: Float64s, events: Float64s, level: float) -
     >>> [round(number, 3) for number in slope_profile(x, np.full(3, 4.0), events, 0.9)]
     [0.885, -0.22, 2.207]
     """
-    line = FirthLine.of(x, rows, events)
+    line = FirthLine.of(x, rows, events, penalty)
     fit = line.fit()
     low, high = line.slope_ends(fit, level)
     return float(fit.coefficients[1] / line.spread), low / line.spread, high / line.spread

@@ -15,7 +15,6 @@ from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.share_intervals import WEIGHED
 from calib_core.inference.noise.poisson_binomial import poisson_binomial
 from calib_core.predictions.predictions import Predictions
-from calib_core.summaries.cells import Cells
 
 TRUSTED = 5.0
 """Events (and non-events) below which the recalibrated scores do not count: there rows count as their number."""
@@ -58,21 +57,18 @@ def ratio_ends(scores: Float64s, outcomes: Bools, weights: Float64s | None, tail
     >>> round(low, 3), round(high, 3)  # 13.7 and 27.7 of 20 expected
     (0.683, 1.386)
     """
-    low, high = counted_ends(scores, outcomes, weights, None, tail)
+    low, high = counted_ends(scores, outcomes, weights, tail)
     expected = float(scores.sum() if weights is None else weights @ scores)
     return over(low, expected), over(high, expected)
 
 
-def counted_ends(
-    scores: Float64s, outcomes: Bools, weights: Float64s | None, cells: Cells | None, tail: float
-) -> tuple[float, float]:
+def counted_ends(scores: Float64s, outcomes: Bools, weights: Float64s | None, tail: float) -> tuple[float, float]:
     """The ends of ``ratio_ends`` times the expected number of events: ends for the mean number of events.
 
-    Rows and copies of rows are read on the fine grid of summaries (``cells``, made here where None), so that rows and
-    counts of them have the same ends.
+    Rows and copies of rows are read on the fine grid of summaries, so that rows and counts of them have the same ends.
     """
     if weights is None or np.array_equal(weights, np.round(weights)):
-        return event_ends(Trials.of_cells(grid_of(scores, outcomes, weights) if cells is None else cells), tail)
+        return event_ends(Trials.of_cells(grid_of(scores, outcomes, weights)), tail)
     factor = _inflation(scores, outcomes, weights)
     low, high = event_ends(Trials.of(scores, outcomes, weights).scaled(1 / factor), tail)
     return low * factor, high * factor
@@ -80,10 +76,28 @@ def counted_ends(
 
 def event_ends(trials: Trials, tail: float) -> tuple[float, float]:
     """Ends for the mean number of events of independent rows, each failing by ``tail`` (``ratio_ends``)."""
-    events, rows = trials.observed, effective_number(trials)
+    return binomial_ends(trials.observed, effective_number(trials), tail, trials.total)
+
+
+def binomial_ends(events: float, rows: float, tail: float, total: float) -> tuple[float, float]:
+    """Clopper and Pearson's ends for the mean number of events among ``rows`` of equal chances; at most ``total``."""
     low = rows * float(beta.ppf(tail, events, rows - events + 1)) if events > 0 else 0.0
-    high = rows * float(beta.isf(tail, events + 1, rows - events)) if rows > events else trials.total
+    high = rows * float(beta.isf(tail, events + 1, rows - events)) if rows > events else total
     return low, high
+
+
+def effective_events(rows: EventRows) -> tuple[Trials, float, float]:
+    """Rows on the fine grid, their effective number (N'), and the factor that rows and events were divided by."""
+    factor = 1.0
+    if rows.copies:
+        trials = Trials.of_cells(
+            grid_of(rows.scores, rows.outcomes, rows.weights) if rows.cells is None else rows.cells
+        )
+    else:
+        assert rows.weights is not None
+        factor = _inflation(rows.scores, rows.outcomes, rows.weights)
+        trials = rows.trials.scaled(1 / factor)
+    return trials, effective_number(trials), factor
 
 
 def over(events: float, expected: float) -> float:
@@ -134,17 +148,8 @@ def _inflation(scores: Float64s, outcomes: Bools, weights: Float64s) -> float:
     return float(np.square(weights) @ variance / (weights @ variance))
 
 
-def ends_of(rows: EventRows, predictions: Predictions, level: float) -> EventEnds:
-    """Ends for the mean number of events at ``level``.
-
-    Rows that belong together: Korn and Graubard's ends of the observed share.
-    """
-    tail = (1 - level) / 2
-    if rows.groups is None:
-        exact = "Clopper and Pearson's ends for the effective number of rows"
-        weighed = rows.weights is not None and not rows.copies
-        ends = counted_ends(rows.scores, rows.outcomes, rows.weights, rows.cells, tail)
-        return EventEnds(*ends, f"{exact}, weights by Kish's number" if weighed else exact, not weighed)
+def ends_of_groups(rows: EventRows, predictions: Predictions, level: float) -> EventEnds:
+    """Ends for the mean number of events of rows that belong together: Korn and Graubard's of the observed share."""
     every = np.arange(len(rows.scores))
     carried = predictions if predictions.n_rows == len(every) else None
     if carried is None:
@@ -169,6 +174,8 @@ def intercept_at(trials: Trials, events: float) -> float:
     """
     if trials.expected <= 0 or trials.expected >= trials.total:
         return np.nan  # all risks are 0, or all 1: no shift moves them
+    if events == trials.expected:
+        return 0.0
     if events <= 0:
         return -np.inf
     if events >= trials.total * (1 - 1e-12):

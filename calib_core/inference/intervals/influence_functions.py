@@ -88,6 +88,20 @@ class Answers:
         weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
         return cls(rows.confidence.astype(np.float64), rows.correct, weights, rows.row_groups)
 
+    @classmethod
+    def of_event(cls, predictions: Predictions) -> Answers:
+        """The event's predicted risk in place of the confidence, and whether it happened in place of being right."""
+        rows = counting(predictions.written_out())
+        assert rows.event is not None
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
+        risk = rows.rows.column(rows.event).astype(np.float64)
+        return cls(risk, rows.true_labels == rows.event, weights, rows.row_groups)
+
+    @classmethod
+    def ranked(cls, predictions: Predictions) -> Answers:
+        """What ranking is about: the risk of an event, where there is one; else the confidence."""
+        return cls.of(predictions) if predictions.event is None else cls.of_event(predictions)
+
     @cached_property
     def levels(self) -> tuple[Float64s, Codes]:
         """The distinct confidences, the surest first, and each row's place among them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr
@@ -19,6 +20,31 @@ from calib_core.text import at_level
 FOLDED = "score ends of the mean gap, whichever its sign"
 """How the interval of a mean gap is made."""
 _PRECISE = 1e-9
+
+
+class Gap(Protocol):
+    """What the line of a mean gap needs to know: of all claims (``GapSums``), or of an event (``EventGap``)."""
+
+    @property
+    def total(self) -> float: ...
+
+    @property
+    def claimed(self) -> float: ...
+
+    @property
+    def came_true(self) -> float: ...
+
+    @property
+    def gap(self) -> float: ...
+
+    @property
+    def middle(self) -> float: ...
+
+    def least(self, tail: float) -> float: ...
+
+    def most(self, tail: float) -> float: ...
+
+    def ends(self, level: float, tail: float) -> tuple[float, float]: ...
 
 
 @dataclass(frozen=True)
@@ -76,6 +102,14 @@ class GapSums:
         """Upper end for the size of the mean gap: |m| + u X(V), V the noise's variance in rows, X a Poisson limit."""
         return min(1.0, abs(self.gap) + self._reach(tail))
 
+    def ends(self, level: float, tail: float) -> tuple[float, float]:
+        """Both ends of the gap, its sign kept: the one towards 0 misses with ``tail``, the other with (1 - level)/2."""
+        least, most = self.least(tail), self.most((1.0 - level) / 2)
+        near = least if least > 0 else min(0.0, abs(self.gap) - (most - abs(self.gap)))
+        # Neither more nor less than nothing and all can come true.
+        low, high = (near, most) if self.gap >= 0 else (-most, -near)
+        return max(low, -self.claimed), min(high, 1.0 - self.claimed)
+
     def _reach(self, tail: float) -> float:
         return self.unit * beyond((self.deviation / self.unit) ** 2, tail)
 
@@ -91,6 +125,40 @@ class GapSums:
             chance = float(ndtr(-(size - theta) / sd) + ndtr(-(size + theta) / sd))
             low, high = (theta, high) if chance < tail else (low, theta)
         return low
+
+
+def mean_of_gaps(claims: Claims, tail: float) -> tuple[float, float]:
+    """Of the mean over strata of the sizes of their mean gaps: the mean of their points, and the most of one upper end.
+
+    A stratum's point is what ``MeanGap`` says of it alone: its size where that is more than noise explains at the
+    chance ``tail``, else the size of which the observed one is the middle; its upper end counts by its share.
+    """
+    moments: Moments = claims.moments([np.empty(0, dtype=claims.dtype)])
+    total = moments.count.sum(axis=-1)
+    here = (total > 0) & (claims.shares > 0)
+    squares = moments.count if moments.squares is None else moments.squares
+    parts = (moments.score, moments.outcome, squares, moments.second, moments.claim)
+    score, outcome, squares, second, claim = (part.sum(axis=-1)[here] for part in parts)
+    total, shares = total[here], claims.shares[here]
+    gap = (outcome - score) / total
+    deviation = np.sqrt(np.maximum(np.maximum(second - squares * gap**2, claim), 0.0)) / total
+    residual = np.sqrt(second) / total
+    most = 1.0 if copies(claims.weights) else float(np.max(claims.weights))  # type: ignore[arg-type]
+    z, point, high = float(norm.isf(tail)), 0.0, 0.0
+    for k in range(len(total)):
+        one = GapSums(
+            float(total[k]),
+            float(score[k] / total[k]),
+            float(outcome[k] / total[k]),
+            float(deviation[k]),
+            float(most / total[k]),
+            float(residual[k]),
+        )
+        size = abs(one.gap)
+        shown = size > z * one.residual and (one.deviation <= 0 or 2.0 * float(ndtr(-size / one.deviation)) < tail)
+        point += float(shares[k]) * (size if shown else min(one.middle, size))
+        high = max(high, float(shares[k]) * one.most(tail))
+    return point, high
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,14 +200,10 @@ class MeanGap(OneLine):
         }
 
     @classmethod
-    def of(cls, sums: GapSums, level: float, tail: float) -> MeanGap:
+    def of(cls, sums: Gap, level: float, tail: float) -> MeanGap:
         """With ends at this level, the one towards 0 with this chance to miss."""
-        outer, gap = (1.0 - level) / 2, sums.gap
-        least, most = sums.least(tail), sums.most(outer)
-        size = abs(gap)
+        least, most = sums.least(tail), sums.most((1.0 - level) / 2)
+        size = abs(sums.gap)
         point = size if least > 0 else min(sums.middle, size)
-        near = least if least > 0 else min(0.0, size - (most - size))
-        # Neither more nor less than nothing and all can come true.
-        low, high = (near, most) if gap >= 0 else (-most, -near)
-        low, high = max(low, -sums.claimed), min(high, 1.0 - sums.claimed)
-        return cls(sums.total, sums.claimed, sums.came_true, low, high, least, point, most, level, tail)
+        ends = sums.ends(level, tail)
+        return cls(sums.total, sums.claimed, sums.came_true, *ends, least, point, most, level, tail)

@@ -16,7 +16,14 @@ from calib_core.claims.tallies import Tally
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.noise.poisson_binomial import poisson_binomial
 from calib_core.inference.significance.count_tests import SMALLEST
-from calib_core.inference.significance.multiple_testing import holm
+from calib_core.inference.significance.selected_shares import (
+    FEWEST,
+    corrected_p,
+    counts_rows,
+    kinds_of_places,
+    p_of_cells,
+    worth_of_cells,
+)
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of
@@ -31,6 +38,8 @@ def per_class_tests(
     notion: str | Reduction = "class-wise",
     bins: int | str | BinningScheme | None = None,
     progress: Callable[[int], object] | None = None,
+    families: int = 1,
+    fewest: int = 1,
 ) -> pd.DataFrame:
     """One line a class: its calibration error, what calibrated probabilities show on average, and a test.
 
@@ -39,6 +48,8 @@ def per_class_tests(
     Columns: class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models),
     beyond = (error - calibrated) * rows / n, what the class adds to the error of all n rows beyond what noise alone
     adds (below 0: less than noise), p, and p_holm corrected for the number of classes; NaN for a class without claims.
+    Where the classes are one of several ``families`` of places, p_holm is times as many, and a class of fewer than
+    ``fewest`` rows is not tested (``picked_out``).
     The statistic is n times the ECE, T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum of
     its scores. Under calibration k_b is Poisson-binomial and the bins are independent: their laws are computed by
     Fourier transform and convolved, so that p = P(T* >= T) needs no random draws and can be small enough to survive
@@ -73,7 +84,9 @@ def per_class_tests(
     frame = pd.DataFrame(found, columns=["rows", "error", "calibrated", "p"])
     frame.insert(0, "class", pd.Series(claims.strata, dtype=object))
     frame.insert(4, "beyond", (frame["error"] - frame["calibrated"]) * frame["rows"] / rows.n_rows)
-    return frame.assign(rows=frame["rows"].astype(int), p_holm=holm(frame["p"].to_numpy()))
+    rows_each = frame["rows"].astype(int)
+    p, corrected = corrected_p(frame["p"].to_numpy(), rows_each.to_numpy() >= fewest, families)
+    return frame.assign(rows=rows_each, p=p, p_holm=corrected)
 
 
 def standing_out(tests: pd.DataFrame) -> tuple[int, ...]:
@@ -90,6 +103,32 @@ def standing_out(tests: pd.DataFrame) -> tuple[int, ...]:
     codes = np.flatnonzero(tests["p_holm"].to_numpy(dtype=np.float64) <= SIGNIFICANCE)
     beyond = tests["beyond"].to_numpy(dtype=np.float64)[codes]
     return tuple(codes[np.argsort(-beyond, kind="stable")].tolist())
+
+
+def predicted_classes(
+    predictions: Predictions,
+    bins: int | str | BinningScheme | None = None,
+    fewest: int = FEWEST,
+) -> pd.DataFrame:
+    """A line per class: the test of the rows predicted as it, corrected as every view gives it (``picked_out``).
+
+    The columns of ``per_class_tests`` in the top-label notion; of rows in groups, and of weights that are no counts,
+    only class, rows, p and p_holm, by Hoeffding's bound on the mean gap of the class.
+
+    >>> p = Predictions.from_confidence([0.9] * 40, predicted=[0] * 40, labels=[0] * 20 + [1] * 20)
+    >>> predicted_classes(p, 5)["p_holm"].round(3).tolist()  # class 1 is never predicted
+    [0.0, nan]
+    """
+    families = kinds_of_places(predictions)
+    if counts_rows(predictions):
+        return per_class_tests(predictions, "top-label", bins, families=families, fewest=fewest)
+    rows = predictions.answered
+    k, code = len(rows.class_names or ()), rows.predicted.astype(np.intp)
+    enough = worth_of_cells(rows, code, k) >= fewest
+    p, corrected = corrected_p(p_of_cells(rows, code, k), enough, families)
+    number = np.bincount(code, minlength=k)
+    names = pd.Series(rows.class_names or (), dtype=object)
+    return pd.DataFrame({"class": names, "rows": number, "p": p, "p_holm": corrected})
 
 
 def _slices(claims: Claims, scheme: IntervalScheme) -> Tally:

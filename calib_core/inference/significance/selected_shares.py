@@ -1,92 +1,83 @@
-"""Which of many shares stand out of what is said of them, and intervals that allow for having picked these."""
+"""Which places are significantly off: one rule for bins, classes and slices, in every view and table.
+
+A place is a bin of the diagram, a predicted class, a predicted class in a bin, a class's probability, or a value of a
+metadata column. It is tested once, exactly (``count_test``; ``share_test`` for weights and groups of rows), where it is
+worth ``FEWEST`` rows. The p-value is corrected in two steps that no view changes:
+
+1. Holm's rule among the places of its family: the bins of this model, its predicted classes, ..., the values of one
+   column.
+2. A fixed split: of F kinds of places (``kinds_of_places``) each gets an F-th of the 5 %, and of the share of the
+   slices each of C columns gets a C-th. So p_corrected = F * Holm for bins and classes, and F * C * Holm for slices.
+
+Why so: p_corrected depends on the rows alone, not on what is displayed next to a place, so that a place is called off
+everywhere or nowhere. Holm holds for tests of the same rows, and a sum of shares holds for families that share rows:
+the chance that any place of a calibrated model is called off is at most 5 %. Rates of false discoveries (Benjamini and
+Hochberg) find more in long lists, but a p-value corrected so depends on which other lists are shown with it. All rows
+together are no place: that is the one question fixed in advance, tested by itself at 5 %.
+
+References: Holm 1979; Bonferroni's inequality for the split.
+"""
 
 from __future__ import annotations
-
-import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
-from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.intervals.share_intervals import share_test
 from calib_core.inference.significance.count_tests import count_test, counts_in_cells, score_nodes
-from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, harmonic
+from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import Predictions, whole
+from calib_core.reductions.base import counts
 
-FALSE = 0.05
-"""Share of false findings among all, on average, that is put up with."""
 FEWEST = 10
-"""Rows below which a place is counted, not tested."""
+"""Rows below which a place is listed, not tested."""
 
 
-@dataclass(frozen=True, eq=False)
-class PickedOut:
-    """Of shares (m,): p-values (NaN: not tested), corrected ones, which stand out; ``level`` of each one's interval."""
+def kinds_of_places(rows: Predictions) -> int:
+    """Number of kinds of places whose tests share the 5 %: bins, three of classes where they are known, slices.
 
-    p: Float64s
-    corrected: Float64s
-    stands_out: Bools
-    level: Float64s
-    counted: bool
+    ``rows`` are those of ``claimed_rows``: of the risk of an event there are bins and slices. Only what the rows hold
+    decides, never a view.
 
-    def ends(self, right: Float64s, rows: Float64s, which: Codes | slice = slice(None)) -> tuple[Float64s, Float64s]:
-        """The intervals of those at these positions, which are these shares of so many rows."""
-        return share_ends(right, rows, self.counted, self.level[which])
+    >>> kinds_of_places(Predictions.from_confidence([0.9], [True])), kinds_of_places(Predictions([[0.7, 0.3]], [0]))
+    (1, 4)
+    """
+    summary = counts(rows)
+    columns = bool(summary.slices) if summary is not None else rows.metadata is not None and rows.metadata.shape[1] > 0
+    classes = {"confidence": 0, "top-label": 2}.get(rows.kind, 3)
+    return 1 + classes + int(columns)
 
 
-def picked_out(
-    p: Float64s,
-    tested: Bools,
-    *,
-    counted: bool,
-    disjoint: bool,
-    families: int,
-    level: float,
-    false: float,
-) -> PickedOut:
-    """Tests (m,) of one of several families of shares, corrected for their number and for that of the families.
+def corrected_p(p: Float64s, tested: Bools, families: int) -> tuple[Float64s, Float64s]:
+    """p-values (m,) of one family, NaN where not ``tested``, and the same corrected: ``families`` times Holm's.
 
-    The p-values of those ``tested`` are corrected within the family by Benjamini and Hochberg's rule where rows are
-    ``disjoint``, else by Benjamini and Yekutieli's, times the number of ``families``. With a share q / F of false ones
-    in each of F families at most q of all are, whatever they share: V / R <= sum_f V_f / R_f. With R of m that stand
-    out their intervals are at level 1 - (1 - level) R / (m F), for shared rows divided by 1 + ... + 1/m as well, cut to
-    one digit of the miss, so that at most 1 - level of them miss on average; the others stand alone at ``level``.
-
-    References: Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001, and 2005 for the intervals.
-
-    >>> how = {"counted": True, "disjoint": True, "families": 1, "level": 0.9, "false": 0.05}
-    >>> found = picked_out(np.array([1e-6, 1.0]), np.array([True, True]), **how)
-    >>> found.stands_out.tolist(), found.level.round(3).tolist()
-    ([True, False], [0.95, 0.9])
+    >>> [part.tolist() for part in corrected_p(np.array([0.001, 0.5, 0.01]), np.array([True, False, True]), 2)]
+    [[0.001, nan, 0.01], [0.004, nan, 0.02]]
     """
     p = np.where(tested, p, np.nan)
-    correct = benjamini_hochberg if disjoint else benjamini_yekutieli
-    corrected = np.minimum(families * correct(p), 1.0)
-    outstanding = corrected <= false
-    tests, picked = int(tested.sum()), int(outstanding.sum())
-    price = families * (1.0 if disjoint else harmonic(tests))
-    wider = _rounded_up(level, picked / (tests * price)) if picked else level
-    return PickedOut(p, corrected, outstanding, np.where(outstanding, wider, level), counted)
+    return p, np.minimum(families * holm(p), 1.0)
+
+
+def worst_first(off: Bools, gap: Float64s, p: Float64s) -> Codes:
+    """Positions in the one order of places: the significant ones by the size of their gap, then the rest by p.
+
+    >>> worst_first(np.array([False, True, True]), np.array([0.5, -0.1, 0.2]), np.array([0.4, 1e-9, 0.001])).tolist()
+    [2, 1, 0]
+    """
+    size = np.where(off, -np.abs(gap).round(12), 0.0)  # gaps that differ by rounding alone are equal
+    return np.asarray(np.lexsort((np.where(np.isnan(p), 2.0, p), size, ~off)), dtype=np.intp)
 
 
 def count_words(looked: str, found: int, more: str, place: str) -> str:
     """How many of the places ``looked`` at are off, and what follows where none of them is.
 
-    >>> count_words("Of 7 places looked at", 1, "", "place")
-    'Of 7 places looked at, 1 is off beyond chance, corrected for their number.'
+    >>> count_words("Of 7 places", 1, "", "place")
+    'Of 7 places, 1 is significantly off (corrected for multiple testing).'
     """
     if not found:
-        why = f"With few rows a {place} hardly can be: this is no proof that the rest is right."
-        return f"{looked}, none is off beyond chance.{more} {why}"
+        return f"{looked}, none is significantly off.{more} With few rows a {place} can hardly be shown to be off."
     be = "is" if found == 1 else "are"
-    return f"{looked}, {found:,} {be} off beyond chance, corrected for their number.{more}"
-
-
-def _rounded_up(level: float, share: float) -> float:
-    """The level that misses this share of what another misses, at most: one digit that counts, as it is written."""
-    miss = (1 - level) * share
-    unit = 10.0 ** math.floor(math.log10(miss) + 1e-9)
-    return 1 - math.floor(miss / unit + 1e-9) * unit
+    return f"{looked}, {found:,} {be} significantly off (corrected for multiple testing).{more}"
 
 
 def counts_rows(predictions: Predictions) -> bool:

@@ -12,7 +12,7 @@ from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
-from calib_core.results.uncertainty import Verdict, Word
+from calib_core.results.uncertainty import RatioWord, Verdict, Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
 
 
@@ -27,8 +27,8 @@ class EstimateLine(OneLine):
     ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
     ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
     score. ``limit`` is the tolerance on the scale of the value. Of an event ``ratio`` is that of observed to expected
-    events, in [``ratio_low``, ``ratio_high``], and ``ratio_limit`` its tolerance. None where there is no such number;
-    ``note`` says why.
+    events, in [``ratio_low``, ``ratio_high``], ``ratio_limit`` its tolerance, and ``ratio_word`` what it shows about
+    it. None where there is no such number; ``note`` says why.
     """
 
     notion: str | None
@@ -55,6 +55,7 @@ class EstimateLine(OneLine):
     ratio_low: float | None = None
     ratio_high: float | None = None
     ratio_limit: float | None = None
+    ratio_word: RatioWord | None = None
 
     def written(self, number: float | None) -> str:
         """A number of this line as people read it: shares in percent, others in three digits; a dash for None.
@@ -121,12 +122,12 @@ def estimate_line(
         numbers |= {"method": span.method, "tested": span.tested}
         floor = estimate.noise_floor
         numbers |= {"floor": floor.high, "p": floor.p_value if span.p_value is None else span.p_value}
-        if estimate.recipe[0] is not None:
+        if estimate.recipe[0] is not None and not _is_score_of_claims(estimate):
             verdict: Verdict = estimate.verdict(eps, level, ratio)
             numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}
             if (events := verdict.ratio) is not None:
                 numbers |= {"ratio": events.value, "ratio_low": events.low, "ratio_high": events.high}
-                numbers |= {"ratio_limit": events.tolerance}
+                numbers |= {"ratio_limit": events.tolerance, "ratio_word": events.word}
     except NotAnswerable as why:
         notes.append(str(why))
     return replace(plain_line(estimate), level=level, note="; ".join(notes), **numbers)
@@ -143,15 +144,24 @@ def plain_line(estimate: Estimate) -> EstimateLine:
     # The bins stand in a column of their own.
     named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
     assert estimate.question is not None
+    title = named.title if reduction is None or _is_score_of_claims(estimate) else f"{reduction.title} {named.title}"
+    if reduction is None and estimator.key == "brier" and estimate.question.predictions.event is not None:
+        title = f"{title}, summed over classes"
     return EstimateLine(
         notion=None if reduction is None else reduction.key,
         estimator=estimator.key,
-        title=named.title if reduction is None else f"{reduction.title} {named.title}",
+        title=title,
         rows=estimate.question.predictions.answered.n_rows,
         bins=estimate.in_bins,
         value=estimate.value,
         unit=unit_of(estimate.question.estimator),
     )
+
+
+def _is_score_of_claims(estimate: Estimate) -> bool:
+    """A score of the event's risk, or of the claim made, needs no name but its own, and has no tolerance."""
+    reduction, estimator = estimate.recipe
+    return reduction is not None and reduction.key in ("event", "confidence") and estimator.key in ("brier", "log-loss")
 
 
 def unit_of(estimator: Estimator | str) -> Unit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, get_args
@@ -30,6 +31,8 @@ NOT_MADE = "interval and noise floor take minutes and were not made (slow)"
 """Note of a line that only has a value because more was not asked for."""
 _NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
             "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip
+_SCORES = ("log-loss", "brier")
+"""Means over rows, quick in every notion of one claim a row."""
 SLOPE = 1.0
 """The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
 
@@ -82,20 +85,19 @@ def estimates(
     return _refused_once(found)
 
 
-def estimate_lines(
-    answers: Sequence[Answer], eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
-) -> pd.DataFrame:
+def estimate_lines(answers: Sequence[Answer], eps: float = TOLERANCE, level: float = LEVEL) -> pd.DataFrame:
     """A table of estimates, judged by a tolerance: value, point with interval, noise floor, p-value and verdict.
 
     One line per answer (``estimates``): its model, the fields of ``EstimateLine``, and ``mark``, which tells intervals
-    about different things apart (``marked``). What has no answer has no value, and ``note`` says why. What can mislead:
-    every line stands alone (``each_alone``).
+    about different things apart (``marked``). What has no answer has no value, and ``note`` says why. The verdict of a
+    line is about its own error: the ratio of observed to expected events, which an event's overall verdict needs too
+    (``verdicts``), has no say in it. What can mislead: lines are not corrected for their number (``each_alone``).
 
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> estimate_lines(estimates({"one": p}, [("confidence", "ece")]))[["model", "title", "verdict"]].values.tolist()
     [['one', 'Confidence ECE', 'miscalibrated']]
     """
-    return _framed([(answer.model, _line(answer, eps, level, ratio)) for answer in answers])
+    return _framed([(answer.model, _line(answer, eps, level)) for answer in answers])
 
 
 def verdicts(
@@ -128,7 +130,8 @@ def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
     say enough. ``p``: the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter`` with
     the log loss). With the Brier score it is the test that stands beside a verdict, to the last digit
     (``shown_at_all``): of the claims made where no more is known, and drawn where the normal law might be off.
-    ``p_holm`` and ``p_bh`` are corrected for the number of lines (``holm``, ``benjamini_hochberg``).
+    ``p_holm`` and ``p_bh`` are corrected for the number of other lines (``holm``, ``benjamini_hochberg``); the test
+    beside a verdict is fixed in advance, one a model, and keeps its p there: a question has one p.
 
     >>> p = Predictions.from_confidence([0.5] * 4, [True] * 4)
     >>> unbinned_tests({"one": p})["statistic"].round(2).tolist()
@@ -152,8 +155,12 @@ def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
                 line["note"] = str(why)
             lines.append(line)
     table = pd.DataFrame(lines, columns=["model", "test", "statistic", "p", "note"])
-    table.insert(4, "p_holm", holm(table["p"]))
-    table.insert(5, "p_bh", benjamini_hochberg(table["p"]))
+    # The test beside a verdict was chosen beforehand, one a model: its p is the same everywhere, and the others follow.
+    others = [test is not shown_at_all for _ in models for _, test in every]
+    corrected = {"p_holm": holm, "p_bh": benjamini_hochberg}
+    for place, (column, correct) in enumerate(corrected.items(), start=4):
+        table.insert(place, column, table["p"])
+        table.loc[others, column] = correct(table.loc[others, "p"])
     return table
 
 
@@ -206,7 +213,7 @@ def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bin
 def _is_made(answer: Answer, slow: bool) -> bool:
     if isinstance(answer.estimate, str):
         return False
-    if slow or answer.notion is None:
+    if slow or answer.notion is None or answer.estimator in _SCORES:
         return True
     return shares_draws(answer.estimate) and not interval_takes_long(answer.estimate)
 
@@ -223,7 +230,7 @@ def _refused_once(found: Sequence[Answer]) -> list[Answer]:
     return kept
 
 
-def _line(answer: Answer, eps: float, level: float, ratio: float) -> EstimateLine:
+def _line(answer: Answer, eps: float, level: float) -> EstimateLine:
     if isinstance(answer.estimate, str):
         titles = (
             REDUCTIONS[answer.notion].title if answer.notion else "",
@@ -232,6 +239,6 @@ def _line(answer: Answer, eps: float, level: float, ratio: float) -> EstimateLin
         title = " ".join(filter(None, titles))
         return EstimateLine(answer.notion, answer.estimator, title, 0, "", float("nan"), note=answer.estimate)
     if answer.whole:
-        return estimate_line(answer.estimate, eps, level, ratio)
+        return estimate_line(answer.estimate, eps, level, math.inf)
     limit = None if answer.notion is None else on_scale_of(answer.estimate, eps)
     return replace(plain_line(answer.estimate), level=level, note=NOT_MADE, limit=limit)

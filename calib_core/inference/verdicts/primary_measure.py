@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +17,8 @@ from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.cached_estimates import recalled
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
-from calib_core.inference.verdicts.verdict import any_size, ratio_range
+from calib_core.inference.verdicts.verdict import any_size, is_score, ratio_range
+from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration, in_full
@@ -52,7 +53,8 @@ class PrimaryLine(OneLine):
     @cached_property
     def line(self) -> EstimateLine:
         """The estimate's line, made when asked."""
-        return estimate_line(self.estimate, self.eps, self.level, self.ratio)
+        line = estimate_line(self.estimate, self.eps, self.level, self.ratio)
+        return line if line.verdict is not None or line.note else replace(line, note=is_score(self.estimate))
 
     @cached_property
     def shown(self) -> TestOfCalibration:
@@ -124,8 +126,7 @@ def primary(
             same = recalled(predictions, beside.notion, ESTIMATOR, bins)
             return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
     if predictions.event is not None and predictions.abstained is None:
-        name = (predictions.class_names or ())[predictions.event]
-        reason = f"Judged by the predicted risk of {called(name)}: two classes."
+        reason = f"Judged by the predicted risk of {called(title_of_event(predictions))}: two classes."
         return PrimaryLine("event", reason, recalled(predictions, "event", ESTIMATOR, bins), eps, level, ratio)
     noise, pooled = None, 0.0
     try:
@@ -134,17 +135,16 @@ def primary(
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
     if pooled > MOST_POOLED:
-        reason = "Judged by confidence: most rows are of classes too rare to be judged one by one."
-    elif noise is not None and noise < MOST_NOISE:
         reason = (
-            f"Judged by {REDUCTIONS['top-label'].title.lower()}: with these rows noise alone would show about "
-            f"{short_percent(noise)} there."
+            "Judged by confidence: most rows are of classes with too few uncertain predictions to be judged one by one."
         )
+    elif noise is not None and noise < MOST_NOISE:
+        reason = f"Judged by {REDUCTIONS['top-label'].title.lower()}: its groups contain enough rows."
         return PrimaryLine("top-label", reason, strict, eps, level)
     elif noise is not None:
         reason = (
-            f"Judged by confidence: with {predictions.answered.n_rows:,} rows of {predictions.n_classes:,} classes "
-            f"noise alone would show about {short_percent(noise)} of top-label error, too much to tell."
+            f"Judged by confidence: {predictions.answered.n_rows:,} rows are too few to judge "
+            f"{predictions.n_classes:,} classes one by one."
         )
     return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
 

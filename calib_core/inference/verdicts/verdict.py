@@ -12,11 +12,12 @@ from calib_core.inference.intervals.bins_of_interval import OF_BINS
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.tolerance_scale import full_scale
+from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.registry.registry import RegistryError
 from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
-from calib_core.text import at_level, begun, between, called, chance, rows, short_percent
+from calib_core.text import at_level, begun, between, called, chance, exact_tolerance, rows, short_percent
 
 _SHARE = ", as a share of the most it can be,"
 
@@ -24,18 +25,19 @@ _SHARE = ", as a share of the most it can be,"
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
     """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
 
-    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of
-    ``on_scale_of``: squared errors against the squared tolerance, means over classes against the tolerance's share of
-    what such a mean can be. At level 90 % each word is wrong in at most
-    5 % of cases where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end
-    of a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
-    rows, which may hang together as nobody knows beforehand, it is never said. What can
-    mislead: "within" is about the error in these bins; "too close to call" is not "calibrated".
+    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of ``on_scale_of``:
+    squared errors against the squared tolerance, means over classes against the tolerance's share of what such a mean
+    can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and wrongly called kept in at
+    most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end of
+    a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
+    rows, which may hang together as nobody knows beforehand, it is never said. What can mislead: "within" is about the
+    error in these bins; "too close to call" is not "calibrated".
 
     The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
     ``ratio`` (infinity: none). It is within where both are, each at its own level: an intersection-union test, which
-    needs no correction. It is miscalibrated where either is shown to be left. Where ``eps`` is at least (``ratio`` - 1)
-    times the mean risk the ratio decides, and the sentence says so.
+    needs no correction. It is miscalibrated where either is shown to be left. Each of the two tolerances is wrongly
+    called exceeded in at most 5 % of cases; where the truth lies at the edge of both at once, the two chances can add
+    up. Where ``eps`` is at least (``ratio`` - 1) times the mean risk the ratio decides, and the sentence says so.
 
     NotAnswerable, never a word, for scores (log loss, Brier score, accuracy), and where the value, an end of the
     interval, the noise floor or its p-value is not a finite number.
@@ -49,24 +51,42 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ra
     """
     if not 0 < eps <= 1:
         raise RegistryError(f"the tolerance is {eps}; it must lie above 0 and be at most 1")
+    found = _judged(estimate, eps, level, ratio)
+    if found.word != "too close to call":
+        return found
+    assert estimate.question is not None
+    shown = found.shown or shown_at_all(estimate.question.predictions)
+    return replace(found, shown=shown, sentence=f"{found.sentence} {any_size(found.low, shown)}")
+
+
+def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdict:
+    """The verdict by the error, and of an event by its ratio too."""
     by_error = _by_error(estimate, eps, level)
     question = estimate.question
     if question is None or question.reduction is None or scope(question.reduction).of != "event" or ratio == math.inf:
-        return by_error
+        return _with_p(by_error, estimate, level)
     try:
         events = event_ratio(question, level, ratio)
     except NotAnswerable:  # no event is expected
-        return by_error
-    return _of_event(by_error, events, question.claims.strata[0], level)
+        return _with_p(by_error, estimate, level)
+    return _with_p(_of_event(by_error, events, title_of_event(question.predictions), level), estimate, level)
+
+
+def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
+    """The verdict with the p-value of what decides."""
+    of_error = estimate.interval(level).p_value
+    of_error = estimate.noise_floor.p_value if of_error is None else of_error
+    by_error = found.low > found.eps and of_error <= (1.0 - level) / 2
+    if found.ratio is None or found.word != "miscalibrated" or by_error:
+        return replace(found, p_value=of_error)
+    return replace(found, p_value=found.ratio.p_value)
 
 
 def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     """The verdict that the interval of the error alone gives."""
     question = estimate.question
     if question is not None and "predictions" in traits(question.estimator).takes:
-        raise NotAnswerable(
-            f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
-        )
+        raise NotAnswerable(is_score(estimate))
     assert question is not None
     span = estimate.interval(level)
     _sane(estimate, span.low, span.point, span.high)
@@ -77,19 +97,21 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     ends = (low, point, high)
     if span.high < limit:
         if (more := rows_for_groups(question, eps)) is not None:
-            text = f"Too few rows to tell: {words}, below the tolerance of {short_percent(eps)}, {of_one_mean(more)}"
+            text = f"Too few rows to tell: {words}, below the tolerance of {exact_tolerance(eps)}, {of_one_mean(more)}"
             return Verdict("too few rows to tell", eps, text, *ends, rows_needed=more)
-        return Verdict("within", eps, f"Within tolerance: {words}, below the tolerance of {short_percent(eps)}.", *ends)
+        return Verdict(
+            "within", eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.", *ends
+        )
     if span.low > limit:
         p = estimate.p_value if span.p_value is None else span.p_value
         if p <= (1.0 - level) / 2:
-            text = f"Miscalibrated: {words}, above the tolerance of {short_percent(eps)}."
+            text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}."
             return Verdict("miscalibrated", eps, text, *ends)
         text = (
-            f"Too close to call: {words}, above the tolerance of {short_percent(eps)}, but {chance(p)}: calibrated "
+            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}: calibrated "
             "models show as much more often than the level allows."
         )
-        return Verdict("too close to call", eps, text, *ends, shown_at_all(question.predictions))
+        return Verdict("too close to call", eps, text, *ends)
     rows_judged = question.predictions
     # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
     typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
@@ -98,14 +120,16 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
         off = rows_with_error(question, limit, limit / 2, level)
         text = (
             f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
-            f"typically not be shown to be within {short_percent(eps)}. {of_sample_size(needed, eps, off)}"
+            f"typically not be shown to be within {exact_tolerance(eps)}. {of_sample_size(needed, eps, off)}"
         )
         return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed, rows_with_error=off)
-    text, shown = (
-        f"Too close to call: {words}, which holds the tolerance of {short_percent(eps)}.",
-        shown_at_all(rows_judged),
-    )
-    return Verdict("too close to call", eps, f"{text} {any_size(low, shown)}", *ends, shown)
+    text = f"Too close to call: {words}, on both sides of the tolerance of {exact_tolerance(eps)}."
+    return Verdict("too close to call", eps, text, *ends)
+
+
+def is_score(estimate: Estimate) -> str:
+    """Why a score has no verdict."""
+    return f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
 
 
 def of_sample_size(needed: float, eps: float, with_error: float | None = None) -> str:
@@ -118,11 +142,11 @@ def of_sample_size(needed: float, eps: float, with_error: float | None = None) -
     more = (
         ""
         if with_error is None
-        else f" (about {rows(with_error)} rows for one with an error of {short_percent(eps / 2)})"
+        else f" (about {rows(with_error)} rows for one with an error of {exact_tolerance(eps / 2)})"
     )
     return (
         f"About {rows(needed)} rows would be needed: with that many, a model with no error is within "
-        f"{short_percent(eps)} in 8 of 10 samples{more}."
+        f"{exact_tolerance(eps)} in 8 of 10 samples{more}."
     )
 
 
@@ -130,14 +154,14 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     """The verdict of an event: by its error and by its ratio of observed to expected events."""
     vacuous = error.eps >= (ratio.tolerance - 1) * ratio.expected / ratio.rows
     tolerated = f"{_ratio(1 / ratio.tolerance)} to {_ratio(ratio.tolerance)}"
-    found = (
-        f"{_count(ratio.observed)} rows were {called(name)} where {_count(ratio.expected)} were expected, a ratio of "
-        f"{_ratio(ratio.value)} ({at_level(level)} interval {ratio_range(ratio.low, ratio.high, ratio.tolerance)})"
-    )
+    times = f"{_ratio(ratio.value)} times as often as predicted"
+    ends = f"{at_level(level)} interval {ratio_range(ratio.low, ratio.high, ratio.tolerance)}"
+    counts = f"{_count(ratio.observed)} observed, {_count(ratio.expected)} predicted"
+    found = f"{called(name)} was observed {times} ({counts}; {ends})"
     scale = ""
     if error.eps > ratio.rate:
         scale = (
-            f" The tolerance of {short_percent(error.eps)} exceeds the event's rate of {short_percent(ratio.rate)}: "
+            f" The tolerance of {exact_tolerance(error.eps)} exceeds the event's rate of {short_percent(ratio.rate)}: "
             "predicting no event at all would be within it, so the ratio decides."
         )
     elif vacuous:
@@ -147,10 +171,12 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
     by_error = error.sentence.partition(": ")[2]
     few = f"about {rows(ratio.needed)} expected events would be needed"
     if error.word == "miscalibrated":
-        of_ratio = {"within": "within", "outside": "outside", "undecided": "on both sides of the limits of"}[ratio.word]
-        return replace(error, ratio=ratio, sentence=f"{error.sentence} {begun(found)}, {of_ratio} {tolerated}.{scale}")
+        of_ratio = {"within": "within", "outside": "outside", "undecided": "on both sides of a limit of"}[ratio.word]
+        text = f"{error.sentence} {begun(found)}, {of_ratio} the tolerance of {tolerated}."
+        return replace(error, ratio=ratio, sentence=f"{text}{scale}")
     if ratio.word == "outside":
-        text = f"Miscalibrated: {found}, outside the tolerance of {tolerated}. {begun(by_error)}"
+        but = f"the average error is within {exact_tolerance(error.eps)}, but " if error.word == "within" else ""
+        text = f"Miscalibrated: {but}{found}, outside the tolerance of {tolerated}. {begun(by_error)}"
         return replace(
             error, word="miscalibrated", ratio=ratio, sentence=f"{text}{scale}", rows_needed=None, shown=None
         )
@@ -276,9 +302,8 @@ def _sane(estimate: Estimate, *ends: float) -> None:
 
 def any_size(low: float | None, shown: TestOfCalibration) -> str:
     """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
-    by = f"({shown.name}, {chance(shown.p_value)})"
     if shown.p_value <= SIGNIFICANCE:
-        return f"That there is an error, of whatever size, is shown {by}."
+        return f"There is evidence of some error ({chance(shown.p_value)})."
     if low:
-        return f"The score of all rows together does not see it {by}: errors that cancel escape that test."
-    return f"The score of all rows together shows no error {by}; errors that cancel escape that test."
+        return f"The test on the Brier score shows no error ({chance(shown.p_value)}): it misses errors that cancel."
+    return f"The test on the Brier score shows no error ({chance(shown.p_value)}). Errors that cancel escape that test."

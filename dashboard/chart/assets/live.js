@@ -7,7 +7,7 @@ import { element, pageStyle } from "./page.js";
 const SVG = "http://www.w3.org/2000/svg";
 const LAST_KEY = 150; // milliseconds after which the last of several arrow keys counts
 const STEP = 0.01; // of the slider, in powers of two
-const CLOSE = 0.16; // of the track: names of two temperatures would stand on each other
+const CLOSE = 0.4; // of the track: the names of two temperatures would overlap
 
 export class Slider {
   constructor(frame, node, send) {
@@ -97,8 +97,9 @@ export class Slider {
       n += rows[b];
     }
     const [says, is] = [said, good].map((sum) => ((100 * sum) / n).toFixed(1));
-    this.output.textContent = `T = ${plain(this.temperature)} · predicts ${says} %, right ${is} %`;
-    const spoken = `${plain(this.temperature)}, predicts ${says} percent on average, right ${is} percent`;
+    const [claimed, observed] = this.live.words;
+    this.output.textContent = `T = ${plain(this.temperature)} · ${claimed} ${says} %, ${observed} ${is} %`;
+    const spoken = `${plain(this.temperature)}, ${claimed} ${says} percent, ${observed} ${is} percent`;
     this.input.setAttribute("aria-valuetext", spoken);
   }
 

@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator
 
 from calib_core import NotAnswerable
-from calib_core.figures.aligned_measures import number
 from calib_core.inference.verdicts.verdict import ratio_range
 from calib_core.risk import InTheLarge
-from calib_core.text import between, called, points, score, short_percent
+from calib_core.text import between, called, measured_between, points, score, short_percent
 from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.mean_risk import InTheLarge as Large
 from dashboard.report.document import Facts
@@ -18,6 +17,7 @@ from dashboard.session import Scene
 
 CURVE_NEEDS = 200
 """Events, and as many rows without one, that a calibration curve needs (Van Calster et al. 2016)."""
+_DASH, _MISSING = "–", ("nan", "inf", "-inf")
 WIDE = 0.3
 """Width of a bin's interval from which on it shows little."""
 
@@ -27,7 +27,7 @@ def large_of(scene: Scene) -> InTheLarge | None:
     if scene.claims != "event":
         return None
     try:
-        return scene.get(event_words.in_the_large(scene))
+        return scene.get(event_words.in_the_large(scene.focused(model=scene.titles[0])))
     except NotAnswerable:
         return None
 
@@ -74,27 +74,29 @@ def in_the_large(scene: Scene) -> Facts | None:
     found = large_of(scene)
     if found is None:
         return None
-    measured = scene.get(Large().first(scene)[1]).measures.set_index("measure").to_dict("index")
-    ratio = f"{number(found.ratio_low)} to {number(found.ratio_high)}"
+    first = Large().first(scene.focused(model=scene.titles[0]))[1]
+    measured = scene.get(first).measures.set_index("measure").to_dict("index")
+    ratio = _range(found.ratio_low, found.ratio_high)
     if all(map(math.isfinite, (scene.ratio, found.ratio_low, found.ratio_high))):
         ratio = ratio_range(found.ratio_low, found.ratio_high, scene.ratio)
     auroc = measured["auroc"]
     lines = [
         ("Mean risk", short_percent(found.mean_predicted), ""),
         ("Observed", short_percent(found.observed), _range(found.observed_low, found.observed_high, between)),
-        ("Observed : expected", number(found.ratio), ratio),
-        ("Intercept", number(found.intercept), _range(found.intercept_low, found.intercept_high)),
-        ("Slope", number(found.slope), _range(found.slope_low, found.slope_high)),
-        ("AUROC", number(auroc["value"]), _range(auroc["low"], auroc["high"])),
+        ("Observed : expected", score(found.ratio), ratio),
+        ("Intercept", score(found.intercept), _range(found.intercept_low, found.intercept_high)),
+        ("Slope", score(found.slope), _range(found.slope_low, found.slope_high)),
+        ("AUROC", score(auroc["value"]), _range(auroc["low"], auroc["high"])),
         ("Log loss", score(measured["log-loss"]["value"]), ""),
     ]
+    lines = [line if line[1] not in _MISSING else (line[0], _DASH, "") for line in lines]
     return Facts(tuple((name, f"{value} ({ends})" if ends else value) for name, value, ends in lines), in_lines=True)
 
 
 def _range(low: float, high: float, write: object = None) -> str:
-    if math.isnan(low) or math.isnan(high):
+    if not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    return between(low, high) if write is between else f"{number(low)} to {number(high)}"
+    return between(low, high) if write is between else measured_between(low, high, "score")
 
 
 def limits(scene: Scene, diagram: Shown) -> Iterator[str]:

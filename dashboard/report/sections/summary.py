@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 
-from calib_core import Recipe
+from calib_core import InputError, Recipe
 from calib_core.text import called
-from dashboard.exhibits import event_words
+from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
+from dashboard.exhibits.recommendation import Recommendation
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
 from dashboard.report.exhibited import NUMBERS, Shown, shown
@@ -40,6 +41,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     # Counts of a summary do not say where: the other parts of the page stand without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
     worst = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
+    worst = (*(_next_step(scene) if request.of_event else ()), *worst)  # of many classes the page is full
     if len(titles) <= OVERLAID:
         yield Beside(
             (heading, *(stars.drawn("risk" if request.of_event else "wide") or stars.everything), *worst),
@@ -62,6 +64,20 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield from exhibited.folded((yield from shown(Recipe("EXHIBITS", "notions"), scene)))
     for model, why in request.models.refused:
         yield Paragraph(f"{why}.", lead=f"{model.title} is not reported.")
+
+
+def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
+    """The advice in a sentence, where it is known or quickly found; none where labels or scores are doubted."""
+    exhibit = Recommendation.suited(scene)
+    if doubt_words.rules_out_advice(scene) or not exhibit.quick(scene):
+        return ()
+    try:
+        found = scene.get(exhibit.found(scene))
+    except InputError:
+        return ()
+    sentence, *_ = exhibit.advice(scene, found)
+    despite = "" if found.recalibrate else event_words.beside_advice(scene)
+    return (Paragraph(despite or sentence, lead="Next step."),)
 
 
 def _answer(request: Request, answers: dict[str, Shown]) -> Generator[None, None, Headline]:

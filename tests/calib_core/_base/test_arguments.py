@@ -25,8 +25,8 @@ ASKED = {
     cc.inference.skills: lambda **given: cc.inference.skills({"a": P}, **given),
     cc.inference.skill_differences: lambda **given: cc.inference.skill_differences({"a": P, "b": P}, **given),
 }
-SHARES = {"level", "false_discoveries", "confirm"}
-COUNTS = {"fewest", "min_rows", "parts", "picked_from", "most"}
+SHARES = {"level", "confirm"}
+COUNTS = {"fewest", "min_rows", "parts", "most"}
 NO_SHARE = [-1, 0, 1, 1.5, float("nan"), "high", None, True]
 NO_COUNT = [-1, 0, 1.5, float("nan"), "many", None, True]
 CASES = [

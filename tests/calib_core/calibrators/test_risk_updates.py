@@ -279,7 +279,7 @@ def test_saved_and_read_back_to_the_bit(key, by):
     np.testing.assert_array_equal(loaded.apply(p).probs, fitted.apply(p).probs)
     assert loaded.to_json() == fitted.to_json()
     assert loaded.by == by
-    assert clone(fitted).get_params() == {"by": by}
+    assert clone(fitted).get_params() == {"by": by, "only": ""}
     if by:
         wrong = re.sub(r'"values_":\{"tuple":\[', '"values_":{"tuple":["Elsewhere",', fitted.to_json())
         with pytest.raises(InputError, match="do not fit each other"):

@@ -124,27 +124,26 @@ def bare(*parts: tuple[list[float], list[bool]]) -> Predictions:
     return Predictions.from_confidence(np.concatenate([c for c, _ in parts]), np.concatenate([r for _, r in parts]))
 
 
-def test_intervals_of_all_bins_of_all_models_hold_together() -> None:
+def test_the_intervals_of_bins_are_of_one_bin_each_whatever_models_are_beside() -> None:
     off = bare(says(0.55, 0.5, 40), says(0.95, 0.8, 60))
     for models in ({"a": off}, {"a": off, "b": bare(says(0.75, 0.7, 50))}):
         table = diagrams.bins_standing_out(models, 10, level=0.9)
-        level = 1 - 0.1 / len(table)
         for line in table.to_dict("records"):
             k, n = np.array([line["accuracy"] * line["count"]]), np.array([line["count"]])
-            low, high = clopper_pearson(k, n, level)
+            low, high = clopper_pearson(k, n, 0.9)
             assert (line["low"], line["high"]) == pytest.approx((low[0], high[0]))
     assert table["stands_out"].tolist() == ["", "over-confident", ""]
 
 
-def test_calibrated_models_stand_out_no_more_often_than_the_level_says() -> None:
+def test_calibrated_models_have_a_bin_that_is_off_in_at_most_5_percent_of_samples() -> None:
     rng, alarms = np.random.default_rng(5), 0
     for _ in range(300):
         confidence = rng.uniform(0.3, 1, 400)
         rows = Predictions.from_confidence(confidence, rng.random(400) < confidence)
         alarms += int((diagrams.bins_standing_out({"m": rows}, 10)["stands_out"] != "").any())
-    # 30 expected at most; three standard deviations above.
-    assert alarms <= 30 + 3 * np.sqrt(300 * 0.1 * 0.9)
-    # One by one, at 90 % each, most of the tables would have one.
+    # 15 expected at most; three standard deviations above.
+    assert alarms <= 15 + 3 * np.sqrt(300 * 0.05 * 0.95)
+    # One by one, many tables would have one.
     assert alarms > 0
 
 
@@ -156,15 +155,15 @@ def test_the_headline_claims_what_the_intervals_show() -> None:
         "Below 60 %, net is under-confident in every bin.": bare(
             says(0.35, 0.7, 300), says(0.55, 0.8, 300), says(0.95, 0.95, 300)
         ),
-        "At 70 to 80 %, net is over-confident: it says 75 % and is right 50 %.": bare(
+        "At 70 to 80 %, net is over-confident: mean confidence 75 %, accuracy 50 %.": bare(
             fine, high[0], says(0.95, 0.95, 300)
         ),
-        "Net is under-confident in 1 and over-confident in 1 of 3 bins, "
-        "most at 30 to 40 %: it says 35 % and is right 70 %.": bare(
+        "Net is under-confident in 1 and over-confident in 1 of 3 bins. "
+        "The largest gap is at 30 to 40 %: mean confidence 35 %, accuracy 70 %.": bare(
             says(0.35, 0.7, 300), says(0.55, 0.55, 300), high[1]
         ),
-        "No bin of net stands out.": bare(fine),
-        "Too few rows in every bin of net to tell.": bare(says(0.35, 0.3, 10), says(0.75, 0.7, 10)),
+        "No bin of net is significantly off.": bare(fine),
+        "Every bin of net has too few rows to tell.": bare(says(0.35, 0.3, 10), says(0.75, 0.7, 10)),
     }
     for sentence, rows in cases.items():
         assert diagrams.headline(diagrams.bins_standing_out({"net": rows}, 10)) == (sentence,)
@@ -175,11 +174,14 @@ def test_the_headline_speaks_of_the_other_models_too() -> None:
     two = diagrams.headline(
         diagrams.bins_standing_out({"A": off, "B": fine}, 10), {"A": "the base model", "B": "scaling"}
     )
-    assert two == ("The base model is over-confident in every bin.", "No bin of scaling stands out.")
+    assert two == ("The base model is over-confident in every bin.", "No bin of scaling is significantly off.")
     many = {"A": off, "B": fine, "C": fine, "D": fine}
-    assert diagrams.headline(diagrams.bins_standing_out(many, 10))[1] == "No bin of the other 3 models stands out."
+    assert (
+        diagrams.headline(diagrams.bins_standing_out(many, 10))[1]
+        == "No bin of the other 3 models is significantly off."
+    )
     more = diagrams.headline(diagrams.bins_standing_out({**many, "C": off}, 10))[1]
-    assert more == "Of the other 3 models, bins stand out in C."
+    assert more == "Of the other 3 models, bins are significantly off in C."
 
 
 # -- a range of the confidence ---------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams.class_bias import LISTED
-from calib_core.inference import benjamini_hochberg, benjamini_yekutieli, share_ends
+from calib_core.inference import holm, per_class_tests, share_ends
 from calib_core.text import at_level, of_rows, share_range, told_apart
 from tests.calib_core.slices.test_findings import drawn, networks
 
@@ -22,14 +22,6 @@ def confusing(n, k, rng, share=0.3):
     y = drawn(p, rng)
     moved = (p.argmax(1) == 0) & (y == 0) & (rng.random(n) < share)
     return Predictions(p, np.where(moved, 1, y))
-
-
-def by_convolution(scores, positives):
-    """The two-sided p of a count of independent outcomes, its law built row by row."""
-    law = np.ones(1)
-    for s in scores:
-        law = np.convolve(law, [1 - s, s])
-    return min(1.0, 2 * min(law[: positives + 1].sum(), law[positives:].sum()))
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -52,15 +44,15 @@ def test_every_pair_by_a_loop(weighted):
             tails = [binomtest(int(k), int(n), says, alternative=a).pvalue for a in ("less", "greater")]
             alone[c, label] = min(1.0, 2 * min(tails))
             if c == label:
-                scores = np.repeat(p.probs[here, label], w[here].astype(int))
-                alone[c, label] = by_convolution(scores, int(k))
-            assert line["p"] == pytest.approx(alone[c, label], rel=5e-3 if c == label else 1e-6, abs=2e-12)
-            ends = binomtest(int(k), int(n)).proportion_ci(line["level"], "exact")
+                alone[c, label] = per_class_tests(p, "top-label")["p"][c]
+            assert line["p"] == pytest.approx(alone[c, label], rel=1e-6, abs=2e-12)
+            assert line["level"] == 0.9
+            ends = binomtest(int(k), int(n)).proportion_ci(0.9, "exact")
             assert (line["low"], line["high"]) == pytest.approx((ends.low, ends.high))
-    for own, correct in ((True, benjamini_hochberg), (False, benjamini_yekutieli)):
+    for own in (True, False):
         mine = [pair for pair in alone if (pair[0] == pair[1]) == own]
-        corrected = np.minimum(2 * correct([alone[pair] for pair in mine]), 1)
-        np.testing.assert_allclose(found.loc[mine, "p_corrected"], corrected, rtol=5e-3 if own else 1e-6, atol=1e-10)
+        corrected = np.minimum(4 * holm([alone[pair] for pair in mine]), 1)  # bins and three kinds of classes
+        np.testing.assert_allclose(found.loc[mine, "p_corrected"], corrected, rtol=1e-6, atol=1e-10)
         assert found.loc[mine, "stands_out"].tolist() == (corrected <= 0.05).tolist()
     assert found.loc[(0, 1), "stands_out"]
     assert found.loc[(0, 0), "stands_out"]
@@ -72,21 +64,21 @@ def test_by_hand():
     found = cc.diagrams.class_bias(p)
     frame = found.frame().set_index("label")
     assert (found.pairs, found.unsure) == (3, 0)
-    # 2 * 0.9^100 for none of a hundred at a chance of 0.1; two pairs, 1.5 for shared rows, two families.
+    # 2 * 0.9^100 for none of a hundred at a chance of 0.1; two pairs, four kinds of places.
     assert frame.loc["7", "p"] == pytest.approx(2 * 0.9**100)
-    assert frame.loc["7", "p_corrected"] == pytest.approx(2 * 1.5 * 2 * 2 * 0.9**100)
-    assert frame.loc["7", "level"] == pytest.approx(1 - 0.03)  # 0.1 * 2 / (2 * 1.5 * 2), cut to one digit
+    assert frame.loc["7", "p_corrected"] == pytest.approx(2 * 4 * 2 * 0.9**100)
+    assert frame.loc["7", "level"] == 0.9
     assert frame["finding"].tolist() == [
         "Class 7 is given 10 % on average where “cat” is predicted, and 0 % of these rows are of it (0 of 100 "
-        "rows; 97 % interval 0 to 4 %).",
+        "rows; 90 % interval 0 to 3 %).",
         "“dog” is given 10 % on average where “cat” is predicted, and 20 % of these rows are of it (20 "
-        "of 100 rows; 97 % interval 12 to 30 %).",
+        "of 100 rows; 90 % interval 14 to 28 %).",
         "Where “cat” is predicted, it says 80 % on average and is right 80 % of the time (80 of 100 rows; 90 % "
         "interval 72 to 86 %). This can be chance.",
     ]
     assert found.headline == (
         frame["finding"].iloc[0],
-        "Of 3 pairs of a predicted class and a class, 2 are off beyond chance, corrected for their number.",
+        "Of 3 pairs of a predicted class and a class, 2 are significantly off (corrected for multiple testing).",
     )
 
 
@@ -120,7 +112,7 @@ def test_a_thousand_classes_list_what_stands_out():
     assert (frame.loc[frame["stands_out"], "code"] < 150).all()
     assert frame["stands_out"].sum() > 20
     calm = cc.diagrams.class_bias(Predictions(p.probs, drawn(p.probs, rng)))
-    assert calm.headline[0] == "Nothing stands out."
+    assert calm.headline[0] == "No pair is significantly off."
     assert len(calm.rows) == LISTED
 
 

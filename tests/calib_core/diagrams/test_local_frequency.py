@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calib_core as cc
-from calib_core.diagrams import EventWords, local_accuracy, local_frequency, opening
+from calib_core.diagrams import EventWords, local_accuracy, local_frequency, opening, updated_frequency
 from calib_core.estimators.default_notion import claimed_rows
 
 
@@ -162,3 +162,50 @@ def test_groups_and_weights_have_marks_of_corrected_intervals():
         calm, off = local_frequency(two(s, y, **more)), local_frequency(two(s, np.ones(600), **more))
         assert not calm.shown.any()
         assert off.shown.any()
+
+
+def test_after_an_update_the_same_rows_are_asked_about():
+    """The window is that of the risk before: a halved risk has none of these rows near the place asked for."""
+    rng = np.random.default_rng(8)
+    s = risks(rng, 3000)
+    died = rng.random(3000) < s / 2
+    before, after = two(s, died), two(s / 2, died)
+    was, now = local_frequency(before), updated_frequency(before, after)
+    for name in ("rows", "right", "low", "high", "lower", "upper", "near"):
+        np.testing.assert_array_equal(getattr(was, name), getattr(now, name))
+    np.testing.assert_allclose(now.claimed, was.claimed / 2)
+    answer = now.answer(0.4)
+    assert answer.brief == f"{50 * was.answer(0.4).claimed:.0f} %"
+    assert answer.difference.startswith("agrees with")
+    assert local_frequency(after).answer(0.4).rows < answer.rows
+    assert was.answer(0.4).gap is not None
+
+
+def test_an_update_of_rows_in_any_order_keeps_rows_together():
+    rng = np.random.default_rng(9)
+    s, weights = risks(rng, 400), rng.integers(0, 3, 400).astype(float)
+    other = rng.random(400) * 0.5
+    died = rng.random(400) < s
+    found = updated_frequency(two(s, died, weights=weights), two(other, died, weights=weights), [0.2])
+    inside = (s >= found.lower[0] - 1e-9) & (s <= found.upper[0] + 1e-9) & (weights > 0)
+    assert found.claimed[0] == pytest.approx(np.average(other[inside], weights=weights[inside]))
+
+
+def test_a_headline_states_the_mean_risk_of_its_own_rows():
+    s = np.r_[np.full(50, 0.44), np.full(70, 0.47), np.linspace(0.02, 0.3, 400)]
+    answer = local_frequency(two(s, np.arange(520) % 3 == 0), [0.48]).answer(0.48)
+    assert answer.near
+    assert answer.stated in answer.headline
+    assert answer.stated == f"{100 * answer.claimed:.0f} %" != "48 %"
+
+
+def test_words_do_not_contradict_the_interval_drawn():
+    """A gap that one interval shows, and the slider as a whole does not, is not called none."""
+    rng = np.random.default_rng(10)
+    s = rng.uniform(0.05, 0.6, 600)
+    found = [local_frequency(two(s, rng.random(600) < s)).answers for _ in range(20)]
+    every = [answer for answers in found for answer in answers if answer.enough and answer.gap is None]
+    outside = [answer for answer in every if not answer.low <= answer.claimed <= answer.high]
+    assert outside
+    assert {answer.difference for answer in outside} == {"not significant over the slider"}
+    assert all(a.difference == "no clear gap" for a in every if a.low <= a.claimed <= a.high)

@@ -19,6 +19,7 @@ from calib_core.evaluation.candidates import COLUMNS, Trial, candidates_for, sim
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.comparison.mean_gain import mean_gain
+from calib_core.inference.intervals.influence_functions import Answers, auroc
 from calib_core.predictions.plausibility import blocking
 from calib_core.registry.registry import Recipe, RegistryError
 
@@ -63,7 +64,8 @@ def test_it_is_cross_validation_as_a_slow_loop_does_it():
         for key in keys[1:]:
             apart, total = gains[best] - gains[key], gains[key].sum() / gains[best].sum()
             half = apart.std(ddof=1) / np.sqrt(len(apart)) * student.ppf(0.95, len(apart) - 1)
-            if total >= 0.9 or (total >= 0.5 and apart.mean() <= half):
+            clearly = apart.sum() > max(5, 0.05 * told[best][where].sum())
+            if not clearly and (total >= 0.9 or (total >= 0.5 and apart.mean() <= half)):
                 return key
         raise AssertionError
 
@@ -73,10 +75,10 @@ def test_it_is_cross_validation_as_a_slow_loop_does_it():
     assert found.recipe.key == simplest(fold >= 0)
     mine = told["identity"] - told[found.recipe.key]
     assert found.gain.point == pytest.approx(mine.mean(), abs=1e-12)
-    interval = mean_gain(p, after[found.recipe.key], mine, LogLoss().label_terms, 1 - 0.1 / 3)
+    interval = mean_gain(p, after[found.recipe.key], mine, LogLoss().label_terms, 0.9)
     assert (found.gain.low, found.gain.high) == pytest.approx((interval.low, interval.high))
-    half = mine.std(ddof=1) / np.sqrt(900) * student.ppf(1 - 0.05 / 3, 899)
-    assert found.gain.high - found.gain.low == pytest.approx(2 * half, rel=0.2), "about Student's, for three at once"
+    half = mine.std(ddof=1) / np.sqrt(900) * student.ppf(0.95, 899)
+    assert found.gain.high - found.gain.low == pytest.approx(2 * half, rel=0.2), "about Student's"
     assert found.frame()["score"].tolist() == pytest.approx([told[key].mean() for key in keys])
     assert found.winner.key == min(told, key=lambda key: told[key].mean())
     assert tuple(found.frame().columns) == COLUMNS
@@ -278,14 +280,15 @@ def test_a_new_zero_loses_and_the_models_own_zeros_count_against_a_gain():
 
 
 def test_an_infinite_loss_is_mended_by_whatever_is_finite():
-    """Two rows of probability 0 among few: the interval holds 0, the gain is without end all the same."""
+    """Two rows of probability 0 among few: their loss is counted, and only an interval above 0 is a recommendation."""
     p = Predictions([[1.0, 0.0]] * 22 + [[0.8, 0.2]] * 40, [1] * 2 + [0] * 20 + [0] * 32 + [1] * 8)
-    found = choose(p, ["temperature"], level=0.999)
-    assert found.gain.low <= 0 < found.gain.point
+    found = choose(p, ["temperature"])
     assert (found.floored, found.recipe.key) == (2, "temperature")
-    assert found.sentence.startswith("Use temperature scaling: log loss falls from ")
+    assert found.gain.low > 0
+    assert found.headline == "Use temperature scaling"
     assert "(the true class has a probability of (nearly) 0 in 2 rows, 36 for each)" in found.sentence
-    assert "The interval includes 0, but calibrators make the outcomes " in " ".join(found.price)
+    wide = choose(p, ["temperature"], level=0.9999)
+    assert wide.recalibrate == (wide.gain.low > 0)
     assert not choose(p, ["temperature"], score="brier").recalibrate
 
 
@@ -316,7 +319,7 @@ def test_rows_that_belong_together_are_counted_together():
     assert few.gain.low < choose(p.replace(groups=None), FAST).gain.low * 1.2
     none = choose(again.replace(groups=np.tile(np.arange(400) // 80, 9)), FAST)
     assert not none.recalibrate
-    assert none.sentence.startswith("Leave the model as it is: no gain can be shown, since rows belong to 5 groups")
+    assert none.sentence.startswith("Leave the model as it is. No gain can be shown, since rows belong to 5 groups")
 
 
 def test_what_cannot_be_tried_says_why_and_the_rest_is_chosen_from():
@@ -482,8 +485,8 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     found = choose(rows(800), FAST)
     words = cc.text.score
     assert found.sentence == (
-        f"Use temperature scaling: log loss falls from {words(found.before)} to "
-        f"{words(found.before - found.gain.point)} and no prediction changes; the simplest of two that do equally well."
+        "Use temperature scaling. No prediction changes. Simplest of two that do equally well. Log loss falls from "
+        f"{words(found.before)} to {words(found.before - found.gain.point)}."
     )
     assert found.price[0] == (
         f"The gain is {words(found.gain.point)} (90 % interval {words(found.gain.low)} to {words(found.gain.high)}), "
@@ -494,14 +497,14 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
     p = rows(2000, seed=4)
     shift = np.array([3.0, 0.0, 0.0])
     vector = choose(Predictions.from_logits(np.log(p.probs) + shift, p.true_labels), ["vector"])
-    assert "some predictions can change." in vector.sentence
+    assert "Some predictions can change." in vector.sentence
     assert "Accuracy changes by +" in " ".join(vector.price)
 
 
 def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
     found = next(c for c in (choose(rows(60, sharp=1.3, seed=s), ["temperature"]) for s in range(20))
                  if not c.recalibrate and c.gain.point > 0.005)  # fmt: skip
-    assert found.sentence.startswith("Leave the model as it is: the one calibrator tried lowers the log loss by")
+    assert found.sentence.startswith("Leave the model as it is. The one calibrator tried lowers the log loss by")
     assert found.sentence.endswith("too little evidence to change it.")
     assert found.price[0].endswith("rows would be enough evidence of such a gain four times in five.")
 
@@ -512,15 +515,17 @@ def test_as_many_rows_as_are_said_would_show_the_gain_four_times_in_five(level):
     z, error = norm.isf((1 - level) / 2), 2.0
     gain = Difference(1.0, 1.0 - z * error, 1.0 + 30 * error, 2 * norm.sf(1 / error))
     base = replace(choose(rows(60), ["temperature"]), recipe=Recipe("CALIBRATORS", "identity"), why="")
-    found = replace(base, choosing=gain, evidence=float("nan"), level=level)
+    base = replace(base, about=Recipe("CALIBRATORS", "temperature"))
+    found = replace(base, gain=gain, evidence=float("nan"), level=level)
     if gain.low <= 0:
         said = float(found.price[0].split()[1].replace(",", ""))
         assert norm.sf(z - 1.0 / (error * np.sqrt(60 / said))) == pytest.approx(0.8, abs=0.03)
     small = replace(gain, point=0.01, low=-0.01)
-    said = float(replace(base, choosing=small, evidence=1.0).price[0].split()[1].replace(",", ""))
+    said = float(replace(base, gain=small, evidence=1.0, level=level).price[0].split()[1].replace(",", ""))
     spread = 0.01 * error * np.sqrt(60)  # of one row, where the error of the mean of 60 is twice the mean
-    assert norm.sf((2 - 0.01 * said) / (spread * np.sqrt(said))) == pytest.approx(0.8, abs=0.03)
-    assert not replace(found, choosing=replace(gain, p_value=0.9999)).price, "of what may be all noise nothing is said"
+    both = max((2 - 0.01 * said) / (spread * np.sqrt(said)), z - 0.01 * np.sqrt(said) / spread)
+    assert norm.sf(both) == pytest.approx(0.8, abs=0.03), "evidence and an interval above 0"
+    assert not replace(found, gain=replace(gain, p_value=0.9999)).price, "of what may be all noise nothing is said"
 
 
 def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
@@ -592,4 +597,82 @@ def test_with_few_rows_it_costs_no_more_than_temperature_always_and_leaves_calib
     assert calibrated["left_alone"].mean() >= 0.95
     assert calibrated["plain_left_alone"].mean() < 0.95, "the twin moves them"
     doubled = cells[(cells["law"] == "T = 2") & (cells["classes"] == 2) & (cells["rows"] == 100)]
-    assert doubled["left_alone"].item() <= 0.4, "0.73 with intervals of nested gains"
+    assert doubled["left_alone"].item() <= 0.2, "0.73 with intervals of nested gains, 0.3 without likelihood ratios"
+    alike = cells[cells["law"].isin(["calibrated", "T = 2", "T = 0.7"])]
+    mean, always = alike["choice"].mean(), alike["temperature"].mean()
+    # Not reached: what one temperature mends costs .0038 where always-temperature has .0029 (error .0003), since a T of
+    # 0.7 is not seen in 100 rows of two classes while 95 % of calibrated models are left alone. It was .0052.
+    assert always < mean <= 1.35 * always
+
+
+def sites(n=1200, seed=0, off="c"):
+    """Risks of four sites, of which those of one are twice too high."""
+    rng = np.random.default_rng(seed)
+    risk, site = rng.beta(2, 4, n), np.array(list("abcd"))[np.arange(n) % 4]
+    died = rng.random(n) < np.where(site == off, 0.4 * risk, risk)
+    return Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=pd.DataFrame({"site": site}))
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_where_one_site_is_off_the_headline_is_its_own_update_and_the_others_stay_bit_for_bit(held_out):
+    p = sites(4000)
+    found = choose(p, held_out=sites(2000, seed=1) if held_out else None)
+    assert dict(found.recipe.params) == {"by": "site", "only": "c"}
+    assert found.headline == "Update the intercept of site = c alone"
+    line = found.frame().iloc[found.recipes.index(found.recipe)]
+    assert (found.gain.point, found.gain.low) == (line["gain"], line["low"])
+    common = found.frame().set_index("calibrator").loc["intercept"].iloc[0]
+    assert found.gain.low > max(common["gain"], 0), "one map for all gains less"
+    others = (p.metadata["site"] != "c").to_numpy()
+    after = CALIBRATORS.make("intercept", by="site", only="c").fit_on(p).apply(p)
+    np.testing.assert_array_equal(after.probs[others], p.probs[others])
+    assert (after.probs[~others, 1] < p.probs[~others, 1]).all()
+    said = cc.evaluation.advice.sentences(found, update=cc.evaluation.advice.own_update(p))
+    assert said[0].startswith(found.headline)
+    assert "would leave c at O:E" in said[1]
+    assert "gain" not in said[1], "one gain for one map"
+
+
+def test_nothing_is_recommended_whose_own_interval_includes_0():
+    """Weak laws and few rows, where the mixture of all calibrators alone would often recommend something."""
+    moved = 0
+    for seed in range(30):
+        p = rows(150, sharp=1.5, seed=seed)
+        found = choose(p, FAST)
+        moved += found.recalibrate
+        assert not found.recalibrate or found.gain.low > 0
+        line = found.frame().iloc[found.recipes.index(found.about)]
+        assert (found.gain.point, found.gain.low, found.gain.high) == (line["gain"], line["low"], line["high"])
+    assert moved >= 3
+
+
+def test_on_held_out_rows_there_is_one_score_of_each_model_and_it_is_theirs():
+    p, other = rows(600), rows(900, seed=5)
+    found = choose(p, FAST, held_out=other)
+    for key, score in zip(found.frame()["calibrator"], found.frame()["score"], strict=True):
+        fitted = CALIBRATORS.make(key).fit_on(p).apply(other)
+        assert score == pytest.approx(losses(fitted).mean())
+    assert found.frame()["accuracy"][0] == other.accuracy
+
+
+def test_a_map_that_keeps_the_ranking_of_risks_changes_no_auroc_although_it_is_fitted_in_folds():
+    p = sites(900, off="")
+    halved = p.with_probs(np.column_stack([1 - (q := p.probs[:, 1] ** 0.5), q]))
+    line = choose(halved, ["intercept"]).frame().iloc[1]
+    assert line["auroc_gain"] == pytest.approx(0, abs=1e-12)
+    assert line["auroc"] == pytest.approx(auroc(Answers.of_event(halved)).value)
+    assert line["mean_risk"] == pytest.approx(p.true_labels.mean(), abs=0.01)
+    assert "(AUROC) stays" in " ".join(choose(halved, ["intercept"]).price)
+
+
+def test_confident_wrong_rows_do_not_make_a_clearly_worse_map_equal():
+    """Any map has most of the gain of rows of confidence 1 that are wrong; what is left differs."""
+    gains = np.zeros((3, 1000))
+    gains[1:, :20] = 30.0
+    gains[2, 20:] = 0.05
+    model = np.full(1000, 0.6)
+    model[:20] = 36.0
+    crowd = contest(gains)
+    judged = replace(crowd, losses=model)
+    assert 1 in crowd.equals(crowd.every), "by the share of the gain alone"
+    assert judged.equals(judged.every) == [2]

@@ -107,3 +107,57 @@ def test_names_of_classes_and_models_stay_text(predictions: Predictions) -> None
             trace.pop("customdata", None)
         assert "<a" not in str(spec)
         assert "<b>b</b>" not in str(spec)
+
+
+def test_before_and_after_of_an_event_are_of_the_same_rows_and_its_risk():
+    rng = np.random.default_rng(4)
+    risk = rng.beta(1.9, 4.7, 1500)
+    died = (rng.random(1500) < risk / 2).astype(int)
+    base = cc.Predictions(np.column_stack([1 - risk, risk]), died)
+    diagram = cc.diagrams.movement(base, base.with_probs(np.column_stack([1 - risk / 2, risk / 2])), notion="event")
+    steps = diagram.steps(10)
+    np.testing.assert_allclose(steps["confidence_after"], steps["confidence"] / 2)
+    np.testing.assert_array_equal(steps["accuracy_after"], steps["accuracy"])
+    assert diagram.before.count.sum() == diagram.after.count.sum() == 1500
+    figure = cc.figures.movement(diagram)
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("Predicted risk", "Observed frequency")
+    assert figure.layout.yaxis.range[1] < 0.95, "the range of the data"
+    inside = [x for trace in figure.data[2:] for x in trace.x if x is not None and x == x]
+    assert max(inside) <= figure.layout.xaxis.range[1]
+
+
+def test_a_temperature_moves_the_risk_of_the_same_rows():
+    risk = np.random.default_rng(5).uniform(0.02, 0.6, 300)
+    base = cc.Predictions(np.column_stack([1 - risk, risk]), np.arange(300) % 4 == 0)
+    path = cc.diagrams.temperature_path(base, also=(1.7,), notion="event")
+    after = base.with_probs(
+        np.column_stack([1 - (soft := risk ** (1 / 1.7) / (risk ** (1 / 1.7) + (1 - risk) ** (1 / 1.7))), soft])
+    )
+    marks = cc.diagrams.movement(base, after, notion="event").after.frame()
+    mine = path.frame().query("temperature == 1.7")
+    np.testing.assert_allclose(mine["confidence"], marks["confidence"])
+    np.testing.assert_array_equal(mine["accuracy"], marks["accuracy"])
+
+
+def test_every_model_of_a_risk_is_drawn_and_from_three_on_in_a_panel():
+    risk = np.random.default_rng(6).beta(1.9, 4.7, 400)
+    rows = cc.Predictions(np.column_stack([1 - risk, risk]), np.arange(400) % 8 == 0)
+    models = {name: cc.diagrams.risk_diagram(rows) for name in ("base", "a", "b")}
+    two = cc.figures.risk_diagram({name: models[name] for name in ("base", "a")})
+    three = cc.figures.risk_diagram(models)
+    for figure, titles in ((two, ("base", "a")), (three, tuple(models))):
+        stars = {record["model"] for trace in figure.data for record in trace.customdata or () if record}
+        assert stars == set(titles)
+    assert {trace.xaxis for trace in three.data} == {"x", "x2", "x3"}
+    assert {column["axis"] for column in three.layout.meta["columns"]} == {"x", "x2", "x3"}
+
+
+def test_axes_of_a_risk_follow_bins_of_rows_enough_and_others_are_kept_at_the_edge():
+    risk = np.r_[np.random.default_rng(7).uniform(0.02, 0.3, 400), 0.9, 0.91]
+    rows = cc.Predictions(np.column_stack([1 - risk, risk]), np.r_[np.arange(400) % 8 == 0, True, True])
+    figure = cc.figures.risk_diagram(cc.diagrams.risk_diagram(rows))
+    top = figure.layout.yaxis.range[1]
+    assert top < 0.5
+    (edge,) = [trace for trace in figure.data if (trace.uid or "").startswith("beyond")]
+    assert max(edge.y) <= top
+    assert edge.customdata[0]["observed"] == 1.0

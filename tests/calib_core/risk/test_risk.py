@@ -16,7 +16,7 @@ from calib_core._base.errors import InputError, NotAnswerable
 from calib_core.inference.events.event_rows import EventRows, Trials, log_odds
 from calib_core.inference.events.events_needed import verdict_power
 from calib_core.inference.events.logistic_regression import FirthLine, maximum_likelihood, slope_profile
-from calib_core.inference.events.observed_expected import effective_number, events_p_value, intercept_at
+from calib_core.inference.events.observed_expected import effective_number, events_p_value, intercept_at, trials_of_fit
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.risk.in_the_large import COLUMNS
 from calib_core.risk.loess import loess
@@ -386,19 +386,59 @@ def test_every_number_is_one_or_has_a_reason(name):
 def test_no_event_has_an_upper_end_only():
     found = risk.in_the_large(predictions(*EDGES["no event"]))
     assert (found.ratio, found.ratio_low, found.intercept, found.intercept_low) == (0.0, 0.0, -np.inf, -np.inf)
-    assert found.observed_high == pytest.approx(1 - 0.05 ** (1 / 20))
+    # The exact end is 1 - .05^(1/20) = .139; none of 20 does not exclude the mean risk, which lies beyond it.
+    assert found.observed_high == found.mean_predicted == pytest.approx(0.15)
     assert np.isnan(found.slope)
     assert found.slope_low < found.slope_high
-    assert "no event was observed" in found.frame()["note"].tolist()
+    assert "needs an event: none was observed" in found.frame()["note"].tolist()
 
 
 def test_few_events_have_an_interval_of_the_slope_and_no_point():
     four = risk.in_the_large(predictions(np.linspace(0.01, 0.5, 40), [0] * 34 + [1, 0, 1, 0, 1, 1]))
     assert np.isnan(four.slope)
-    assert "fewer than 5 events" in four.slope_note
+    assert "needs at least 5 events" in four.slope_note
+    assert four.frame().set_index("measure").loc["slope", ["value", "low", "high"]].isna().all()
     apart = risk.in_the_large(predictions(*EDGES["separated"]))
     assert "separate" in apart.slope_note
     assert 0 < apart.slope_low < apart.slope < apart.slope_high < np.inf
+
+
+def test_points_lie_in_their_intervals_in_random_data():
+    """Of every line of a summary; by Firth's profile alone a slope by maximum likelihood lies outside."""
+    outside = 0
+    for run in range(60):
+        rng = np.random.default_rng([4, run])
+        n, spread = int(rng.choice([30, 50, 200])), float(rng.choice([1, 2, 4]))
+        x = rng.normal(rng.choice([-2, 0]), spread, n)
+        s, y = expit(x), rng.random(n) < expit(rng.choice([0.7, 1.5, 3.0]) * x)
+        if 0 < y.sum() < n:
+            outside += _outside(s, y)
+    outside += _outside(*_steep())
+    assert outside, "the falsified twin: Firth's profile alone holds every point here"
+
+
+def _steep():
+    """Few rows whose slope by maximum likelihood lies beyond Firth's profile."""
+    for run in range(400):
+        rng = np.random.default_rng([4, 6, run])
+        x = rng.normal(0, 4, 50)
+        s, y = expit(x), rng.random(50) < expit(1.5 * x)
+        found = risk.in_the_large(predictions(s, y))
+        trials = trials_of_fit(Trials.of(s, y))
+        _, low, high = slope_profile(trials.x, trials.rows, trials.events, 0.9)
+        if np.isfinite(found.slope) and not low <= found.slope <= high:
+            return s, y
+    raise AssertionError("none found")
+
+
+def _outside(s, y):
+    found = risk.summary(predictions(s, y), intervals=False)
+    shown = found[found[["value", "low", "high"]].notna().all(axis=1) & np.isfinite(found["value"])]
+    assert (shown["low"] <= shown["value"] + 1e-12).all(), shown
+    assert (shown["value"] <= shown["high"] + 1e-12).all(), shown
+    large, trials = risk.in_the_large(predictions(s, y)), trials_of_fit(Trials.of(s, y))
+    _, low, high = slope_profile(trials.x, trials.rows, trials.events, 0.9)
+    return bool(np.isfinite(large.slope) and not low <= large.slope <= high)
 
 
 def test_the_floor_of_log_odds_is_said():

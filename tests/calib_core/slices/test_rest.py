@@ -63,14 +63,14 @@ def test_where_no_other_rows_are_enough_nothing_is_compared():
     table = cc.slices.table(Predictions.from_confidence([0.9] * 100, [True] * 60 + [False] * 40, metadata=site), "site")
     assert table["beyond"].isna().all()
     assert not table["differs"].any()
-    assert "all other rows" not in cc.diagrams.slice_dots(table).basis
+    assert "other rows" not in cc.diagrams.slice_dots(table).basis
 
 
 def test_sentences_say_as_much_as_is_shown():
     rng = np.random.default_rng(1)
     for worse, said in (
-        ((), "It is not shown to differ from all other rows ("),
-        ((2,), "It is off more than all other rows, by "),
+        ((), "Its gap does not differ significantly from that of the other rows ("),
+        ((2,), " larger than that of the other rows"),
     ):
         table = cc.slices.table(off_everywhere(rng, 3000, worse=worse), "site")
         assert table["stands_out"].all()

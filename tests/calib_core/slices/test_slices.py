@@ -216,11 +216,11 @@ def test_a_table_by_hand():
     assert table["slice"].tolist() == ["site = b", "site = a", "site = c"]
     exact = 2 * binom.cdf(20, 40, 0.75)
     assert table["p"].tolist()[:2] == pytest.approx([exact, 1.0])
-    assert table["p_bh"].tolist()[:2] == pytest.approx([2 * exact, 1.0])
+    assert table["p_corrected"].tolist()[:2] == pytest.approx([2 * 2 * exact, 1.0])  # bins and slices, two tests
     assert table["gap"].tolist() == pytest.approx([-0.25, 0.0, -0.75])
     assert table["floor"].tolist()[0] == pytest.approx(binom_floor(40, 0.75))
     assert table["stands_out"].tolist() == [True, False, False]
-    assert table.iloc[2][["p", "p_bh", "floor"]].isna().all(), "three rows are listed and not tested"
+    assert table.iloc[2][["p", "p_corrected", "floor"]].isna().all(), "three rows are listed and not tested"
     assert table["adds"].tolist()[0] == pytest.approx(40 / 83 * (0.25 - binom_floor(40, 0.75)))
 
 
@@ -387,7 +387,6 @@ def test_rows_in_groups_are_not_taken_for_independent():
         wrong += bool(table["stands_out"].any())
         confirmed += bool(cc.slices.scan(p).frame()["stands_out"].any())
         taken_apart += bool(cc.slices.table(p.replace(groups=None), "site")["stands_out"].any())
-    assert "p_by" in table, "a group can lie in several slices"
     assert not above(wrong / trials, trials)
     assert not above(confirmed / trials, trials)
     assert above(taken_apart / trials, trials)
@@ -469,11 +468,15 @@ def test_numbers_of_32_bits_are_written_with_their_own_digits():
     assert [str(part) for part in cc.slices.cut(p, "x")] == ["x=0.1", "x=0.2"]
 
 
-def test_a_column_that_was_picked_pays_for_the_others():
+def test_a_column_shares_its_part_of_the_5_percent_with_the_others():
     site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40})
     p = Predictions.from_confidence([0.75] * 80, ([True] * 3 + [False]) * 10 + [True, False] * 20, metadata=site)
-    alone, picked = cc.slices.table(p, "site"), cc.slices.table(p, "site", picked_from=7)
-    np.testing.assert_allclose(picked["p_bh"], np.minimum(7 * alone["p_bh"], 1))
+    alone, seven = cc.slices.table(p, "site"), cc.slices.table(p, "site", columns=7)
+    np.testing.assert_allclose(seven["p_corrected"], np.minimum(7 * alone["p_corrected"], 1))
+    two = p.replace(metadata=site.assign(half=[1, 2] * 40))
+    both = cc.slices.by_column(two).query("column == 'site'").drop(columns=["column", "spread"])
+    pd.testing.assert_frame_equal(both.reset_index(drop=True), cc.slices.table(two, "site"))
+    np.testing.assert_allclose(both["p_corrected"], np.minimum(2 * alone["p_corrected"], 1))
 
 
 def test_a_scan_of_one_slice_says_one():

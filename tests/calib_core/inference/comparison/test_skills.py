@@ -102,7 +102,7 @@ def test_intervals_hold_and_half_of_them_do_not(right_at: np.ndarray) -> None:
         own = answers(LEVELS[which], rng.random(n) < right_at[which])
         for name in INTERVALS:
             measure = MEASURES[name](own)
-            low, high = _ends(name, measure, 0.9)
+            low, high = _ends(name, measure, own, 0.9)
             inside[name] += low <= truth[name] <= high
             halved[name] += abs(truth[name] - measure.value) <= (high - low) / 4
     margin = 3 * np.sqrt(0.09 * runs)
