@@ -12,8 +12,8 @@ from scipy.special import expit, logit
 from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Codes
 from calib_core.defaults import LEVEL
-from calib_core.inference.auroc_interval import auroc_ends
 from calib_core.inference.comparison.model_differences import same_rows
+from calib_core.inference.intervals.auroc_interval import auroc_ends
 from calib_core.inference.intervals.clustered_rows import few_groups, of_like_size, shares_in_cells
 from calib_core.inference.intervals.influence_functions import MEASURES, Answers, Influence, counting
 from calib_core.inference.significance.multiple_testing import holm

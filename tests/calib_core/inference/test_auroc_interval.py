@@ -9,7 +9,7 @@ from auroc_laws import delong, misses
 from verdict_shares import more_than
 
 from calib_core import Predictions, risk
-from calib_core.inference.auroc_interval import FEWEST_ROWS, auroc_ends
+from calib_core.inference.intervals.auroc_interval import FEWEST_ROWS, auroc_ends
 from calib_core.inference.intervals.influence_functions import Answers, auroc
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "simulations"))
