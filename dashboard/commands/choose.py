@@ -169,12 +169,12 @@ def _advice(choice: Choice, loaded: _shared.Loaded, given: Predictions, held_out
 
 def _event(loaded: _shared.Loaded, judged: Predictions) -> str:
     """What the event is called on the dashboard."""
-    from dashboard.exhibits.event_words import title
+    from calib_core.predictions.event_names import event_title
 
     if judged.event is None:
         return ""
     label = loaded.reading.label
-    return title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else "")
+    return event_title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else "")
 
 
 def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:
