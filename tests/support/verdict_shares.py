@@ -63,7 +63,7 @@ def _judged(predictions, notion, key, eps, tests):
     made = estimate(predictions, notion, key)
     span, limit = made.interval(), on_scale_of(made, eps)
     half = span.point + (span.high - span.point) / 2 < limit
-    rejected = tests and made.p_value <= 0.05
+    rejected = tests and made.noise_floor.p_value <= 0.05
     # With top labels only, the whole prediction is the claim made.
     scored = tests and predictions.kind == "full" and spiegelhalter(predictions).p_value <= 0.05
     return made.verdict(eps).word, bool(rejected), bool(scored), bool(half)

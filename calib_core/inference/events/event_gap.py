@@ -110,6 +110,51 @@ class EventGap:
         return _at_least(above, self.rows, share) + _at_most(below, self.rows, share)
 
 
+@dataclass(frozen=True)
+class OtherClass:
+    """The mean gap of the class that is not the event: the event's with the other sign, and of the same size."""
+
+    event: EventGap
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return self.event.total
+
+    @property
+    def claimed(self) -> float:
+        """The mean predicted probability."""
+        return 1.0 - self.event.claimed
+
+    @property
+    def came_true(self) -> float:
+        """The observed frequency."""
+        return 1.0 - self.event.came_true
+
+    @property
+    def gap(self) -> float:
+        """Observed frequency less mean predicted probability."""
+        return -self.event.gap
+
+    @property
+    def middle(self) -> float:
+        """The size of which the observed one is the median."""
+        return self.event.middle
+
+    def least(self, tail: float) -> float:
+        """Lower end for the size of the gap."""
+        return self.event.least(tail)
+
+    def most(self, tail: float) -> float:
+        """Upper end for the size of the gap."""
+        return self.event.most(tail)
+
+    def ends(self, level: float, tail: float) -> tuple[float, float]:
+        """Both ends of the gap, its sign kept."""
+        low, high = self.event.ends(level, tail)
+        return -high, -low
+
+
 def joint_ends(rows: EventRows, predictions: Predictions, level: float, tail: float) -> EventEnds:
     """Ends for the mean number of events at ``level``, the one towards the expected number missing with ``tail``.
 

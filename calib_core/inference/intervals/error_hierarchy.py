@@ -19,6 +19,9 @@ from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Question, estimate
 from calib_core.estimators.binned import Binned
 from calib_core.inference.events.event_gap import EventGap
+from calib_core.inference.bin_intervals import InBins
+from calib_core.inference.domain import in_bins
+from calib_core.inference.events.event_gap import EventGap, OtherClass
 from calib_core.inference.events.event_rows import EventRows
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import TOP_LABEL, facts_of, target
@@ -354,7 +357,7 @@ def mean_gap(
     """By how much the claims of a notion are too low or too high on average, with ends no verdict contradicts.
 
     m = (1/N) sum_i (y_i - s_i) over all claims of one notion of one claim a row (confidence, top-label, class-specific,
-    event); scores s and outcomes y in [0, 1]. Of an event and of one class the ends are those of the number of events
+    event); scores s and outcomes y in [0, 1]. Of two classes with an event the ends are those of the number of events
     (``EventGap``), as in ``risk.in_the_large``; else of a sum of residuals (``GapSums``). |m| can not exceed the
     calibration error in any bins, and its lower end is read at the level that all lines of these predictions share
     (``Chain``): an error in ``bins`` is never said to be smaller than the mean gap is shown to be. The sign test is
@@ -457,10 +460,13 @@ def _both_ways(edges: Floats, others: list[Floats]) -> list[Floats]:
 
 
 def _gap_of(question: Question) -> Gap:
-    """The mean gap of one line: of an event and of one class that of the number of events."""
-    if notion_of(question) in OF_ONE_STRATUM:
-        return EventGap.of(EventRows.of_claims(question.claims, question.predictions))
-    return GapSums.of(question.claims)
+    """The mean gap of one line: of two classes with an event that of the number of events, for either class."""
+    event = question.predictions.event
+    if event is None or notion_of(question) not in OF_ONE_STRATUM:
+        return GapSums.of(question.claims)
+    claims = claims_in(Event(), question.predictions)
+    found = EventGap.of(EventRows.of_claims(claims, question.predictions))
+    return found if getattr(question.reduction, "cls", event) == event else OtherClass(found)
 
 
 def _seen(node: Gap | InBins) -> float:

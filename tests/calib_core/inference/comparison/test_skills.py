@@ -125,7 +125,7 @@ def test_intervals_hold_for_accurate_and_poor_models(n: int, power: float) -> No
             continue
         runs_used += 1
         for name in INTERVALS:
-            low, high = _ends(name, MEASURES[name](own), 0.9)
+            low, high = _ends(name, MEASURES[name](own), own, 0.9)
             inside[name] += low <= truth[name] <= high
     # Where most draws are not told, those that are were picked by their outcomes.
     assert runs_used < runs / 2 or min(inside.values()) > 0.87 * runs_used - 3 * np.sqrt(0.09 * runs_used)
