@@ -107,7 +107,7 @@ foreign-tools: $(VENV)/.dev-installed
 	CALIB_FOREIGN_TOOLS=build/foreign-tools OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -rs tests/foreign_tools
 	$(PYTHON) -m venv $(VENV)-foreign-inspect
 	$(VENV)-foreign-inspect/bin/python -m pip install -q -e '.[inspect]' pytest hypothesis inspect_ai
-	OPENBLAS_NUM_THREADS=1 $(VENV)-foreign-inspect/bin/python -m pytest -q tests/calib_core/readers/test_inspect_itself.py
+	OPENBLAS_NUM_THREADS=1 $(VENV)-foreign-inspect/bin/python -m pytest -q tests/calib_core/readers/foreign/test_inspect_itself.py
 
 # Pages of the library's docstrings, read from the disk: build/docs/index.html.
 docs: $(VENV)/.dev-installed

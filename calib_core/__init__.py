@@ -3,60 +3,66 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from calib_core._base.lazy_modules import keep_old_names, renamed
+from calib_core._base.providers import PROVIDERS
+
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
     from calib_core import (
-        advice,
         binning,
         calibrators,
-        choice,
         datasets,
-        decisions,
+        defaults,
         diagrams,
-        doubts,
         estimators,
+        evaluation,
         exporting,
         guarantees,
         inference,
         lab,
-        paper_tables,
+        palette,
+        papers,
         planning,
-        prediction_sets,
+        predictions,
         readers,
         reductions,
-        reproductions,
         risk,
-        score_parts,
-        side_by_side,
         slices,
-        study,
         summaries,
-        uses,
     )
     from calib_core import figures as figures
-    from calib_core.answers_marked import judged_answers, marked_by_people
     from calib_core.binning import BINNINGS
     from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
-    from calib_core.choice import choose
-    from calib_core.cross_fitting import cross_fitted
-    from calib_core.discoveries import findings
-    from calib_core.displays import ReliabilityDisplay
-    from calib_core.division import described, divide, fitted, marked_rows, read_as, recalibrated, three_corners, within
+    from calib_core.diagrams.matplotlib_display import ReliabilityDisplay
     from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
-    from calib_core.human_marks import judged_gap, judged_share
+    from calib_core.evaluation.choice import choose
+    from calib_core.evaluation.cross_fitting import cross_fitted
+    from calib_core.evaluation.model_tables import measured
+    from calib_core.evaluation.splitting import (
+        described,
+        divide,
+        fitted,
+        marked_rows,
+        read_as,
+        recalibrated,
+        three_corners,
+        within,
+    )
+    from calib_core.evaluation.study import evaluate, stacked
+    from calib_core.evaluation.update_gains import update_gains, worst_column
     from calib_core.inference import compare
+    from calib_core.judged.corrected_mean import judged_gap, judged_share
+    from calib_core.judged.marked_answers import judged_answers, marked_by_people
     from calib_core.lab import TRUTHS
-    from calib_core.lookup import row_table
-    from calib_core.paper_tables import method_tables
+    from calib_core.papers.tables import method_tables
     from calib_core.planning import PLANS
-    from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
+    from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
+    from calib_core.predictions.row_table import row_table
+    from calib_core.predictions.three_classes import corners
     from calib_core.readers import read_models, read_predictions, read_table
     from calib_core.reductions import REDUCTIONS
-    from calib_core.registry import Recipe, RegistryError
-    from calib_core.side_by_side import measured
-    from calib_core.study import evaluate, stacked
+    from calib_core.registry.registry import Recipe, RegistryError
+    from calib_core.slices.findings import findings
     from calib_core.summaries import Summary, read_summary, summarise, tally
-    from calib_core.three_classes import corners
-    from calib_core.updates import update_gains, worst_column
 
 __all__ = [
     "BANDWIDTHS",
@@ -78,23 +84,21 @@ __all__ = [
     "RegistryError",
     "ReliabilityDisplay",
     "Summary",
-    "advice",
     "binning",
     "calibrators",
-    "choice",
     "choose",
     "compare",
     "corners",
     "cross_fitted",
     "datasets",
-    "decisions",
+    "defaults",
     "described",
     "diagrams",
     "divide",
-    "doubts",
     "estimate",
     "estimators",
     "evaluate",
+    "evaluation",
     "exporting",
     "findings",
     "fitted",
@@ -109,9 +113,10 @@ __all__ = [
     "marked_rows",
     "measured",
     "method_tables",
-    "paper_tables",
+    "palette",
+    "papers",
     "planning",
-    "prediction_sets",
+    "predictions",
     "read_as",
     "read_models",
     "read_predictions",
@@ -120,20 +125,15 @@ __all__ = [
     "readers",
     "recalibrated",
     "reductions",
-    "reproductions",
     "risk",
     "row_table",
-    "score_parts",
-    "side_by_side",
     "slices",
     "stacked",
-    "study",
     "summaries",
     "summarise",
     "tally",
     "three_corners",
     "update_gains",
-    "uses",
     "with_options",
     "within",
     "worst_column",
@@ -149,11 +149,11 @@ _FROM = {
         "load_calibrator",
         "with_options",
     ),
-    "choice": ("choose",),
-    "cross_fitting": ("cross_fitted",),
-    "discoveries": ("findings",),
-    "displays": ("ReliabilityDisplay",),
-    "division": (
+    "evaluation.choice": ("choose",),
+    "evaluation.cross_fitting": ("cross_fitted",),
+    "slices.findings": ("findings",),
+    "diagrams.matplotlib_display": ("ReliabilityDisplay",),
+    "evaluation.splitting": (
         "described",
         "divide",
         "fitted",
@@ -172,19 +172,19 @@ _FROM = {
         "estimate",
     ),
     "inference": ("compare",),
-    "answers_marked": (
+    "judged.marked_answers": (
         "judged_answers",
         "marked_by_people",
     ),
-    "human_marks": (
+    "judged.corrected_mean": (
         "judged_gap",
         "judged_share",
     ),
     "lab": ("TRUTHS",),
-    "lookup": ("row_table",),
-    "paper_tables": ("method_tables",),
+    "predictions.row_table": ("row_table",),
+    "papers.tables": ("method_tables",),
     "planning": ("PLANS",),
-    "predictions": (
+    "predictions.predictions": (
         "InputError",
         "Logits",
         "NotAnswerable",
@@ -196,12 +196,12 @@ _FROM = {
         "read_table",
     ),
     "reductions": ("REDUCTIONS",),
-    "registry": (
+    "registry.registry": (
         "Recipe",
         "RegistryError",
     ),
-    "side_by_side": ("measured",),
-    "study": (
+    "evaluation.model_tables": ("measured",),
+    "evaluation.study": (
         "evaluate",
         "stacked",
     ),
@@ -211,14 +211,46 @@ _FROM = {
         "summarise",
         "tally",
     ),
-    "three_classes": ("corners",),
-    "updates": ("update_gains", "worst_column"),
+    "predictions.three_classes": ("corners",),
+    "evaluation.update_gains": ("update_gains", "worst_column"),
 }
 """The module of each public name that is no module itself: it is loaded when it is first asked for."""
 
 
+_MOVED = {
+    "advice": "evaluation.advice",
+    "choice": "evaluation.choice",
+    "decisions": "evaluation.decisions",
+    "doubts": "predictions.plausibility",
+    "paper_tables": "papers.tables",
+    "prediction_sets": "evaluation.prediction_sets",
+    "reproductions": "papers.reproductions",
+    "score_parts": "evaluation.score_decomposition",
+    "side_by_side": "evaluation.model_tables",
+    "study": "evaluation.study",
+    "uses": "evaluation.usefulness",
+    "readers.delimited": "readers.formats.delimited",
+    "readers.text": "readers.text_encoding",
+}
+"""Modules by the names they had in 0.3, which warn until 1.0."""
+
+
+keep_old_names(__name__, _MOVED)
+
+PROVIDERS |= {
+    "families": (f"{__name__}.registry.registry", "FAMILIES"),
+    "inference": (f"{__name__}.inference", "ANSWERS"),
+    "calibrator text": (f"{__name__}.calibrators.saving", "to_json"),
+    "summary": (f"{__name__}.summaries", "summary_of"),
+    "picture": (f"{__name__}.figures", "draw"),
+}
+"""What lower rooms use of rooms above them: the only late binding there is."""
+
+
 def __getattr__(name: str) -> object:
     """A public name, loaded when it is first asked for: scikit-learn alone takes longer than most questions."""
+    if name in _MOVED:
+        return renamed(f"{__name__}.{name}", f"{__name__}.{_MOVED[name]}")
     module = next((each for each, names in _FROM.items() if name in names), None)
     if module is None and name not in __all__ and name != "figures":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

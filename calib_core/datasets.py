@@ -17,8 +17,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from calib_core._repr import OneLine
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core._base.notebook_display import OneLine
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 __all__ = [
     "DEMOS",

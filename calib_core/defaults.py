@@ -13,6 +13,9 @@ LEVEL: Final = 0.9
 TOLERANCE: Final = 0.02
 """The calibration error that would not matter."""
 
+SIGNIFICANCE: Final = 0.05
+"""The p-value up to which an error of any size counts as shown."""
+
 RATIO: Final = 1.25
 """The ratio of observed to expected events that would not matter: from 1 / ``RATIO`` to ``RATIO``."""
 

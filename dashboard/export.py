@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._text import inert
+from calib_core.text import inert
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from calib_core.registry import RegistryError
+from calib_core.registry.registry import RegistryError
 
 Render = Callable[[], None]
 Reads = Literal["rows", "counts"]

@@ -2,7 +2,7 @@
 
 from calib_core import BINNINGS, Recipe
 from calib_core.binning import of_interval, of_simplex
-from calib_core.registry import Part, Range
+from calib_core.registry.registry import Part, Range
 
 AUTO = "auto"
 """In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""

@@ -11,9 +11,9 @@ from typing import Any
 from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
 from calib_core.defaults import BINS, JUDGED_FOLDS, RATIO, SEED, TOLERANCE
-from calib_core.registry import Choice, Param, Text
+from calib_core.predictions.three_classes import OTHERS
+from calib_core.registry.registry import Choice, Param, Text
 from calib_core.slices import Slice
-from calib_core.three_classes import OTHERS
 from dashboard.navigation import STOPS, view_key
 from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 
@@ -205,7 +205,7 @@ MOVED = {"asked": "reduction", "one": "code"}
 def value_of(param: Param, text: str) -> Any:
     """What a text says as the value of a parameter: one of its options, JSON, yes or no, or the text itself.
 
-    >>> from calib_core.registry import Flag
+    >>> from calib_core.registry.registry import Flag
     >>> flag = Param("slow", Flag(), False, "", False, False)
     >>> [value_of(flag, text) for text in ("True", "no way", "3", "none")]
     [True, 'no way', 3, None]

@@ -2,7 +2,7 @@
 
 import re
 
-from calib_core._text import without_controls
+from calib_core.text import without_controls
 
 __all__ = ["label_plain", "markdown_plain", "unbroken"]
 

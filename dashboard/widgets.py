@@ -13,8 +13,20 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe, RegistryError
-from calib_core._text import begun
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Flag, Key, Numbers, Param, Part, Range, Shares, Text
+from calib_core.registry.registry import (
+    FAMILIES,
+    Choice,
+    ClassIndex,
+    Flag,
+    Key,
+    Numbers,
+    Param,
+    Part,
+    Range,
+    Shares,
+    Text,
+)
+from calib_core.text import begun
 from dashboard import session
 from dashboard.selection import Selection
 from dashboard.theme import markdown_plain

@@ -34,7 +34,7 @@ OUTPUT = Path(__file__).with_suffix(".md")
 MUTANTS, HANG_SECONDS = 16_000, 10.0
 INJECTION = (
     *(f"tests/dashboard/test_{name}.py" for name in ("report", "theme", "export", "data_view", "commands")),
-    *("tests/calib_core/figures", "tests/calib_core/exporting", "tests/calib_core/test_paper_tables.py"),
+    *("tests/calib_core/figures", "tests/calib_core/exporting", "tests/calib_core/papers/test_tables.py"),
 )
 REPORTED = ("toggles", "cross-talk", "errors", "150 visitors")
 WORDS_OF_INJECTION = "hostile or names_are_text or escaped or formula or terminal or markup"
@@ -273,10 +273,10 @@ LINES: dict[str, Line] = {
 
 
 if __name__ == "__main__":
-    import calib_core.readers.parquet
+    import calib_core.readers.formats.parquet
 
     # Decoded in this process: what a decoder does to it is to be seen, and one process a file would take hours.
-    calib_core.readers.parquet._HAS_LIMITS = False
+    calib_core.readers.formats.parquet._HAS_LIMITS = False
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     with contextlib.suppress(KeyboardInterrupt), warnings.catch_warnings():
         warnings.simplefilter("ignore")

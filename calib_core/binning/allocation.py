@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core.binning.base import IntervalScheme
 from calib_core.binning.bin_table import BinTable, padded
-from calib_core.claim_lines import Samples
-from calib_core.claims import Claims, Stratum
-from calib_core.tallies import Tally
+from calib_core.claims.binary_claims import Claims, Stratum
+from calib_core.claims.stacked_samples import Samples
+from calib_core.claims.tallies import Tally
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, lo
     of a confidence. Scores below ``low`` belong to the first bin.
 
     >>> from calib_core.binning import EqualWidth
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> claims = Confidence().split(Predictions.from_confidence([0.65], [True]))
     >>> allocated(claims, EqualWidth(2), Convex()).count.round(2).tolist()

@@ -8,10 +8,10 @@ from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats, Rows
+from calib_core._base.arrays import Codes, Float64s, Floats, Rows
 from calib_core.defaults import BINS
-from calib_core.predictions import NotAnswerable
-from calib_core.registry import Registry, RegistryError
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.registry.registry import Registry, RegistryError
 
 
 class IntervalScheme(Protocol):

@@ -10,13 +10,13 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s, Floats
-from calib_core._places import placed
-from calib_core._repr import OneLine
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
-from calib_core.claims import Claims, Ordered, each_stratum
-from calib_core.predictions import NotAnswerable
-from calib_core.tallies import Moments, Tally
+from calib_core.claims.binary_claims import Claims, Ordered, each_stratum
+from calib_core.claims.cell_search import placed
+from calib_core.claims.tallies import Moments, Tally
+from calib_core.predictions.predictions import NotAnswerable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,7 +153,7 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
     ``pooled`` False keeps every stratum apart where a scheme would put small ones together.
 
     >>> from calib_core.binning import EqualWidth
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> claims = Confidence().split(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]))
     >>> tabulate(claims, [EqualWidth(5)])[0].frame()[["count", "mean_score"]].round(12).values.tolist()

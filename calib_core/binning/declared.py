@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from calib_core._text import inside
 from calib_core.binning.base import BINNINGS, BinningScheme, as_binning, as_intervals, cuts, of_interval
 from calib_core.binning.bin_table import BinTable
 from calib_core.binning.interval_schemes import Distinct, EqualWidth
 from calib_core.defaults import BINS
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
+from calib_core.text import inside
 
 
 def bins_of(predictions: Predictions, bins: int | str | BinningScheme | None = None) -> BinningScheme:

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core._checks import whole
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.bin_table import BinTable, tabulate_at
 from calib_core.binning.interval_schemes import EqualWidth, PointsPerBin
-from calib_core.claims import Claims
-from calib_core.registry import Range
+from calib_core.claims.binary_claims import Claims
+from calib_core.predictions.validation import whole
+from calib_core.registry.registry import Range
 
 _SLACK = 1 - 1e-9
 """Sums of fractions that amount to the limit may end a rounding error below it."""
@@ -94,7 +94,7 @@ def group_codes(fine: BinTable, rows: int = 20, *, same_rows: bool = False) -> C
     group around them.
 
     >>> from calib_core.binning import EqualWidth, tabulate
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import TopLabel
     >>> p = Predictions.from_confidence([0.1, 0.3, 0.6, 0.8, 0.9, 0.2], predicted=[0, 0, 0, 0, 1, 2], labels=[0] * 6)
     >>> group_codes(tabulate(TopLabel().split(p), [EqualWidth(4)])[0], rows=2).tolist()
@@ -107,7 +107,7 @@ def variance_codes(fine: BinTable, variance: float) -> Codes:
     """The same by the rule for variances: groups that hold sum n m (1 - m) >= ``variance``, classes in clusters.
 
     >>> from calib_core.binning import EqualWidth, tabulate
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import TopLabel
     >>> said = [0.5] * 8 + [0.9] * 12 + [0.5] * 3 + [0.6] * 3
     >>> p = Predictions.from_confidence(said, predicted=[0] * 20 + [1] * 3 + [2] * 3, labels=[0] * 26)

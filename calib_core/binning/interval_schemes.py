@@ -8,11 +8,11 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats, frozen
-from calib_core._checks import effective_rows, whole
+from calib_core._base.arrays import Codes, Float64s, Floats, frozen
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.defaults import BINS
-from calib_core.registry import Numbers, Range, RegistryError
+from calib_core.predictions.validation import effective_rows, whole
+from calib_core.registry.registry import Numbers, Range, RegistryError
 
 
 @BINNINGS.register("equal-width", "Equal width", reference="P1 §2", flags=Cuts(bins="bins"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import EqualMass, EqualWidth
-from calib_core.claims import Claims
+from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import BINS
 
 FULLEST, FEWEST_BINS, GROUPS = 2 / 3, 5, 10

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core._arrays import Float64s, Floats
+from calib_core._base.arrays import Float64s, Floats
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
 from calib_core.binning.bin_table import BinTable, padded
-from calib_core.claims import Claims, Stratum
-from calib_core.predictions import NotAnswerable
-from calib_core.tallies import Tally
+from calib_core.claims.binary_claims import Claims, Stratum
+from calib_core.claims.tallies import Tally
+from calib_core.predictions.predictions import NotAnswerable
 
 
 def tabulate_alike(before: Claims, after: Claims, bins: int | str | BinningScheme) -> tuple[BinTable, BinTable]:
@@ -23,7 +23,7 @@ def tabulate_alike(before: Claims, after: Claims, bins: int | str | BinningSchem
 
     References: P1 Appendix F.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> base = Predictions.from_confidence([0.9, 0.8, 0.6], [True, False, True])
     >>> better = Predictions.from_confidence([0.5, 0.5, 1.0], [True, False, True])

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from calib_core._arrays import Float64s, Floats
-from calib_core._checks import effective_rows
+from calib_core._base.arrays import Float64s, Floats
 from calib_core.binning.base import BINNINGS
 from calib_core.binning.interval_schemes import EqualMass, EqualWidth
-from calib_core.registry import Range
+from calib_core.predictions.validation import effective_rows
+from calib_core.registry.registry import Range
 
 
 @dataclass(frozen=True)

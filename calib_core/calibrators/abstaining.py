@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calib_core._arrays import frozen
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core._base.arrays import frozen
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 
 def with_abstentions(predictions: Predictions, apply: Callable[[Predictions], Predictions]) -> Predictions:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core import guarantees
-from calib_core._arrays import Bools, Float64s, Rows
-from calib_core._distributions import beta, binom
+from calib_core._base.arrays import Bools, Float64s, Rows
+from calib_core._base.distributions import beta, binom
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.predictions import NotAnswerable
+from calib_core.predictions.predictions import NotAnswerable
 
 ANSWER_ALL = float("inf")
 """The threshold that no score is above."""

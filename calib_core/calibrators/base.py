@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core._adjustable import Adjustable, check_is_fitted
-from calib_core._arrays import Bools, Float64s, Floats
-from calib_core._checks import check_weights
-from calib_core._frames import plain
-from calib_core._parallel import Progress
-from calib_core._pieces import silent
+from calib_core._base.arrays import Bools, Float64s, Floats
+from calib_core._base.pandas_input import plain
+from calib_core._base.parallel import Progress
+from calib_core._base.progress import silent
+from calib_core._base.providers import provided
+from calib_core._base.sklearn_api import Adjustable, check_is_fitted
 from calib_core.calibrators.abstaining import with_abstentions
 from calib_core.calibrators.fitting.parted_rows import Parts
 from calib_core.calibrators.grid_claims import Counts, claims_of, summary_of_parts
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.profile import Profile
-from calib_core.claims import Stratum
-from calib_core.guarantees import NONE, Cells, Promise
-from calib_core.predictions import InputError, Logits, NotAnswerable, Predictions
-from calib_core.registry import Recipe, Registry
+from calib_core.claims.binary_claims import Stratum
+from calib_core.guarantees.promise import NONE, Cells, Promise
+from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
+from calib_core.predictions.validation import check_weights
+from calib_core.registry.registry import Recipe, Registry
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedStratum
 from calib_core.summaries.fine_grid import starts_of
 
@@ -350,9 +351,8 @@ class Calibrator(Adjustable):
 
     def to_json(self) -> str:
         """This fitted calibrator as JSON text, which ``calib_core.load_calibrator`` reads back; no code is in it."""
-        from calib_core.calibrators.saving import to_json  # it knows the registries of this module
-
-        return to_json(self)
+        text: str = provided("calibrator text")(self)
+        return text
 
     def _fit(self, predictions: Predictions) -> None:
         raise NotImplementedError

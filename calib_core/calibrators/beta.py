@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from calib_core._arrays import Bools, Float64s
+from calib_core._base.arrays import Bools, Float64s
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.fitting.logistic import fit_increasing
 from calib_core.calibrators.insides import Insides, Number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib_core._arrays import Bools, Float64s, Floats
+from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides
 

@@ -7,23 +7,18 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Bools, Float64s, Floats, frozen
+from calib_core._base.arrays import Bools, Float64s, Floats, frozen
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.claims import Stratum
-from calib_core.registry import Part
-from calib_core.smoothing import (
-    Bandwidth,
-    Grid,
-    Kernel,
-    LogOdds,
-    Scale,
-    StandardDeviation,
-    Triweight,
-    local_calibration,
-)
+from calib_core.claims.binary_claims import Stratum
+from calib_core.registry.registry import Part
+from calib_core.smoothing.bandwidths import Bandwidth, StandardDeviation
+from calib_core.smoothing.kernels import Kernel, Triweight
+from calib_core.smoothing.local import local_calibration
+from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_scales import LogOdds, Scale
 
 _ENOUGH = 0.25
 """Share of one row's weight below which a place counts as empty."""

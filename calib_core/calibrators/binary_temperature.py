@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Bools, Float64s
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from calib_core._adjustable import check_is_fitted, clone
-from calib_core._parallel import Progress
+from calib_core._base.parallel import Progress
+from calib_core._base.sklearn_api import check_is_fitted, clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.identity import Identity
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.temperature import Temperature
-from calib_core.predictions import Predictions
-from calib_core.registry import Prefix
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Prefix
 
 
 @dataclass(eq=False, repr=False)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import LOG_FLOOR, Float64s, Floats, frozen
+from calib_core._base.arrays import LOG_FLOOR, Float64s, Floats, frozen
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.temperature import NOTES, Temperature, softened
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 
 _RIDGE = 1e-10
 """Pull of the weights towards temperature scaling alone: decides where T = 1 makes two members the same."""

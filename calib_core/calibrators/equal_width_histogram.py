@@ -7,12 +7,12 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core._places import places
-from calib_core.binning import EqualWidth
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, shares_table
-from calib_core.registry import Range
+from calib_core.claims.cell_search import places
+from calib_core.registry.registry import Range
 
 
 @BINARY_CALIBRATORS.register(

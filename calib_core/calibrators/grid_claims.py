@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._text import percent
-from calib_core.claims import Stratum
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core._base.arrays import Float64s
+from calib_core.claims.binary_claims import Stratum
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.summaries.cells import SUMS, Cells
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedStratum
 from calib_core.summaries.fine_grid import CELLS, EDGES, lowest
 from calib_core.summaries.mergeable import Summary, merged
+from calib_core.text import percent
 
 Counts: TypeAlias = Literal["never", "edges", "cells", "outcomes"]
 """Which score stands for a claim that is counted; "never": none will do."""

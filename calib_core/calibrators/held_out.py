@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.calibrators.neighbour_tuning import content_order
 from calib_core.calibrators.row_weights import are_copies
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats, frozen
-from calib_core._places import places
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats, frozen
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
-from calib_core.guarantees import Cells
-from calib_core.registry import Range
+from calib_core.claims.cell_search import places
+from calib_core.guarantees.promise import Cells
+from calib_core.registry.registry import Range
 
 _EDGE_SHARE, _EDGE_ROWS = 0.25, 20
 """Rows that place the edges where scores tie: a quarter of all, and no more than 20 a bin.

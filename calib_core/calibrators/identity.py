@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 
 
 @CALIBRATORS.register(

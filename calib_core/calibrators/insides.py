@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from calib_core._arrays import Float64s, Floats
+from calib_core._base.arrays import Float64s, Floats
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from calib_core._arrays import Bools, Float64s, Floats
-from calib_core._places import places
+from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, Number, counted
-from calib_core.claims import Stratum
+from calib_core.claims.binary_claims import Stratum
+from calib_core.claims.cell_search import places
 
 _MANY = 8192
 """Scores from which on the steps below them are found faster by their bits."""

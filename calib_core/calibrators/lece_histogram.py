@@ -7,13 +7,14 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Bools, Float64s, Floats
-from calib_core.binning import EqualMass, IntervalScheme, of_interval
+from calib_core._base.arrays import Bools, Float64s, Floats
+from calib_core.binning.base import IntervalScheme, of_interval
+from calib_core.binning.interval_schemes import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.claims import Stratum
-from calib_core.registry import Part
+from calib_core.claims.binary_claims import Stratum
+from calib_core.registry.registry import Part
 
 
 @BINARY_CALIBRATORS.register("lece-histogram", "Histogram binning of errors", reference="P3 §3.1, H-LECE")

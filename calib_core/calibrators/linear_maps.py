@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Float64s, Floats, frozen
-from calib_core._parallel import Progress, one_blas_thread
-from calib_core._pieces import Pieces, silent
+from calib_core._base.arrays import Float64s, Floats, frozen
+from calib_core._base.parallel import Progress, one_blas_thread
+from calib_core._base.progress import Pieces, silent
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import Input, LogRows
 from calib_core.calibrators.fitting.odir_choice import chosen_odir, fits_tried
@@ -20,8 +20,8 @@ from calib_core.calibrators.fitting.softmax_fit import Fitted, fitted, fitted_in
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 from calib_core.calibrators.insides import Grid, Insides, Number, class_names
 from calib_core.calibrators.profile import Profile
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.registry import Flag, Range
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.registry.registry import Flag, Range
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
 _VECTOR = Profile("scaling", "A weight and an offset for every class.", rows=(0, 100, 0), candidate_for=("full",))

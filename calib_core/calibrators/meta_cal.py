@@ -9,10 +9,9 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from calib_core import guarantees
-from calib_core._adjustable import check_is_fitted, clone
-from calib_core._arrays import Bools, Float64s, frozen
-from calib_core._parallel import Progress
-from calib_core._row_groups import refuse_groups
+from calib_core._base.arrays import Bools, Float64s, frozen
+from calib_core._base.parallel import Progress
+from calib_core._base.sklearn_api import check_is_fitted, clone
 from calib_core.calibrators.abstention_thresholds import (
     ScoredRows,
     coverage_curve,
@@ -26,9 +25,10 @@ from calib_core.calibrators.held_out import hold_out
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.temperature import Temperature
-from calib_core.guarantees import Promise
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.registry import Choice, Part, Range
+from calib_core.guarantees.promise import Promise
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.row_groups import refuse_groups
+from calib_core.registry.registry import Choice, Part, Range
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 500
 """A tenth of the rows, up to 500, choose the threshold (P4 §5.1)."""

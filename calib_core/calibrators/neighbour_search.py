@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 
 BLOCK_ENTRIES = 1 << 20
 """Distances held at once by one worker: rows are taken so many at a time that no more are needed."""

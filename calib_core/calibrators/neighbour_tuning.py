@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats, safe_log
+from calib_core._base.arrays import Codes, Float64s, Floats, safe_log
 
 
 def content_order(points: Floats, labels: Codes, weights: Float64s | None = None) -> Codes:

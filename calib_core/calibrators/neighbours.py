@@ -10,18 +10,18 @@ from typing import Annotated, Literal
 import numpy as np
 import scipy
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Codes, Float64s, Floats, frozen
-from calib_core._parallel import Progress, chunks, one_blas_thread, shared_out
-from calib_core._pieces import Pieces, counted_off
-from calib_core._row_groups import RowGroups
+from calib_core._base.arrays import Codes, Float64s, Floats, frozen
+from calib_core._base.parallel import Progress, chunks, one_blas_thread, shared_out
+from calib_core._base.progress import Pieces, counted_off
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Grid, Insides, Number
 from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
 from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold, shares
 from calib_core.calibrators.profile import Profile
-from calib_core.predictions import InputError, Predictions
-from calib_core.registry import Choice, Flag, Range
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.predictions.row_groups import RowGroups
+from calib_core.registry.registry import Choice, Flag, Range
 
 SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.2, 1.0)
 """Shares of the calibration rows that cross-validation tries (P3 §4.2.3)."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
-from calib_core._adjustable import check_is_fitted
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
-from calib_core.registry import RegistryError
+from calib_core.registry.registry import RegistryError
 
 
 def with_options(calibrator: Calibrator, **options: Any) -> Calibrator:
@@ -19,7 +19,7 @@ def with_options(calibrator: Calibrator, **options: Any) -> Calibrator:
     >>> fitted = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 20, [0] * 15 + [1] * 5)
     >>> with_options(fitted, tempo=2)
     Traceback (most recent call last):
-    calib_core.params.RegistryError: 'temperature' has no parameter 'tempo'; its parameters: none
+    calib_core.registry.params.RegistryError: 'temperature' has no parameter 'tempo'; its parameters: none
     """
     check_is_fitted(calibrator)
     entry = CALIBRATORS[CALIBRATORS.recipe(calibrator).key]

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Float64s
-from calib_core._parallel import Progress, one_blas_thread
+from calib_core._base.arrays import Float64s
+from calib_core._base.parallel import Progress, one_blas_thread
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.curve_loss import CurveLoss
 from calib_core.calibrators.fitting.log_rows import LogRows, log
@@ -21,8 +21,8 @@ from calib_core.calibrators.linear_maps import mapped
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import row_count
 from calib_core.calibrators.temperature import NOTES, Temperature
-from calib_core.predictions import Predictions
-from calib_core.registry import Range
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Range
 
 MOST_PIECES = 8
 ROWS_A_PIECE = 100

@@ -9,21 +9,22 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted, clone
-from calib_core._arrays import Codes, Float64s, Floats, Rows, frozen
-from calib_core._parallel import Progress, chunks, shared_out
-from calib_core._pieces import counted_off
-from calib_core._row_groups import refuse_groups
+from calib_core._base.arrays import Codes, Float64s, Floats, Rows, frozen
+from calib_core._base.parallel import Progress, chunks, shared_out
+from calib_core._base.progress import counted_off
+from calib_core._base.sklearn_api import check_is_fitted, clone
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Calibrator
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import row_count
-from calib_core.claims import ColumnClaims, FlatClaims, Stratum
-from calib_core.guarantees import NONE, Promise, binning_promise, no_promise
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, TopLabel, scope
-from calib_core.registry import Choice, Counts, Flag, Part
-from calib_core.summaries import CountedClaims
+from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
+from calib_core.guarantees.promise import NONE, Promise, binning_promise, no_promise
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.row_groups import refuse_groups
+from calib_core.reductions.base import REDUCTIONS, Reduction, scope
+from calib_core.reductions.top import TopLabel
+from calib_core.registry.registry import Choice, Counts, Flag, Part
+from calib_core.summaries.counted_claims import CountedClaims
 
 T = TypeVar("T")
 

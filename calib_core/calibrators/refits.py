@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib_core._adjustable import clone
-from calib_core._repr import OneLine
+from calib_core._base.notebook_display import OneLine
+from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.registry import Recipe
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.registry.registry import Recipe
 
 
 @dataclass(frozen=True, eq=False, repr=False)

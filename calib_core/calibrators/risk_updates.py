@@ -11,10 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Bools, Float64s, safe_log
-from calib_core._text import count
-from calib_core._value_texts import coded_texts
+from calib_core._base.arrays import Bools, Float64s, safe_log
+from calib_core._base.column_texts import coded_texts
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.firth import firth_intercept, firth_line
 from calib_core.calibrators.fitting.logistic import balanced_intercept, fit_increasing
@@ -22,8 +21,9 @@ from calib_core.calibrators.fitting.pooled_values import pooled_offsets
 from calib_core.calibrators.insides import Insides, Number, class_names, counted
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.registry import Text
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.registry.registry import Text
+from calib_core.text import count
 
 MOST_VALUES = 1000
 """Values of a column that are updated separately; a column of more numbers its rows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 
 MOST_COPIES = 10_000_000
 """Whole-numbered weights of up to so many rows in all are copies of rows; beyond that they are mere factors."""

@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._adjustable import Adjustable, check_is_fitted
+from calib_core._base.sklearn_api import Adjustable, check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Calibrator
-from calib_core.predictions import InputError, Predictions
-from calib_core.registry import Recipe, Registry, RegistryError
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.registry.registry import Recipe, Registry, RegistryError
 
 FORMAT, VERSION = "calib-calibrator", 1
 

@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from calib_core._adjustable import clone
-from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core._places import places
-from calib_core.binning import EqualMass
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.sklearn_api import clone
+from calib_core.binning.interval_schemes import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.scaling_map import is_smooth
-from calib_core.claims import Stratum
-from calib_core.registry import Choice, Part, Range
+from calib_core.claims.binary_claims import Stratum
+from calib_core.claims.cell_search import places
+from calib_core.registry.registry import Choice, Part, Range
 
 
 @BINARY_CALIBRATORS.register("scaling-binning", "Scaling-binning", reference="P2 §4.1", flags=Shape(bins="bins"))

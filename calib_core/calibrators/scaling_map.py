@@ -6,9 +6,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from calib_core._arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
+from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
 from calib_core.calibrators.base import BinaryCalibrator, Shape
-from calib_core.registry import Range
+from calib_core.registry.registry import Range
 
 SMOOTH = Shape(smooth=True, counts="outcomes")
 

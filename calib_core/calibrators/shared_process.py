@@ -10,9 +10,9 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Float64s, frozen
-from calib_core._parallel import Progress, one_blas_thread
+from calib_core._base.arrays import Float64s, frozen
+from calib_core._base.parallel import Progress, one_blas_thread
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.latent_function import STEP, Expansion, LatentLoss, moved, places
 from calib_core.calibrators.fitting.log_rows import LogRows
@@ -20,8 +20,8 @@ from calib_core.calibrators.fitting.newton import Minimum, minimum
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.predictions import Predictions
-from calib_core.registry import Range
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Range
 
 AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
 """Standard deviations of the function's bends, in log-odds, among which the rows choose."""

@@ -8,26 +8,20 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Codes, Float64s, frozen
-from calib_core.binning import (
-    Grid,
-    Partition,
-    Projection,
-    Sierpinski,
-    SimplexScheme,
-    cuts,
-    of_simplex,
-    simplex_points,
-    simplex_table,
-)
+from calib_core._base.arrays import Codes, Float64s, frozen
+from calib_core._base.sklearn_api import check_is_fitted
+from calib_core.binning.base import Partition, SimplexScheme, cuts, of_simplex
+from calib_core.binning.simplex.cell_table import simplex_points, simplex_table
+from calib_core.binning.simplex.grid import Grid
+from calib_core.binning.simplex.projection import Projection
+from calib_core.binning.simplex.sierpinski import Sierpinski
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number, class_names, counted
 from calib_core.calibrators.profile import Profile
-from calib_core.guarantees import Promise, no_promise, simplex_promise
-from calib_core.predictions import Predictions
-from calib_core.reductions import Canonical
-from calib_core.registry import Part
+from calib_core.guarantees.promise import Promise, no_promise, simplex_promise
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.canonical import Canonical
+from calib_core.registry.registry import Part
 
 
 @dataclass(eq=False, repr=False)

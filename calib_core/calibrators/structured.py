@@ -8,9 +8,9 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Float64s, Floats
-from calib_core._parallel import Progress, one_blas_thread
+from calib_core._base.arrays import Float64s, Floats
+from calib_core._base.parallel import Progress, one_blas_thread
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators import linear_maps
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows
@@ -20,8 +20,8 @@ from calib_core.calibrators.insides import Insides, Number, class_names
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import row_count
 from calib_core.calibrators.temperature import NOTES, Temperature, softened
-from calib_core.predictions import Predictions
-from calib_core.registry import Flag, Range
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Flag, Range
 
 MOST_MIXED = 200
 """Classes up to which they are mixed: the fit of K x K weights takes seconds at 200 and grows with K squared."""

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core._arrays import Bools, Codes, Float64s, frozen
-from calib_core._parallel import Progress, one_blas_thread
+from calib_core._base.arrays import Bools, Codes, Float64s, frozen
+from calib_core._base.parallel import Progress, one_blas_thread
+from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.half_spaces import Cloud, HalfSpace, across, worst
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import as_rows
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.registry import Range
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.registry.registry import Range
 
 MOST_PROBABILITIES = 10_000_000
 """Rows times classes beyond which nothing is fitted: seconds grow as rows^1.4 classes^1.5, 33 at 1.6 million."""

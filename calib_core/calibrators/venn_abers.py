@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import as_rows

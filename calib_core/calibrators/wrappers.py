@@ -12,7 +12,9 @@ from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.venn_abers import VennAbers
-from calib_core.reductions import ClassWise, Confidence, Reduction, TopKConfidence, TopKLabel, TopLabel, scope
+from calib_core.reductions.base import Reduction, scope
+from calib_core.reductions.class_wise import ClassWise
+from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
 
 # Key, title, reference; notion, binary part (None: any), whether rows are divided by their sum; and the caption.
 _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, bool], str], ...] = (

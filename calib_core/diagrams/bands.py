@@ -9,21 +9,24 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, as_binning, risk_bins, tabulate
-from calib_core.claims import Claims, FlatClaims
+from calib_core._base.arrays import Float64s
+from calib_core.binning import risk_bins
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import tabulate
+from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.estimators.base import Question
 from calib_core.estimators.debiased import worth
-from calib_core.inference import draws, wilson
-from calib_core.inference.clusters import GroupsInCells, groups_of, share_ends_of
-from calib_core.inference.group_noise import sums_in_cells
-from calib_core.inference.null import RESAMPLES, null_outcomes
-from calib_core.inference.wild import rows_of
-from calib_core.predictions import InputError, Predictions
-from calib_core.reductions import Reduction, as_reduction, claims_of, scope
+from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
+from calib_core.inference.intervals.elementary import wilson
+from calib_core.inference.intervals.grouped_row_noise import sums_in_cells
+from calib_core.inference.intervals.wild_bootstrap import rows_of
+from calib_core.inference.noise import outcome_draws
+from calib_core.inference.noise.noise_floor import RESAMPLES, null_outcomes
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.reductions.base import Reduction, as_reduction, claims_of, scope
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +98,7 @@ def reliability_bands(
     table = tabulate(mine, [risk_bins(mine, bins) if of_event else as_binning(bins)])[0]
     sample = null_outcomes(mine, table)
     rows = table.count[0]
-    drawn = np.concatenate([sample(rng, count)[:, 0] for count, rng in draws.streams(resamples, random_state)])
+    drawn = np.concatenate([sample(rng, count)[:, 0] for count, rng in outcome_draws.streams(resamples, random_state)])
     shares = np.divide(drawn, rows, out=np.full(drawn.shape, np.nan), where=rows > 0)
     low, high = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
     filled = rows > 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Protocol, cast
 
 import pandas as pd
 
-from calib_core._repr import OneLine, no_formula
-from calib_core.errors import NotAnswerable
+from calib_core._base.errors import NotAnswerable
+from calib_core._base.notebook_display import OneLine, no_formula
+from calib_core._base.providers import provided
 
 
 class Diagram(OneLine):
@@ -32,9 +32,8 @@ class Diagram(OneLine):
         # The frame stays beside the picture, for readers of the notebook that have no Plotly.
         bundle = {"text/plain": repr(self), "text/html": no_formula(cast(_Html, self.frame())._repr_html_())}
         if self.drawn and find_spec("plotly") and find_spec("PIL"):
-            # By name: the figures know the diagrams, not the other way round.
             with suppress(NotAnswerable):
-                bundle |= import_module("calib_core.figures").draw(self)._repr_mimebundle_()
+                bundle |= provided("picture")(self)._repr_mimebundle_()
         return bundle
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core.calibrators import Reduced
+from calib_core._base.arrays import Float64s
+from calib_core.calibrators.reduced import Reduced
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import Predictions
-from calib_core.reductions import claims_of
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import claims_of
 
 GRID = 501
 CELLS = 50

@@ -8,22 +8,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Bools, Float64s
-from calib_core._text import begun
-from calib_core.binning import BinningScheme, tabulate_at
-from calib_core.claims import Claims
-from calib_core.defaults import LEVEL
+from calib_core._base.arrays import Bools, Float64s
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.bin_table import tabulate_at
+from calib_core.claims.binary_claims import Claims
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.reliability import reliability
 from calib_core.estimators.debiased import worth
-from calib_core.inference import clopper_pearson
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.clusters import GroupsInCells
-from calib_core.inference.count_tests import count_test, node_counts, score_nodes
-from calib_core.inference.number_words import exact_end, exact_range, told_apart
-from calib_core.inference.picked_out import FEWEST, corrected_p, kinds_of_places, p_of_cells, worth_of_cells
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Confidence
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.inference.intervals.clustered_rows import GroupsInCells
+from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
+from calib_core.inference.significance.selected_shares import (
+    FEWEST,
+    corrected_p,
+    kinds_of_places,
+    p_of_cells,
+    worth_of_cells,
+)
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.top import Confidence
+from calib_core.text import begun, exact_end, exact_range, told_apart
 
 OVER, UNDER = "over-confident", "under-confident"
 _OPEN = 0.5
@@ -82,7 +87,7 @@ def bins_standing_out(
     says, right = table["confidence"].to_numpy(), table["accuracy"].to_numpy()
     low, high = clopper_pearson(right * rows, rows, level)
     calm = clopper_pearson(says * rows, rows, level)
-    sides = np.where(corrected <= SHOWN_AT, np.where(right < says, OVER, UNDER), "")
+    sides = np.where(corrected <= SIGNIFICANCE, np.where(right < says, OVER, UNDER), "")
     few = ((calm[1] - calm[0]) / 2 > _WIDE) | np.isnan(p)
     return table.assign(low=low, high=high, stands_out=sides, too_few=few, p=p, p_corrected=corrected)
 

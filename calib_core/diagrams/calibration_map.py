@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._arrays import Float64s
-from calib_core._text import percent
-from calib_core.binning import simplex_table
-from calib_core.calibrators import Calibrator
+from calib_core._base.arrays import Float64s
+from calib_core.binning.simplex.cell_table import simplex_table
+from calib_core.calibrators.base import Calibrator
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import Canonical
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions.canonical import Canonical
+from calib_core.text import percent
 
 ARROWS = 12
 """Arrows along a side of the triangle."""

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
-from calib_core._text import begun, called
-from calib_core.binning import BinningScheme, bins_of
-from calib_core.defaults import LEVEL
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.declared import bins_of
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.number_words import at_level, of_rows, share_range, told_apart
-from calib_core.inference.per_class import predicted_classes
-from calib_core.inference.picked_out import (
+from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.significance.class_tests import predicted_classes
+from calib_core.inference.significance.selected_shares import (
     FEWEST,
     corrected_p,
     count_words,
@@ -26,9 +26,8 @@ from calib_core.inference.picked_out import (
     worst_first,
     worth_of_cells,
 )
-from calib_core.inference.right_shares import share_ends, share_test
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.text import at_level, begun, called, of_rows, share_range, told_apart
 
 MOST_CLASSES = 25
 """Of up to so many classes every pair is listed; of more, what stands out."""
@@ -158,7 +157,7 @@ def class_bias(
         else:
             p = share_test(right[mine], says[mine], many[mine], counted)
         numbers["p"][mine], numbers["p_corrected"][mine] = corrected_p(p, many[mine] >= fewest, kinds)
-    outstanding = numbers["p_corrected"] <= SHOWN_AT
+    outstanding = numbers["p_corrected"] <= SIGNIFICANCE
     listed = np.arange(len(c))
     if k > MOST_CLASSES:
         listed = np.union1d(np.flatnonzero(outstanding), np.argsort(numbers["p"], kind="stable")[:LISTED])

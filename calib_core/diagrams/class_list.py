@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, bins_of, tabulate
+from calib_core._base.arrays import Float64s
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.bin_table import tabulate
+from calib_core.binning.declared import bins_of
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators import Binned
-from calib_core.inference import per_class_tests, standing_out
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, claims_of
+from calib_core.estimators.binned import Binned
+from calib_core.inference.significance.class_tests import per_class_tests, standing_out
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import Reduction, claims_of
 
 SORTS = ("beyond", "error", "share", "rows", "name")
 """What classes can be put in order by: what they add to the error beyond noise, their own error, share, rows, or as

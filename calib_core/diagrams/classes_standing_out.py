@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Bools, Float64s
-from calib_core.binning import BinningScheme
+from calib_core._base.arrays import Bools, Float64s
+from calib_core.binning.base import BinningScheme
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import class_table
-from calib_core.inference import per_class_tests, standing_out
-from calib_core.inference.number_words import in_percent
-from calib_core.inference.picked_out import FEWEST, kinds_of_places
-from calib_core.predictions import Predictions
+from calib_core.inference.significance.class_tests import per_class_tests, standing_out
+from calib_core.inference.significance.selected_shares import FEWEST, kinds_of_places
+from calib_core.predictions.predictions import Predictions
+from calib_core.text import in_percent
 
 
 @dataclass(frozen=True, eq=False, repr=False)

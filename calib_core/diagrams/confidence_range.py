@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Codes
+from calib_core._base.arrays import Codes
 from calib_core.defaults import LEVEL
-from calib_core.inference import clopper_pearson
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.clusters import shares_in_cells
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 
 
 def rows_in_range(predictions: Predictions, low: float = 0.0, high: float = 1.0, predicted: int | None = None) -> Codes:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._adjustable import clone
-from calib_core._arrays import Codes, Float64s
-from calib_core.calibrators import Calibrator, as_calibrator
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.sklearn_api import clone
+from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.registry import Recipe
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.registry.registry import Recipe
 
 REPEATS = 40
 """Splits over which a calibrator that controls a rate is tried."""

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from calib_core._arrays import Codes, Float64s
-from calib_core._distributions import beta
-from calib_core._row_groups import refuse_groups
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.distributions import beta
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.curve import BANDS, band_title
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, claims_of
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.row_groups import refuse_groups
+from calib_core.reductions.base import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,13 +8,16 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._row_groups import refuse_groups
-from calib_core.claims import Claims, Stratum
+from calib_core._base.arrays import Float64s
+from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators.kernel import KernelECE, LogOdds, StandardDeviation, limits
-from calib_core.predictions import Predictions
-from calib_core.reductions import Reduction, claims_of
+from calib_core.estimators.kernel.curve_limits import limits
+from calib_core.estimators.kernel.ece import KernelECE
+from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.row_groups import refuse_groups
+from calib_core.reductions.base import Reduction, claims_of
+from calib_core.smoothing.bandwidths import StandardDeviation
+from calib_core.smoothing.score_scales import LogOdds
 
 _STEPS_TO_RESOLVE = 3
 _NO_SPREAD = 1e-9

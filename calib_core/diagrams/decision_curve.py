@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Bools, Codes, Float64s, rounding
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import Bools, Codes, Float64s, rounding
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.clusters import GROUPED, shares_in_cells
-from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
-from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
+from calib_core.inference.intervals.clustered_rows import GROUPED, shares_in_cells
+from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 
 THRESHOLDS = tuple(np.arange(1, 100) / 100)
 

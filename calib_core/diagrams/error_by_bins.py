@@ -10,19 +10,18 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._text import inside
-from calib_core.binning import BINNINGS, as_binning, cuts
-from calib_core.calibrators import Refits
+from calib_core._base.arrays import Float64s
+from calib_core.binning.base import BINNINGS, as_binning, cuts
+from calib_core.calibrators.refits import Refits
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators import ESTIMATORS, Estimator, as_estimator, estimate, reads_bins, takes_bins
-from calib_core.estimators.base import Question
-from calib_core.inference import unit_of
-from calib_core.inference.many_binnings import floors, sweep_tables
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
-from calib_core.registry import RegistryError
+from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, estimate, reads_bins, takes_bins
+from calib_core.inference.intervals.binning_sweep import floors, sweep_tables
+from calib_core.inference.verdicts.estimate_line import unit_of
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions.base import Reduction, as_reduction
+from calib_core.registry.registry import RegistryError
+from calib_core.text import inside
 
 BINS = tuple(range(5, 26))
 """Numbers of bins of a sweep."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib_core.calibrators import CALIBRATORS, Calibrator
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.insides import Grid as Grid
 from calib_core.calibrators.insides import Number
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 __all__ = ["FittedParameters", "Grid", "Number", "fitted_parameters"]
 

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.defaults import TOLERANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators import ESTIMATORS
-from calib_core.inference.agreement import agreement
-from calib_core.inference.many_classes import LEFT_OUT
-from calib_core.inference.number_words import in_points
-from calib_core.inference.primary import ESTIMATOR
-from calib_core.predictions import NotAnswerable
-from calib_core.reductions import REDUCTIONS
+from calib_core.estimators.base import ESTIMATORS
+from calib_core.inference.verdicts.agreement import agreement
+from calib_core.inference.verdicts.class_count_cost import LEFT_OUT
+from calib_core.inference.verdicts.primary_measure import ESTIMATOR
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.reductions.base import REDUCTIONS
+from calib_core.text import in_points
 
 FAMILIES = ("Bins", "Bins that share rows", "Squared, in bins", "Worst bin", "No bins to choose")
 """What estimators have in common, in the order they stand in."""

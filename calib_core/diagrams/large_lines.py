@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 from calib_core.risk.event_scores import scores, summary
 from calib_core.risk.in_the_large import COLUMNS, InTheLarge, in_the_large
 

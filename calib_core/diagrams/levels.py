@@ -8,19 +8,18 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share
-from calib_core._arrays import Float64s
-from calib_core.defaults import LEVEL
+from calib_core._base.arguments import as_share
+from calib_core._base.arrays import Float64s
+from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import OVER, UNDER
-from calib_core.inference.clusters import shares_in_cells
-from calib_core.inference.influences import counting
-from calib_core.inference.multiple import holm
-from calib_core.inference.number_words import told_apart
-from calib_core.inference.picked_out import counts_rows, worth_of_cells
-from calib_core.inference.right_shares import share_test
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.influence_functions import counting
+from calib_core.inference.intervals.share_intervals import share_test
+from calib_core.inference.significance.multiple_testing import holm
+from calib_core.inference.significance.selected_shares import counts_rows, worth_of_cells
+from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
+from calib_core.text import told_apart
 
 MOST_LEVELS = 50
 """Distinct confidences that are drawn as points of their own at most."""
@@ -52,7 +51,7 @@ class Levels(Diagram):
     def stands_out(self) -> tuple[str, ...]:
         """Over-confident or under-confident where ``p_holm`` is at most 0.05, else empty."""
         sides = np.where(self.right < self.confidence, OVER, UNDER)
-        return tuple(np.where(self.p_holm <= SHOWN_AT, sides, "").tolist())
+        return tuple(np.where(self.p_holm <= SIGNIFICANCE, sides, "").tolist())
 
     @property
     def headline(self) -> str:

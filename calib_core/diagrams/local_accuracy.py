@@ -11,19 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._arrays import Bools, Float64s
-from calib_core._repr import OneLine
-from calib_core._row_groups import RowGroups
-from calib_core._text import called
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.levels import MOST_LEVELS
-from calib_core.inference.claimed_rows import claimed_rows, event_name, notion_looked_at
-from calib_core.inference.clusters import GROUPED, GroupsInCells, share_ends_of
-from calib_core.inference.number_words import at_level, between, in_percent, percent, share_range
-from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends, share_test
-from calib_core.predictions import InputError, NotAnswerable, Predictions, whole
-from calib_core.reductions import claims_of
+from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at
+from calib_core.inference.intervals.clustered_rows import GROUPED, GroupsInCells, share_ends_of
+from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends, share_test
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
+from calib_core.predictions.row_groups import RowGroups
+from calib_core.reductions.base import claims_of
+from calib_core.text import at_level, between, called, in_percent, share_range, short_percent
 
 NARROWEST, WIDEST = 3, 12
 """Points on either side of the confidence asked for: rows are looked for this near first, and this far at most."""
@@ -149,7 +148,7 @@ class LocalAnswer(OneLine):
         Around a whole percent the window ends at whole ones, so that no other row is in the range printed.
         """
         if self.upper - self.lower < _SLACK:
-            return percent(float(np.round((self.lower + self.upper) / 2, 6)))
+            return short_percent(float(np.round((self.lower + self.upper) / 2, 6)))
         low, high = np.floor(100 * (self.lower + _SLACK)), np.ceil(100 * (self.upper - _SLACK))
         if high - low <= 1:
             return between(float(np.round(self.lower, 6)), float(np.round(self.upper, 6)))

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from calib_core.binning import BinningScheme, risk_bins
+from calib_core.binning import risk_bins
+from calib_core.binning.base import BinningScheme
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.predictions import Predictions
-from calib_core.reductions import Confidence
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.top import Confidence
 
 
 @dataclass(frozen=True, eq=False, repr=False)

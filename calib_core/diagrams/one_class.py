@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinningScheme, as_binning, tabulate
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import tabulate
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.inference import clopper_pearson
-from calib_core.inference.clusters import GroupsInCells, share_ends_of, shares_in_cells
-from calib_core.lookup import row_table
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import TopLabel
+from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_ends_of, shares_in_cells
+from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.row_table import row_table
+from calib_core.reductions.top import TopLabel
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,17 +9,17 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core.binning import BinningScheme
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.local_accuracy import points
-from calib_core.inference.chain import mean_gap
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.clusters import shares_in_cells
-from calib_core.inference.mean_gap import FOLDED, MeanGap
-from calib_core.inference.number_words import at_level, in_percent, share_range
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import claims_of
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.error_hierarchy import mean_gap
+from calib_core.inference.intervals.mean_gap import FOLDED, MeanGap
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import claims_of
+from calib_core.text import at_level, in_percent, share_range
 
 
 @dataclass(frozen=True, eq=False, repr=False)

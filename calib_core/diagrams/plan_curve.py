@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme
+from calib_core._base.arrays import Float64s
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import TOLERANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.planning import Plan, PlanAnswer, answer
-from calib_core.predictions import Predictions
-from calib_core.registry import Recipe
+from calib_core.planning.answers import PlanAnswer, answer
+from calib_core.planning.question import Plan
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Recipe
 
 PLANNED, WANTED, NEEDED = "planned", "wanted", "needed"
 """What the marks beside the curves are called."""

@@ -7,22 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core.binning import (
-    BINNINGS,
-    SimplexScheme,
-    as_simplex,
-    partition,
-    simplex_points,
-    simplex_table,
-    vector_sums,
-)
-from calib_core.calibrators import SimplexBinning
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core.binning.base import BINNINGS, SimplexScheme, as_simplex
+from calib_core.binning.simplex.cell_table import partition, simplex_points, simplex_table, vector_sums
+from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPair, steps
-from calib_core.guarantees import cell_eps
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Canonical
+from calib_core.guarantees.frequency_bounds import cell_eps
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.canonical import Canonical
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from calib_core.diagrams.classes_standing_out import StandingOut
 from calib_core.diagrams.local_accuracy import LocalAccuracy
-from calib_core.inference import EstimateLine
-from calib_core.inference.number_words import in_percent
+from calib_core.inference.verdicts.estimate_line import EstimateLine
+from calib_core.text import in_percent
 
 OF_ALL = "the confidence of all rows, whatever class they predict"
 """What a verdict about confidence judges."""

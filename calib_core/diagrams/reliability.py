@@ -9,14 +9,16 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinningScheme, Edges, as_binning, risk_bins, tabulate, tabulate_at
-from calib_core.binning.bin_table import BinTable
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.binning import risk_bins
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
+from calib_core.binning.interval_schemes import Edges
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import validity_tables
-from calib_core.inference.claimed_rows import claimed_rows, notion_looked_at
-from calib_core.predictions import Predictions
-from calib_core.reductions import Confidence, TopLabel
+from calib_core.estimators.default_notion import claimed_rows, notion_looked_at
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.top import Confidence, TopLabel
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,20 +9,24 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, as_binning, bins_said, risk_bins, tabulate_at
+from calib_core._base.arrays import Float64s
+from calib_core._base.errors import NotAnswerable
+from calib_core.binning import risk_bins
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import tabulate_at
+from calib_core.binning.declared import bins_said
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.bands import reliability_bands
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import reliability
-from calib_core.errors import NotAnswerable
 from calib_core.estimators.debiased import worth
-from calib_core.inference import clopper_pearson
-from calib_core.inference.claimed_rows import claimed_rows, event_name
-from calib_core.inference.clusters import shares_in_cells
-from calib_core.predictions import Predictions
-from calib_core.reductions import Confidence
-from calib_core.risk import SmoothCurve, smooth_curve
+from calib_core.estimators.default_notion import claimed_rows, event_name
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.top import Confidence
+from calib_core.risk import smooth_curve
+from calib_core.risk.smooth_curve import SmoothCurve
 
 _STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01)
 _FINEST_COUNTED = 0.001

@@ -8,15 +8,15 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share
-from calib_core._arrays import Codes, Float64s
+from calib_core._base.arguments import as_share
+from calib_core._base.arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.clusters import shares_in_cells
-from calib_core.inference.influences import Answers, counting
-from calib_core.inference.number_words import at_level, in_percent, share_range
-from calib_core.inference.right_shares import COUNTED, WEIGHED, share_ends
-from calib_core.predictions import Predictions, whole
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.influence_functions import Answers, counting
+from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
+from calib_core.predictions.predictions import Predictions, whole
+from calib_core.text import at_level, in_percent, share_range
 
 MOST_POINTS = 400
 """Points of a curve at most, evenly spread over the coverage."""

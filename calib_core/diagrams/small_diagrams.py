@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.binning import BinningScheme, BinTable, as_binning, tabulate
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import total_rows
 from calib_core.diagrams.curve import KERNEL_CURVE, KernelCurve, kernel_curve
 from calib_core.diagrams.validity import ValidityPlot, validity, validity_tables
-from calib_core.estimators import Binned
-from calib_core.estimators.kernel import KernelECE
-from calib_core.predictions import Predictions
-from calib_core.reductions import Reduction, claims_of
+from calib_core.estimators.binned import Binned
+from calib_core.estimators.kernel.ece import KernelECE
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import Reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

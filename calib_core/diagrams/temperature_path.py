@@ -9,17 +9,18 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from calib_core._arrays import Float64s, Floats
-from calib_core._parallel import chunks, shared_out
-from calib_core.binning import BinningScheme, as_binning, as_intervals, cuts, risk_bins, tabulate
-from calib_core.binning.bin_table import BinTable
+from calib_core._base.arrays import Float64s, Floats
+from calib_core._base.parallel import chunks, shared_out
+from calib_core.binning import risk_bins
+from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
+from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.claims import FlatClaims
+from calib_core.claims.binary_claims import FlatClaims
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import reliability
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import Confidence
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions.top import Confidence
 
 _SOFTEST = 8.0
 _STEPS = 12

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._text import begun
+from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.inference import EstimateLine, PrimaryLine, estimate_line, on_tolerance_scale
-from calib_core.inference.number_words import between, percent
+from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
+from calib_core.inference.verdicts.primary_measure import PrimaryLine
+from calib_core.inference.verdicts.verdict import on_tolerance_scale
+from calib_core.text import begun, between, short_percent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +141,7 @@ def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
     places = {
         "within": "below the tolerance",
         "miscalibrated": "above the tolerance",
-        "too close to call": f"on both sides of the {percent(eps)} tolerance",
-        "too few rows to tell": f"on both sides of the {percent(eps)} tolerance",
+        "too close to call": f"on both sides of the {short_percent(eps)} tolerance",
+        "too few rows to tell": f"on both sides of the {short_percent(eps)} tolerance",
     }
     return f"{text}, {places[line.verdict]}"

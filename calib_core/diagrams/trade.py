@@ -9,17 +9,21 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._distributions import norm
-from calib_core.binning import BinningScheme, Distinct
-from calib_core.calibrators import BINARY_CALIBRATORS, Reduced
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import norm
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.interval_schemes import Distinct
+from calib_core.calibrators.base import BINARY_CALIBRATORS
+from calib_core.calibrators.reduced import Reduced
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators import Binned, Brier, DebiasedL2, Estimator, estimate
-from calib_core.estimators.base import Question
-from calib_core.inference import bootstrap
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction
+from calib_core.estimators.base import Estimator, Question, estimate
+from calib_core.estimators.binned import Binned
+from calib_core.estimators.debiased import DebiasedL2
+from calib_core.estimators.score_estimators import Brier
+from calib_core.inference.intervals.row_bootstrap import bootstrap
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions.base import Reduction, as_reduction
 
 BINS = (2, 5, 10, 15, 20, 30, 50, 75, 100)
 RESAMPLES = 100

@@ -8,11 +8,14 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinningScheme, BinTable, bins_of, tabulate, tabulate_alike
+from calib_core._base.arrays import Float64s
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.declared import bins_of
+from calib_core.binning.shared_groups import tabulate_alike
 from calib_core.diagrams.base import Diagram
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction, claims_of
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import Reduction, as_reduction, claims_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +52,7 @@ def validity(table: BinTable, stratum: int | None = None) -> ValidityPlot:
     References: P1 Appendix F.
 
     >>> from calib_core.binning import EqualWidth, tabulate
-    >>> from calib_core.predictions import InputError, NotAnswerable, Predictions
+    >>> from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
     >>> from calib_core.reductions import Confidence
     >>> p = Predictions.from_confidence([0.25, 0.75, 0.75], [False, True, True])
     >>> validity(tabulate(Confidence().split(p), [EqualWidth(2)])[0]).frame().values.tolist()
@@ -110,7 +113,7 @@ def validity_pair(
 
     References: P1 Appendix F.
 
-    >>> from calib_core.predictions import InputError, NotAnswerable, Predictions
+    >>> from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
     >>> base = Predictions.from_confidence([0.9, 0.8], [True, False])
     >>> better = Predictions.from_confidence([0.5, 0.5], [True, False])
     >>> pair = validity_pair(base, better, "confidence")

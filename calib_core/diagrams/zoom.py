@@ -8,18 +8,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.binning import tabulate_at
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.binning.bin_table import tabulate_at
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.estimators.debiased import worth
-from calib_core.inference import clopper_pearson
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.clusters import GroupsInCells
-from calib_core.lookup import row_table
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import TopLabel
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.inference.intervals.clustered_rows import GroupsInCells
+from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.row_table import row_table
+from calib_core.reductions.top import TopLabel
 
 
 @dataclass(frozen=True, eq=False, repr=False)

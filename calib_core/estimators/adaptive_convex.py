@@ -7,16 +7,16 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.binning import IntervalScheme, of_interval
+from calib_core._base.arrays import Float64s
 from calib_core.binning.allocation import Convex, allocated, shared_row, split_lines
+from calib_core.binning.base import IntervalScheme, of_interval
 from calib_core.binning.square_root import RootMass, RootWidth
-from calib_core.claim_lines import Samples
-from calib_core.claims import Claims, Stratum
+from calib_core.claims.binary_claims import Claims, Stratum
+from calib_core.claims.stacked_samples import Samples
 from calib_core.estimators.base import ESTIMATORS, Estimated
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
-from calib_core.registry import Flag, Part
+from calib_core.registry.registry import Flag, Part
 
 _CONVEX = "Posocco and Bonnefoy's published code gives the larger share to the farther bin; here the nearer one has it."
 
@@ -46,7 +46,7 @@ class ConvexBinned:
     References: P5 §4.3, Def. 4-5 and eq. (1).
 
     >>> from calib_core.binning import EqualWidth
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> claims = Confidence().split(Predictions.from_confidence([0.65], [True]))
     >>> round(ConvexBinned(EqualWidth(2))(claims).value, 2)

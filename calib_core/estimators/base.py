@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
-from calib_core.binning import BinningScheme, BinTable, EqualWidth, SimplexTable, as_binning, bins_of, bins_said
-from calib_core.binning.declared import moves_edges
-from calib_core.claims import Claims
+from calib_core._base.arrays import Float64s
+from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.notebook_display import OneLine
+from calib_core._base.providers import provided
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable
+from calib_core.binning.declared import bins_of, bins_said, moves_edges
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.binning.simplex.cell_table import SimplexTable
+from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
-from calib_core.estimators.facts import facts_of
-from calib_core.estimators.once import Answers
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, scope
-from calib_core.reductions.base import NOT_BINARY, claims_in
-from calib_core.registry import Recipe, Registry, RegistryError
-
-if TYPE_CHECKING:  # what an estimate answers is made by the layer above, which it must not import
-    from calib_core.inference import Interval, NoiseFloor, Verdict
+from calib_core.estimators.answer_cache import Answers
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import NOT_BINARY, REDUCTIONS, Reduction, as_reduction, claims_in, scope
+from calib_core.registry.registry import Recipe, Registry, RegistryError
+from calib_core.results.uncertainty import Interval, NoiseFloor, Verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,7 +181,8 @@ class Inference(Protocol):
 
 def _inference() -> Inference:
     """The provider of intervals, noise floors and verdicts, loaded when first asked: estimators import no inference."""
-    return cast(Inference, import_module("calib_core.inference").ANSWERS)
+    inference: Inference = provided("inference")
+    return inference
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -298,7 +299,29 @@ class Estimate(OneLine):
         return f"{self.title}: {self.value:.4f}"
 
     def _facts(self) -> dict[str, object]:
-        return facts_of(self)
+        return _known_facts(self)
+
+
+def _known_facts(estimate: Estimate) -> dict[str, object]:
+    """The number, what it is of, and interval, noise floor and verdict where they were made: nothing is computed."""
+    facts: dict[str, object] = {"estimate": estimate.title, "value": f"{estimate.value:.4f}"}
+    question = estimate.question
+    if question is None:
+        return facts
+    facts |= {"rows": f"{question.predictions.answered.n_rows:,}", "bins": estimate.in_bins}
+    interval = estimate.knows("interval", LEVEL, SEED)
+    floor = estimate.knows("floor")
+    verdict = estimate.knows("verdict", TOLERANCE, LEVEL)
+    facts |= {"interval": estimate.interval().sentence} if interval else {}
+    facts |= {"noise floor": _calibrated_range(estimate.noise_floor)} if floor else {}
+    facts |= {"verdict": estimate.verdict().sentence} if verdict else {}
+    if not (interval and floor and verdict):
+        facts["ask"] = ".interval(), .noise_floor, .verdict()"
+    return facts
+
+
+def _calibrated_range(floor: NoiseFloor) -> str:
+    return f"{floor.high:.4f}: 95 % of calibrated models show no {'more' if floor.higher_is_worse else 'less'}"
 
 
 def as_estimator(

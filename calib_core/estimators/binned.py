@@ -7,24 +7,18 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.binning import (
-    BinningScheme,
-    BinTable,
-    EqualWidth,
-    SimplexTable,
-    as_intervals,
-    cuts,
-    simplex_table,
-    tabulate,
-)
+from calib_core._base.arrays import Float64s
 from calib_core.binning.allocation import Hard, SplitLines, split_lines
-from calib_core.claim_lines import Samples
-from calib_core.claims import Claims
+from calib_core.binning.base import BinningScheme, as_intervals, cuts
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.binning.simplex.cell_table import SimplexTable, simplex_table
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.probability_vectors import Vectors
+from calib_core.claims.stacked_samples import Samples
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits
 from calib_core.estimators.canonical_errors import distances
-from calib_core.registry import Choice, Part
-from calib_core.vectors import Vectors
+from calib_core.registry.registry import Choice, Part
 
 _TRAITS = Traits(
     takes=("claims", "vectors"), judged="bins", scale=lambda estimator: ErrorScale(estimator.order), counts="always",
@@ -54,7 +48,7 @@ class Binned:
 
     References: P1 §2, eq. (16)-(17) and App. G.4, P2 Def. 2.2, P3 §2.4.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> Binned(EqualWidth(10))(Confidence().split(Predictions([[0.75, 0.25]], [0]))).value
     0.25

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.binning import SimplexTable
+from calib_core._base.arrays import Float64s
+from calib_core.binning.simplex.cell_table import SimplexTable
 
 
 def distances(table: SimplexTable, outcomes: Float64s, order: int | str) -> Float64s:

@@ -8,23 +8,17 @@ from typing import Annotated
 import numpy as np
 from scipy.special import erf
 
-from calib_core._arrays import Float64s
-from calib_core._checks import whole
-from calib_core.binning import (
-    BinningScheme,
-    BinTable,
-    EqualWidth,
-    IntervalScheme,
-    SimplexTable,
-    of_interval,
-    simplex_table,
-    tabulate,
-)
-from calib_core.claims import Claims
+from calib_core._base.arrays import Float64s
+from calib_core.binning.base import BinningScheme, IntervalScheme, of_interval
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.binning.simplex.cell_table import SimplexTable, simplex_table
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
 from calib_core.estimators.canonical_errors import debiased
-from calib_core.registry import Flag, Part
-from calib_core.vectors import Vectors
+from calib_core.predictions.validation import whole
+from calib_core.registry.registry import Flag, Part
 
 _MORE_THAN_ONE = 1 + 1e-9
 """A bin worth one row has no variance; weights can make that 1 plus a rounding error."""
@@ -71,7 +65,7 @@ class DebiasedL2:
 
     References: P2 Def. 5.2, Lemma F.8, after Broecker 2012 and Ferro & Fricker 2012.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> claims = Confidence().split(Predictions.from_confidence([0.5] * 4, [True, True, True, False]))
     >>> round(DebiasedL2(EqualWidth(10))(claims).value, 4)  # 0.25^2 - (3/4)(1/4)/3 = 0
@@ -160,7 +154,7 @@ class DebiasedECE:
 
     References: P2 Def. G.3.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> claims = Confidence().split(Predictions.from_confidence([0.5] * 4, [True, True, False, False]))
     >>> round(DebiasedECE(EqualWidth(10))(claims).value, 4)  # 0 - 0.25 sqrt(2 / pi)

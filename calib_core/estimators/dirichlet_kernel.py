@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from calib_core._arrays import Float64s, safe_log
-from calib_core.claims import Claims
+from calib_core._base.arrays import Float64s, safe_log
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits
-from calib_core.predictions import NotAnswerable
-from calib_core.registry import Range
-from calib_core.vectors import Vectors
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.registry.registry import Range
 
 BANDWIDTHS_TRIED = tuple(float(f"{h:.2g}") for h in np.geomspace(0.001, 1.0, 13))
 """Bandwidths among which the likelihood of the rows, each by the others' kernels, chooses."""
@@ -124,7 +124,7 @@ class DirichletKernelError:
 
     References: Popordanoska, Sayer & Blaschko 2022, eq. 8-10.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Canonical
     >>> alike = Canonical().split(Predictions([[0.8, 0.2]] * 5, [0, 0, 0, 1, 1]))
     >>> round(DirichletKernelError().of_vectors(alike).value, 3)  # of four others: 3/4 - .8 twice, 2/4 - .8 thrice

@@ -7,12 +7,14 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.binning import BinTable, EqualWidth, IntervalScheme, of_interval, tabulate
-from calib_core.claims import Claims
+from calib_core._base.arrays import Float64s
+from calib_core.binning.base import IntervalScheme, of_interval
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.claims.binary_claims import Claims
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits
-from calib_core.predictions import NotAnswerable
-from calib_core.registry import Part
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.registry.registry import Part
 
 
 @ESTIMATORS.register(
@@ -40,7 +42,7 @@ class MaxOfBins:
 
     References: P1 §2 (TL-MCE) and the top-label reliability diagrams (the pluses).
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import TopLabel
     >>> p = Predictions([[0.7, 0.3]] * 3 + [[0.3, 0.7]], [0, 0, 0, 0])
     >>> round(MaxOfBins()(TopLabel().split(p)).value, 3)  # three rows off by .3, one by .7

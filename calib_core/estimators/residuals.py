@@ -9,8 +9,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import scipy
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.claims import Claims, Stratum
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.estimators.base import Estimated, Traits
 
 Sizes: TypeAlias = Callable[[Float64s], Float64s]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
-from calib_core._checks import whole
-from calib_core.binning import EqualMass
-from calib_core.binning.interval_schemes import rows_of_first
-from calib_core.claims import Ordered
-from calib_core.tallies import Tally, running
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core.binning.interval_schemes import EqualMass, rows_of_first
+from calib_core.claims.binary_claims import Ordered
+from calib_core.claims.tallies import Tally, running
+from calib_core.predictions.validation import whole
 
 _SLACK = 1e-12
 """Bin means this close count as equal: with weights, equal means differ by rounding."""

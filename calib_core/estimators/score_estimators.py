@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from calib_core import scores
-from calib_core._arrays import Float64s, Floats, safe_log
-from calib_core.claims import Claims, Stratum
+from calib_core._base.arrays import Float64s, Floats, safe_log
+from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, Traits, by_stratum
 from calib_core.estimators.residuals import Image
-from calib_core.predictions import Predictions
+from calib_core.predictions import proper_scores
+from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
 
 _TAKES: tuple[Literal["claims", "predictions"], ...] = ("claims", "predictions")
@@ -50,7 +50,7 @@ class LogLoss:
 
     def losses(self, predictions: Predictions) -> Float64s:
         """Each row's term of the mean, (n,)."""
-        return scores.log_losses(predictions)
+        return proper_scores.log_losses(predictions)
 
     def label_terms(self, probs: Float64s) -> Float64s:
         """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
@@ -97,7 +97,7 @@ class Brier:
 
     def losses(self, predictions: Predictions) -> Float64s:
         """Each row's term of the mean, (n,)."""
-        return scores.brier_scores(predictions)
+        return proper_scores.brier_scores(predictions)
 
     def label_terms(self, probs: Float64s) -> Float64s:
         """What each label would add to a row's loss, (n, K), for rows of probabilities (n, K)."""
@@ -147,7 +147,7 @@ def _mean(score: str, estimator: LogLoss | Brier, predictions: Predictions) -> f
     """The mean over rows, which a summary knows without them."""
     if (counted := counts(predictions)) is not None:
         return float(counted.mean_loss(score))
-    return scores.mean(estimator.losses(predictions), predictions)
+    return proper_scores.mean(estimator.losses(predictions), predictions)
 
 
 def _over_strata(claims: Claims, losses: object) -> Estimated:

@@ -9,12 +9,12 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.claims import Claims, Stratum
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.claims.binary_claims import Claims, Stratum
+from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
 from calib_core.estimators.residuals import Image
-from calib_core.registry import Range
-from calib_core.vectors import Vectors
+from calib_core.registry.registry import Range
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class KernelCalibrationError:
 
     References: Widmann, Lindsten & Zachariah 2019, "Calibration tests in multi-class classification", Lemmas 2-3.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Canonical
     >>> opposite = Canonical().split(Predictions([[1.0, 0.0], [0.0, 1.0]], [1, 0]))
     >>> round(KernelCalibrationError().of_vectors(opposite).value, 4)  # -2 / e

@@ -8,8 +8,8 @@ from itertools import islice
 
 import numpy as np
 
-from calib_core._arrays import Bools, Codes, Float64s
-from calib_core.claims import Claims, Stratum, each_stratum
+from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core.claims.binary_claims import Claims, Stratum, each_stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.smoothing.score_grid import Grid
@@ -60,7 +60,7 @@ class SmoothECE:
 
     References: Błasiok & Nakkiran 2023, "Smooth ECE: principled reliability diagrams via kernel smoothing", §3.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> round(SmoothECE()(Confidence().split(Predictions([[0.75, 0.25]], [0]))).value, 6)
     0.25

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Float64s, Floats
-from calib_core.binning import BinTable
-from calib_core.binning.bin_table import padded
-from calib_core.claims import Claims, Ordered, Stratum
+from calib_core._base.arrays import Float64s, Floats
+from calib_core.binning.bin_table import BinTable, padded
+from calib_core.claims.binary_claims import Claims, Ordered, Stratum
+from calib_core.claims.tallies import Tally
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
 from calib_core.estimators.rising_bins import Walk
-from calib_core.tallies import Tally
 
 _TABLE_CELLS = 1_000_000
 """Largest table (strata times bins) kept with the estimate."""
@@ -44,7 +43,7 @@ class EceSweep:
 
     References: Roelofs, Cain, Shlens & Mozer 2022, Mitigating bias in calibration error estimation (equal-mass form).
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> p = Predictions.from_confidence([0.2, 0.4, 0.6, 0.8], [False, True, False, True])
     >>> swept = EceSweep()(Confidence().split(p))  # means of 2 bins 1/2, 1/2; of 3 bins 1/2, 0, 1
@@ -102,7 +101,7 @@ class MaxDeviation:
     References: Arrieta-Ibarra, Gujral, Tannen, Tygert & Xu 2022, Metrics of calibration for probabilistic predictions;
     Rossellini, Soloff, Barber, Ren & Willett 2025, Can a calibration metric be both testable and actionable?
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> p = Predictions.from_confidence([0.25, 0.25, 0.75, 0.75], [True, True, False, False])
     >>> MaxDeviation()(Confidence().split(p)).value  # D = 0, 0.375, 0

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.claims import Claims, Stratum
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
 from calib_core.estimators.residuals import Image
 
@@ -49,7 +49,7 @@ class TwoBin:
     two-bin error ATB is this number, the mean over a threshold v uniform on [0, 1] of the two bins' squared sums over
     n^2; their l1-ATB, of absolute sums, is another. Truthfulness as defined by Haghtalab, Qiao, Yang & Zhao 2024.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> p = Predictions.from_confidence([0.25, 0.75], [True, False])
     >>> TwoBin()(Confidence().split(p)).value  # the bins are apart for v in (.25, .75]: half of 2 (.75 / 2)^2

@@ -4,7 +4,7 @@ A calibrator is first described in steps (``program``), which every format then 
 comes out is run beside the calibrator before it is handed out, and refused where it differs.
 """
 
-from calib_core._arrays import LOG_FLOOR
+from calib_core._base.arrays import LOG_FLOOR
 from calib_core.exporting import nodes
 from calib_core.exporting.describing import State, program, recipe_of, steps_of
 from calib_core.exporting.nodes import Program

@@ -8,26 +8,20 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from calib_core._adjustable import check_is_fitted
-from calib_core.calibrators import (
-    CALIBRATORS,
-    Calibrator,
-    Composed,
-    Dirichlet,
-    EnsembleTemperature,
-    GaussianProcess,
-    Identity,
-    Lecd,
-    Lece,
-    MatrixScaling,
-    MetaCal,
-    OrderPreserving,
-    Reduced,
-    RiskUpdate,
-    StructuredScaling,
-    Temperature,
-    VectorScaling,
-)
+from calib_core._base.sklearn_api import check_is_fitted
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
+from calib_core.calibrators.composed import Composed
+from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
+from calib_core.calibrators.identity import Identity
+from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
+from calib_core.calibrators.meta_cal import MetaCal
+from calib_core.calibrators.neighbours import Lecd, Lece
+from calib_core.calibrators.order_preserving import OrderPreserving
+from calib_core.calibrators.reduced import Reduced
+from calib_core.calibrators.risk_updates import RiskUpdate
+from calib_core.calibrators.shared_process import GaussianProcess
+from calib_core.calibrators.structured import StructuredScaling
+from calib_core.calibrators.temperature import Temperature
 from calib_core.exporting.nodes import (
     Affine,
     Bent,
@@ -49,9 +43,9 @@ from calib_core.exporting.nodes import (
     Unsure,
 )
 from calib_core.exporting.score_maps import SAME, Interpolated, Map, Pieces, described_map
-from calib_core.predictions import NotAnswerable
-from calib_core.reductions import scope
-from calib_core.registry import Recipe, RegistryError
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.reductions.base import scope
+from calib_core.registry.registry import Recipe, RegistryError
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 from calib_core.exporting import runtime
 from calib_core.exporting.nodes import EachClass, Program, Ranked
 from calib_core.exporting.trial import ROUNDING, Trial, bins_computed
-from calib_core.registry import Recipe
+from calib_core.registry.registry import Recipe
 
 FORMAT, VERSION = "calib-python", 1
 

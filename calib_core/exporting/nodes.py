@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.exporting.score_maps import Interpolated, Map, Pieces
 
 Input: TypeAlias = Literal["probabilities", "logits"]

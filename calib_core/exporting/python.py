@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core.calibrators import Calibrator
+from calib_core.calibrators.base import Calibrator
 from calib_core.exporting import module_text, runtime
 from calib_core.exporting.describing import program, recipe_of
 from calib_core.exporting.nodes import (
@@ -37,7 +37,7 @@ from calib_core.exporting.nodes import (
 )
 from calib_core.exporting.score_maps import Interpolated, LogOdds, Map, Pieces
 from calib_core.exporting.trial import Trial, checked, checked_confidences, run_module
-from calib_core.predictions import NotAnswerable
+from calib_core.predictions.predictions import NotAnswerable
 
 MOST_NUMBERS = 300_000
 """A module with more numbers takes seconds to import: JSON holds them better."""

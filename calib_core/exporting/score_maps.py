@@ -13,24 +13,21 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_core._arrays import Float64s
-from calib_core.binning import EqualWidth
-from calib_core.calibrators import (
-    BINARY_CALIBRATORS,
-    Beta,
-    BinaryCalibrator,
-    BinaryIdentity,
-    BinaryKernel,
-    BinaryTemperature,
-    EqualWidthHistogram,
-    Histogram,
-    Isotonic,
-    LeceHistogram,
-    Platt,
-    ScalingBinning,
-    VennAbers,
-)
-from calib_core.predictions import NotAnswerable
+from calib_core._base.arrays import Float64s
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.beta import Beta
+from calib_core.calibrators.binary_identity import BinaryIdentity
+from calib_core.calibrators.binary_kernel import BinaryKernel
+from calib_core.calibrators.binary_temperature import BinaryTemperature
+from calib_core.calibrators.equal_width_histogram import EqualWidthHistogram
+from calib_core.calibrators.histogram import Histogram
+from calib_core.calibrators.isotonic import Isotonic
+from calib_core.calibrators.lece_histogram import LeceHistogram
+from calib_core.calibrators.platt import Platt
+from calib_core.calibrators.scaling_binning import ScalingBinning
+from calib_core.calibrators.venn_abers import VennAbers
+from calib_core.predictions.predictions import NotAnswerable
 
 
 @dataclass(frozen=True, eq=False)

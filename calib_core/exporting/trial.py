@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Float64s, Floats, safe_log
-from calib_core._scratch import scratch
-from calib_core.calibrators import Calibrator
+from calib_core._base.arrays import Float64s, Floats, safe_log
+from calib_core._base.scratch_folders import scratch
+from calib_core.calibrators.base import Calibrator
 from calib_core.exporting.nodes import Affine, EachClass, Given, Program, Ranked
 from calib_core.exporting.score_maps import Interpolated, Map, Pieces
-from calib_core.predictions import Logits, NotAnswerable, Predictions
+from calib_core.predictions.predictions import Logits, NotAnswerable, Predictions
 
 TOLERANCE = 1e-6
 """Most that an export may differ from the calibrator, in probability."""

@@ -12,8 +12,8 @@ from calib_core.diagrams.large_lines import LargeLines
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import at_level, between, percent, score
 from calib_core.palette import style
+from calib_core.text import at_level, between, score, short_percent
 
 ROW, HEAD, FOOT, LEFT = 44, 24, 2, 346
 """Pixels of a line, of what stands above and below the lines, and of the words at the left."""
@@ -103,7 +103,9 @@ def _place(value: float, reference: float, half: float) -> float:
 def _value(large: LargeLines, line: Mapping[Any, Any]) -> str:
     found = large.found
     if line["measure"] == "observed":
-        return f"predicted <b>{percent(found.mean_predicted)}</b><br>observed <b>{percent(found.observed)}</b>"
+        return (
+            f"predicted <b>{short_percent(found.mean_predicted)}</b><br>observed <b>{short_percent(found.observed)}</b>"
+        )
     if line["measure"] == "ratio":
         return f"<b>{number(line['value'])}</b> ({_count(found.events)} : {_count(found.expected)})"
     return f"<b>{number(line['value'])}</b>"

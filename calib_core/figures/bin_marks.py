@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import ReliabilityDiagram, edges_said
+from calib_core.diagrams.bins_that_stand_out import edges_said
+from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.look import REFERENCE
 from calib_core.figures.marks import FEW_ROWS, entry, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.palette import Style, style
+from calib_core.text import plain
 
 STEM, HOLLOW = "stem to +: class by class", f"hollow: fewer than {FEW_ROWS} rows, not joined"
 _HOVER = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams import BinaryMap
+from calib_core.diagrams.binary_map import BinaryMap
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import diagonal
 from calib_core.figures.shown import draws

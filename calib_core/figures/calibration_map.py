@@ -10,12 +10,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from calib_core._text import plain
-from calib_core.diagrams import CalibrationMap, shared_scale
+from calib_core.diagrams.calibration_map import CalibrationMap, shared_scale
 from calib_core.figures.look import finished
 from calib_core.figures.raster import ground
 from calib_core.figures.shown import draws
 from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel, panel_axes, to_xy
+from calib_core.text import plain
 
 COLUMNS = 2
 _ALONE, _PANEL, _LINE, _CHARACTERS = 380, 236, 18, 30

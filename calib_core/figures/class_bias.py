@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import ClassBias
-from calib_core.diagrams.class_bias import MOST_CLASSES
+from calib_core.diagrams.class_bias import MOST_CLASSES, ClassBias
 from calib_core.figures.findings import findings
 from calib_core.figures.look import DIVERGING, finished
 from calib_core.figures.marks import records
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import points
+from calib_core.text import plain, points
 
 _LINE, _LONGEST, _WIDE = 26, 14, 64
 """Pixels of a class, and the most letters of a name and of a line under the pointer."""

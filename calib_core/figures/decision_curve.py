@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._arrays import Float64s
-from calib_core._text import plain
-from calib_core.diagrams import DecisionCurve
+from calib_core._base.arrays import Float64s
+from calib_core.diagrams.decision_curve import DecisionCurve
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbered, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import between, percent, points
+from calib_core.text import between, plain, points, short_percent
 
 ALL, NONE = "acting on all", "acting on none"
 """Names of what the model is compared with."""
@@ -102,6 +101,6 @@ def _words(line: Mapping[Hashable, Any]) -> str:
     """What the pointer tells of a threshold."""
     ends = between(line["low"], line["high"])
     return (
-        f"above {percent(line['threshold'])} acts on {percent(line['acted'])} of rows<br>"
-        f"net benefit {percent(line['benefit'])} ({ends}), {points(line['over_all'])} over acting on all"
+        f"above {short_percent(line['threshold'])} acts on {short_percent(line['acted'])} of rows<br>"
+        f"net benefit {short_percent(line['benefit'])} ({ends}), {points(line['over_all'])} over acting on all"
     )

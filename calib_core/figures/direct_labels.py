@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 
 _WIDTH, _LETTER, _HEIGHT = 0.03, 0.0125, 0.05
 """Size of a label as shares of the picture: its ends, a letter, a line."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import records
 from calib_core.figures.shown import draws
-from calib_core.lab import ErrorDistances
+from calib_core.lab.sample_distances import ErrorDistances
+from calib_core.text import plain
 
 
 @draws(ErrorDistances)

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._text import count, plain
-from calib_core.discoveries import BIN, OVERALL, SHOWN
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.probability_axis import percent_ticks
+from calib_core.slices.findings import BIN, OVERALL, SHOWN
+from calib_core.text import count, plain
 
 _TOPS = (0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4)
 """Ends of an axis of rare events."""

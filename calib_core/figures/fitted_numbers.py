@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import sample_colorscale
 
-from calib_core._text import plain
-from calib_core.diagrams import FittedParameters
-from calib_core.diagrams.fitted_numbers import Grid
+from calib_core.diagrams.fitted_numbers import FittedParameters, Grid
 from calib_core.figures.look import DIVERGING, REFERENCE, SEQUENTIAL, finished, style
 from calib_core.figures.shown import draws
-from calib_core.predictions import NotAnswerable
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.text import plain
 
 CELLS = 1600
 """Grids of up to so many cells are drawn cell by cell, which can be pointed at; larger ones as one image."""

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._arrays import Bools
-from calib_core._text import plain
-from calib_core.diagrams import Forest
+from calib_core._base.arrays import Bools
+from calib_core.diagrams.forest import Forest
 from calib_core.figures.look import REFERENCE, Style, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.shown import draws
 from calib_core.figures.verdict_icon import icon
-from calib_core.inference import in_full
+from calib_core.results.uncertainty import in_full
+from calib_core.text import plain
 
 _NAMES, _PLOT, _COLUMNS = (0.0, 0.25), (0.26, 0.66), (0.66, 1.0)
 """Shares of the width: names, picture, columns of numbers."""

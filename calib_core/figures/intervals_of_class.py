@@ -7,13 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import count, percent, plain
-from calib_core.diagrams import ClassBins
+from calib_core.diagrams.one_class import ClassBins
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbered, records, symbols
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import between
+from calib_core.text import between, count, percent, plain
 
 _LINE = 22
 _HOVER = "right %{x:.1~%}, says %{customdata.says:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>"

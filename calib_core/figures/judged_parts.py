@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import count, plain
-from calib_core.answers_marked import JudgedAnswers
 from calib_core.figures.classes import numbers_at_right
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import at_level, share_range
+from calib_core.judged.marked_answers import JudgedAnswers
+from calib_core.text import at_level, count, plain, share_range
 
 _LINE, _NAME = 46, 40
 """Pixels of a part, and letters of its name."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import KernelCurve
+from calib_core.diagrams.curve import KernelCurve
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import diagonal
 from calib_core.figures.overlay import kernel_traces
 from calib_core.figures.shown import draws
+from calib_core.text import plain
 
 _TALLEST = 0.25
 """Height of the density's peak, so that it stays below the curve."""

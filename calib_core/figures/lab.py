@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._text import plain
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import diagonal, records, symbols
 from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.figures.shown import draws
-from calib_core.lab import MEASURES, ErrorCurves, TruthCurve
+from calib_core.lab.experiments import MEASURES, ErrorCurves
+from calib_core.lab.one_sample import TruthCurve
+from calib_core.text import plain
 
 _LINE_FROM = 5
 """Points of a truth from which on a line joins them."""

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import count, plain
-from calib_core.diagrams import Levels
+from calib_core.diagrams.levels import Levels
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
 from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.figures.shown import draws
+from calib_core.text import count, plain
 
 _SMALLEST, _LARGEST = 7.0, 24.0
 """Pixels of a point of no rows, and of one that has all."""

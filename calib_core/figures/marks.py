@@ -10,10 +10,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core._arrays import Bools, Codes, Float64s
-from calib_core._text import plain
+from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.figures.look import REFERENCE, style
 from calib_core.palette import Style
+from calib_core.text import plain
 
 Diagrams = TypeVar("Diagrams")
 Record = dict[str, object]

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._text import count, plain
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records, symbols
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.symbol import symbol
-from calib_core.inference.number_words import in_percent, share_range
+from calib_core.text import count, in_percent, plain, share_range
 
 _LINE, _BELOW = 46, 28
 """Pixels of a model: its words above its interval; and of the numbers of the axis."""

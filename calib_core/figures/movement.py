@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import Movement, ReliabilityDiagram
+from calib_core.diagrams.movement import Movement
+from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, numbers, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import between, percent
+from calib_core.text import between, plain, short_percent
 
 MARKS, ARROWS = "after", "arrows"
 """Names of the traces of the recalibrated model's marks, and of the arrows to them."""
@@ -67,8 +67,8 @@ def movement(
             "high": line["upper"],
             "record": {"bin": line["bin"]},
             "says": f"{between(line['lower'], line['upper'])}: {line['count']:,.0f} rows, after recalibration "
-            f"{_AXES[diagram.notion][0].lower()} {percent(line['confidence'], 0)}, "
-            f"{_AXES[diagram.notion][1].lower()} {percent(line['accuracy'], 0)}",
+            f"{_AXES[diagram.notion][0].lower()} {short_percent(line['confidence'], 0)}, "
+            f"{_AXES[diagram.notion][1].lower()} {short_percent(line['accuracy'], 0)}",
         }
         for line in diagram.after.frame().to_dict("records")
     ]

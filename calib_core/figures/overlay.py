@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._arrays import Float64s
-from calib_core._text import percent
-from calib_core.diagrams import CorpBand, CorpCurve, KernelCurve, ReliabilityBands
+from calib_core._base.arrays import Float64s
+from calib_core.diagrams.bands import ReliabilityBands
+from calib_core.diagrams.corp import CorpBand, CorpCurve
+from calib_core.diagrams.curve import KernelCurve
 from calib_core.figures.look import CELLS, REFERENCE, finished
 from calib_core.figures.marks import IDEAL, diagonal
 from calib_core.figures.shown import draws
+from calib_core.text import percent
 
 _BAND = "rgba(128, 128, 128, 0.25)"
 _COLOUR = CELLS[-1]

@@ -8,12 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core._text import plain
 from calib_core.figures.symbol import symbol
 from calib_core.figures.verdict_icon import icon
-from calib_core.inference.number_words import between, percent
-from calib_core.inference.verdict import in_full
 from calib_core.palette import Style
+from calib_core.results.uncertainty import in_full
+from calib_core.text import between, plain, short_percent
 
 _LONGEST = 30
 _SIGNS, _LETTERS, _LINE, _ABOVE = 18, 13, 16.9, 4
@@ -62,4 +61,4 @@ def _judged(title: str, verdicts: pd.DataFrame | None) -> Mapping[Hashable, Any]
 
 def _error(line: Mapping[Hashable, Any]) -> str:
     ends = between(line["low"], line["high"]).removesuffix(" %")
-    return f"<b>{percent(line['point']).removesuffix(' %')}</b> ({ends}) points off"
+    return f"<b>{short_percent(line['point']).removesuffix(' %')}</b> ({ends}) points off"

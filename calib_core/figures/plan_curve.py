@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.diagrams.plan_curve import NEEDED, PLANNED, WANTED, PlanCurve
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import records
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import percent
+from calib_core.text import short_percent
 
 CLICKED = 120
 """Places along the picture that a click can choose."""
@@ -89,7 +89,7 @@ def _clicked(curve: PlanCurve) -> list[dict[str, Any]]:
             "record": {"amount": float(amounts[i])},
             "here": bool(amounts[i] == plan.amount),
             **({"place": [float(amounts[i]), float(bounds[i])]} if np.isfinite(bounds[i]) else {}),
-            "says": f"{f'{amounts[i]:,.0f}' if plan.counts else percent(amounts[i])} {plan.x_title}",
+            "says": f"{f'{amounts[i]:,.0f}' if plan.counts else short_percent(amounts[i])} {plan.x_title}",
         }
         for i, low, high in zip(chosen, ends, ends[1:], strict=False)
     ]

@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from calib_core._arrays import Float64s
-from calib_core.errors import InputError
+from calib_core._base.arrays import Float64s
+from calib_core._base.errors import InputError
 
 AXES = ("linear", "log-odds")
 """Kinds of axes of probabilities."""

@@ -9,14 +9,14 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from calib_core._text import count, percent, plain
-from calib_core.diagrams import RecalibrationDiagram
 from calib_core.diagrams.calibration_map import small_triangles
+from calib_core.diagrams.recalibration import RecalibrationDiagram
 from calib_core.figures.look import CELLS, REFERENCE, finished
 from calib_core.figures.marks import records
 from calib_core.figures.raster import cloud
 from calib_core.figures.shown import draws
 from calib_core.figures.triangle import arrow_traces, arrows, frame_traces, image, panel_axes, to_xy, with_gaps
+from calib_core.text import count, percent, plain
 
 PLACES = 16
 """Places along a side that can be pointed at, whether a row lies there or not."""

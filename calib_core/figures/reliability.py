@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import ReliabilityDiagram
-from calib_core.errors import InputError
+from calib_core._base.errors import InputError
+from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.bin_marks import BinMarks, Panel, key
 from calib_core.figures.direct_labels import along, label_places
 from calib_core.figures.look import finished
@@ -22,7 +21,7 @@ from calib_core.figures.panel_headings import heading, name_lines
 from calib_core.figures.probability_axis import ProbabilityAxis, axis_for, on_axis
 from calib_core.figures.shown import draws
 from calib_core.figures.symbol import symbol
-from calib_core.inference.number_words import percent
+from calib_core.text import plain, short_percent
 
 TOGETHER = ("auto", "overlay", "side by side")
 """How several models are drawn: by themselves two overlay, and more stand side by side."""
@@ -266,7 +265,7 @@ def _ground(axis: ProbabilityAxis, panel: Panel, tolerance: float | None, named:
         fillcolor="rgba(128, 128, 128, 0.24)",
         mode="lines",
         line={"width": 0},
-        name=f"within {percent(tolerance).removesuffix(' %')} points of the diagonal",
+        name=f"within {short_percent(tolerance).removesuffix(' %')} points of the diagonal",
         uid=f"tolerance{panel.x}",
         legendrank=2000,
         hoverinfo="skip",

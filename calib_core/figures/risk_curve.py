@@ -13,16 +13,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from calib_core._text import count, plain, points_of
-from calib_core.diagrams import RiskDiagram, edges_said
+from calib_core.diagrams.bins_that_stand_out import edges_said
+from calib_core.diagrams.risk_diagram import RiskDiagram
 from calib_core.figures.bin_marks import name_of
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols
 from calib_core.figures.panel_headings import heading
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import at_level, in_percent, percent, share_range
 from calib_core.palette import style
+from calib_core.text import at_level, count, in_percent, plain, points_of, share_range, short_percent
 
 _HEIGHT, _STRIP, _BETWEEN = 560, 0.15, 0.05
 """Pixels of the picture, and shares of it: the strip of events, and the space above it."""
@@ -339,7 +339,7 @@ def _ground(
         x=np.concatenate(lines),
         y=shifted,
         line={"width": 1, "dash": "dot", "color": REFERENCE},
-        name=f"tolerance of {points_of(percent(tolerance))}",
+        name=f"tolerance of {points_of(short_percent(tolerance))}",
         uid="tolerance",
         **shared,
     )

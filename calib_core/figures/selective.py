@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import RiskCoverage
+from calib_core.diagrams.selective import RiskCoverage
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbered, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
+from calib_core.text import plain
 
 _TICKS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 _FEW = 30

@@ -10,15 +10,14 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from calib_core._arrays import Float64s
-from calib_core._text import count, percent, plain
-from calib_core.diagrams import SliceDots
+from calib_core._base.arrays import Float64s
+from calib_core.diagrams.slice_dots import SliceDots
 from calib_core.figures.classes import NOISE, numbers_at_right
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import at_level, of_rows, points, share_range
+from calib_core.text import at_level, count, of_rows, percent, plain, points, share_range
 
 _UNITS = (0.001, 0.002, 0.005, 0.01, 0.02)
 """Steps of an axis of rare events."""

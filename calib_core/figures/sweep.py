@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import ErrorSweep, TemperaturePath
+from calib_core.diagrams.error_by_bins import ErrorSweep
+from calib_core.diagrams.temperature_path import TemperaturePath
 from calib_core.figures.look import Style, finished, style
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import at_level
+from calib_core.text import at_level, plain
 
 _DASH = {0: "dash", 1: "solid"}
 

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from calib_core._text import plain
+from calib_core._base.errors import InputError
 from calib_core.defaults import LEVEL
-from calib_core.diagrams import TradeOff, TradePoints
-from calib_core.errors import InputError
+from calib_core.diagrams.trade import TradeOff, TradePoints
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.shown import draws
-from calib_core.inference.number_words import at_level
+from calib_core.text import at_level, plain
 
 AGAINST = {
     "error": "squared calibration error",

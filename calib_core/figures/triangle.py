@@ -9,8 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core._text import plain
 from calib_core.figures.look import REFERENCE
+from calib_core.text import plain
 
 Floats = NDArray[np.float64]
 

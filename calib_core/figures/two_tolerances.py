@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._arrays import Float64s
-from calib_core._text import plain
+from calib_core._base.arrays import Float64s
 from calib_core.diagrams.tolerance_axis import VerdictStrip
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.verdict_icon import icon
-from calib_core.inference.number_words import percent
-from calib_core.inference.verdict import ratio_range
+from calib_core.inference.verdicts.verdict import ratio_range
 from calib_core.palette import style
+from calib_core.text import plain, short_percent
 
 ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
 """Pixels of a row above and below, of what stands above an axis, and of its numbers."""
@@ -192,11 +191,11 @@ def _number(ends: Sequence[Float64s], i: int, text: str, axis: str, before: bool
 
 
 def _points(share: float) -> str:
-    return percent(float(share)).removesuffix(" %")
+    return short_percent(float(share)).removesuffix(" %")
 
 
 def _percent(share: float) -> str:
-    return percent(float(share)) if math.isfinite(float(share)) else "–"
+    return short_percent(float(share)) if math.isfinite(float(share)) else "–"
 
 
 def _known(values: Float64s) -> list[float]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
-from calib_core.diagrams import ValidityPair, ValidityPlot
+from calib_core.diagrams.validity import ValidityPair, ValidityPlot
 from calib_core.figures.look import Style, finished, style
 from calib_core.figures.marks import numbered
 from calib_core.figures.shown import draws
+from calib_core.text import plain
 
 
 @draws(ValidityPlot)

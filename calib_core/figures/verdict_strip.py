@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core._text import plain
 from calib_core.diagrams.tolerance_axis import VerdictStrip
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
 from calib_core.figures.two_tolerances import both_tolerances
 from calib_core.figures.verdict_icon import icon
-from calib_core.inference.number_words import at_level, percent
 from calib_core.palette import style
+from calib_core.text import at_level, plain, short_percent
 
 ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
 """Pixels of a model's row, of what stands above and below the rows, and of the words at the right."""
@@ -47,7 +46,7 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
         x=[None], y=[None], mode="lines", name=f"{at_level(strip.level)} interval", hoverinfo="skip",
         line={"color": REFERENCE, "width": 3},
     )  # fmt: skip
-    tolerance = f"tolerance {percent(strip.eps)}"
+    tolerance = f"tolerance {short_percent(strip.eps)}"
     left = 100 * strip.eps < 0.12 * most
     figure.update_layout(
         shapes=[*_tolerance(100 * strip.eps), *(shape for i in rows for shape in _icon(strip.words[i], i))],
@@ -128,7 +127,7 @@ def _row(strip: VerdictStrip, i: int, look: int) -> go.Scatter:
         name=plain(strip.names[i]),
         showlegend=False,
         customdata=[{"model": strip.names[i]}],
-        hovertext=[f"{plain(strip.names[i])}: {percent(point / 100)}, {strip.notes[i]}" if known else ""],
+        hovertext=[f"{plain(strip.names[i])}: {short_percent(point / 100)}, {strip.notes[i]}" if known else ""],
         hoverinfo="text",
     )  # fmt: skip
 
@@ -156,7 +155,7 @@ def _words(strip: VerdictStrip, i: int, most: float) -> list[dict[str, Any]]:
         right | {"text": plain(note), "xshift": 18, "yshift": -10, "font": {"size": 13}},
     ]
     if math.isfinite(float(strip.point[i])):
-        number = percent(float(strip.point[i]))
+        number = short_percent(float(strip.point[i]))
         place = _number_place(100 * float(strip.point[i]), 100 * strip.eps, _HALF * len(number) * most)
         above = {**place, "y": i, "showarrow": False, "yshift": 19, "font": {"size": 15}}
         found.append(above | {"text": f"<b>{number}</b>"})

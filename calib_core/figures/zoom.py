@@ -7,13 +7,13 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
-from calib_core._text import plain
-from calib_core.diagrams import BinZoom
+from calib_core.diagrams.zoom import BinZoom
 from calib_core.figures.look import DIVERGING, REFERENCE, finished
 from calib_core.figures.marks import FEW_ROWS, diagonal, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.palette import style
+from calib_core.text import plain
 
 BARS = 20
 """The histogram shows the classes with most rows; the frame below it lists all."""

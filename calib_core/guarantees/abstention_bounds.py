@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calib_core._distributions import beta, binom, norm
+from calib_core._base.distributions import beta, binom, norm
 from calib_core.guarantees.sample_size import fewest
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._repr import OneLine
+from calib_core._base.notebook_display import OneLine
 from calib_core.guarantees.sample_size import fewest
 
 

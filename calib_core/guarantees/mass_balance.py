@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_core._distributions import beta
+from calib_core._base.distributions import beta
 
 
 def balance(masses: ArrayLike) -> float:

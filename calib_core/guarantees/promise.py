@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_core._repr import OneLine
-from calib_core._text import points_of
+from calib_core._base.notebook_display import OneLine
 from calib_core.guarantees.frequency_bounds import cell_eps
 from calib_core.guarantees.histogram_bounds import marginal_eps, simultaneous_eps
+from calib_core.text import points_of
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from calib_core.estimators.base import Estimate, Question
-from calib_core.inference.agreement import agreement
-from calib_core.inference.baselines import Baseline, Increase, baseline, increase, read_baselines
-from calib_core.inference.by_partition import canonical_errors
-from calib_core.inference.chain import mean_gap
-from calib_core.inference.claimed_rows import claimed_rows, notion_looked_at
-from calib_core.inference.event_ratio import EventRatio, event_ratio
-from calib_core.inference.every_pair import compare
-from calib_core.inference.gate_checks import GateCheck, gate_check
-from calib_core.inference.interval_forms import interval
-from calib_core.inference.intervals import Interval, clopper_pearson, percentile, pivotal, wilson
-from calib_core.inference.inversion import CellGaps, inverted
-from calib_core.inference.line_tables import (
+from calib_core.estimators.default_notion import claimed_rows, notion_looked_at
+from calib_core.inference.comparison.all_pairs import compare
+from calib_core.inference.comparison.model_differences import paired_difference
+from calib_core.inference.comparison.non_inferiority import MarginVerdict, margin_verdict, not_worse
+from calib_core.inference.comparison.paired_difference import PairedDifference
+from calib_core.inference.comparison.skills import skill_differences, skills
+from calib_core.inference.gates.baselines import Baseline, Increase, baseline, increase, read_baselines
+from calib_core.inference.gates.gate_checks import GateCheck, gate_check
+from calib_core.inference.intervals.elementary import (
+    clopper_pearson,
+    percentile,
+    pivotal,
+    wilson,
+)
+from calib_core.inference.intervals.error_hierarchy import mean_gap
+from calib_core.inference.intervals.interval_methods import interval
+from calib_core.inference.intervals.inversion import CellGaps, inverted
+from calib_core.inference.intervals.joint_intervals import sharpen
+from calib_core.inference.intervals.mean_gap import MeanGap
+from calib_core.inference.intervals.row_bootstrap import bootstrap
+from calib_core.inference.intervals.share_intervals import share_ends, share_test
+from calib_core.inference.noise.noise_floor import noise_floor
+from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.significance.class_tests import per_class_tests, standing_out
+from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
+from calib_core.inference.significance.unbinned_bound import UnbinnedBound, unbinned_bound
+from calib_core.inference.verdicts.agreement import agreement
+from calib_core.inference.verdicts.estimate_line import (
+    EstimateLine,
+    each_alone,
+    estimate_line,
+    marked,
+    plain_line,
+    unit_of,
+)
+from calib_core.inference.verdicts.estimate_tables import (
     Answer,
     estimate_lines,
     estimates,
@@ -22,23 +46,17 @@ from calib_core.inference.line_tables import (
     unbinned_tests,
     verdicts,
 )
-from calib_core.inference.margins import MarginVerdict, margin_verdict, not_worse
-from calib_core.inference.mean_gap import MeanGap
-from calib_core.inference.model_differences import paired_difference
-from calib_core.inference.multiple import benjamini_hochberg, benjamini_yekutieli, holm
-from calib_core.inference.null import NoiseFloor, noise_floor
-from calib_core.inference.paired_result import PairedDifference
-from calib_core.inference.per_class import per_class_tests, standing_out
-from calib_core.inference.primary import PrimaryLine, deciding, primaries, primary
-from calib_core.inference.resampling import bootstrap
-from calib_core.inference.result_line import EstimateLine, each_alone, estimate_line, marked, plain_line, unit_of
-from calib_core.inference.right_shares import share_ends, share_test
-from calib_core.inference.score_tests import TestOfCalibration, kuiper, shown_at_all, spiegelhalter
-from calib_core.inference.simulation_tables import coverage_table, group_errors_table, paired_table, rejection_table
-from calib_core.inference.skills import skill_differences, skills
-from calib_core.inference.together import sharpen
-from calib_core.inference.unbinned import UnbinnedBound, unbinned_bound
-from calib_core.inference.verdict import Verdict, in_full, on_scale_of, on_tolerance_scale, verdict
+from calib_core.inference.verdicts.event_ratio import event_ratio
+from calib_core.inference.verdicts.partition_table import canonical_errors
+from calib_core.inference.verdicts.primary_measure import PrimaryLine, deciding, primaries, primary
+from calib_core.inference.verdicts.simulation_tables import (
+    coverage_table,
+    group_errors_table,
+    paired_table,
+    rejection_table,
+)
+from calib_core.inference.verdicts.verdict import on_scale_of, on_tolerance_scale, verdict
+from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict, in_full
 
 __all__ = [
     "Answer",

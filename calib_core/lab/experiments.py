@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._parallel import Progress
-from calib_core.binning import EqualWidth
+from calib_core._base.errors import InputError
+from calib_core._base.parallel import Progress
+from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import SEED
 from calib_core.diagrams.base import Diagram
-from calib_core.errors import InputError
-from calib_core.inference.number_words import Unit
 from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.repeats import SIZES, repeated
 from calib_core.lab.run_table import LabRun
 from calib_core.lab.truths import Truth, as_truth
-from calib_core.registry import FAMILIES, Recipe
+from calib_core.registry.registry import FAMILIES, Recipe
+from calib_core.text import Unit
 
 MEASURES = {
     "mean": "mean of the draws",

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from calib_core._arguments import as_whole
-from calib_core._arrays import Codes, Float64s
-from calib_core._parallel import chunks, one_blas_thread
+from calib_core._base.arguments import as_whole
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.parallel import chunks, one_blas_thread
 from calib_core.datasets import Seed, Synthetic
 from calib_core.defaults import SEED
 from calib_core.lab.truths import MOST_ROWS, TRUTHS
-from calib_core.params import Choice, Range
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.params import Choice, Range
 
 MODES = 4
 TRAIN_ROWS = 300

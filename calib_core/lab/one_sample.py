@@ -9,16 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_whole
-from calib_core.binning import EqualWidth, tabulate
+from calib_core._base.arguments import as_whole
+from calib_core.binning.bin_table import tabulate
+from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import BINS, LEVEL, SEED
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.lab.true_errors import expected, law
 from calib_core.lab.truths import Truth, as_truth, kind_of
-from calib_core.predictions import Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, as_reduction, claims_of
-from calib_core.registry import Recipe
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of
+from calib_core.registry.registry import Recipe
 
 FINE = 100
 """Points of a true curve, at most."""

@@ -10,20 +10,21 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from calib_core._adjustable import clone
-from calib_core._arguments import as_whole
-from calib_core._parallel import Progress, one_blas_thread, shared_out
-from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, Calibrator, Reduced
-from calib_core.claim_lines import side_by_side
+from calib_core._base.arguments import as_whole
+from calib_core._base.parallel import Progress, one_blas_thread, shared_out
+from calib_core._base.sklearn_api import clone
+from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, Calibrator
+from calib_core.calibrators.reduced import Reduced
+from calib_core.claims.stacked_samples import side_by_side
 from calib_core.datasets import drawn_labels
 from calib_core.defaults import SEED
-from calib_core.estimators import ESTIMATORS, as_estimator, estimate, traits
+from calib_core.estimators.base import ESTIMATORS, as_estimator, estimate, traits
 from calib_core.lab.run_table import LabRun, Line
 from calib_core.lab.true_errors import TrueError, error_of, holdout, law, target_of, true_error
 from calib_core.lab.truths import MOST_ROWS, TRUTHS, Truth, as_truth, kind_of
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import REDUCTIONS, Reduction, scope
-from calib_core.registry import Recipe, Registry
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions.base import REDUCTIONS, Reduction, scope
+from calib_core.registry.registry import Recipe, Registry
 
 Named: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
 """Members of a family by keys, recipes or as they are; by names of their own where it is a mapping."""

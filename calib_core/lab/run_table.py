@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Bools, Float64s
-from calib_core._distributions import binom, norm
-from calib_core._repr import OneLine
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.distributions import binom, norm
+from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL
-from calib_core.inference.intervals import clopper_pearson
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.lab.true_errors import TrueError
 
 WORST = 0.95

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._parallel import Progress
+from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.parallel import Progress
 from calib_core.defaults import SEED
 from calib_core.diagrams.base import Diagram
-from calib_core.errors import InputError, NotAnswerable
-from calib_core.inference.number_words import Unit
 from calib_core.lab.experiments import EXPERIMENTS, _experiment, _members
 from calib_core.lab.repeats import repeated
 from calib_core.lab.truths import Truth, as_truth
-from calib_core.registry import Recipe
+from calib_core.registry.registry import Recipe
+from calib_core.text import Unit
 
 PARTS = 20
 """Parts of equal width of the distances."""

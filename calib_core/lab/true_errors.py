@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
-from calib_core.binning import Distinct, PointsPerBin, tabulate
-from calib_core.claims import FlatClaims
+from calib_core._base.arrays import Float64s
+from calib_core._base.notebook_display import OneLine
+from calib_core.binning.bin_table import tabulate
+from calib_core.binning.interval_schemes import Distinct, PointsPerBin
+from calib_core.claims.binary_claims import FlatClaims
 from calib_core.datasets import Synthetic
-from calib_core.estimators import Binned, Estimator, as_estimator
-from calib_core.estimators.base import Question, error_scale, traits
+from calib_core.estimators.base import Estimator, Question, as_estimator, error_scale, traits
+from calib_core.estimators.binned import Binned
 from calib_core.lab.truths import Truth, as_truth, kind_of
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.reductions import Reduction, as_reduction, scope
-from calib_core.registry import Recipe
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import Reduction, as_reduction, scope
+from calib_core.registry.registry import Recipe
 
 PROBABILITIES = 2**21
 """Rows times classes of a sample that stands for a law; times classes squared where labels are written out."""

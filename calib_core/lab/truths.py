@@ -8,15 +8,15 @@ from typing import Annotated, Protocol
 import numpy as np
 from scipy.special import expit, logit
 
-from calib_core._arguments import as_whole
-from calib_core._arrays import Bools, Float64s
-from calib_core._distributions import beta
+from calib_core._base.arguments import as_whole
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.distributions import beta
 from calib_core.datasets import Seed, Synthetic, drawn_labels, true_valk_kull, valk_kull
 from calib_core.defaults import SEED
-from calib_core.params import Choice, Range, RegistryError, Shares
-from calib_core.predictions import Predictions
-from calib_core.reductions import REDUCTIONS, Reduction
-from calib_core.registry import Recipe, Registry
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import REDUCTIONS, Reduction
+from calib_core.registry.params import Choice, Range, RegistryError, Shares
+from calib_core.registry.registry import Recipe, Registry
 
 __all__ = ["TRUTHS", "Drawn", "ExampleOne", "JumpingCurve", "SigmoidCurve", "ThreeClasses", "Truth", "TruthKind"]
 

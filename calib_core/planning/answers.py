@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib_core._repr import OneLine
-from calib_core.binning import BinningScheme
+from calib_core._base.errors import NotAnswerable
+from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import TOLERANCE
-from calib_core.errors import NotAnswerable
 from calib_core.planning.question import PLANS, Plan, RowsInUse
-from calib_core.predictions import Predictions
-from calib_core.registry import Recipe
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Recipe
 
 
 @dataclass(frozen=True, repr=False)

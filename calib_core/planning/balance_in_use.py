@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
-from calib_core.binning import BinningScheme, as_binning, as_intervals, bins_said, cuts
+from calib_core._base.arrays import Float64s
+from calib_core._base.errors import NotAnswerable
+from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
+from calib_core.binning.declared import bins_said
 from calib_core.defaults import LEVEL
-from calib_core.errors import NotAnswerable
-from calib_core.inference.intervals import clopper_pearson
-from calib_core.inference.number_words import at_level, between, in_percent
+from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.planning.question import independent
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
+from calib_core.text import at_level, between, in_percent
 
 FACTOR = 2.0
 """How far from its equal share a bin may be where bins are called well balanced."""

@@ -8,22 +8,16 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._text import inside, points_of
+from calib_core._base.arrays import Float64s
 from calib_core.defaults import BINS, LEVEL
-from calib_core.guarantees import (
-    expected_ece,
-    marginal_eps,
-    rows_for_balance,
-    simultaneous_eps,
-    unbalanced_probability,
-)
+from calib_core.guarantees.histogram_bounds import expected_ece, marginal_eps, simultaneous_eps
+from calib_core.guarantees.mass_balance import rows_for_balance, unbalanced_probability
 from calib_core.guarantees.promise import points_up, rounded_up, says_nothing
 from calib_core.guarantees.sample_size import fewest
-from calib_core.inference.number_words import at_level, in_percent, percent
-from calib_core.inference.number_words import rows as about
 from calib_core.planning.question import PLANS, Plan, each
-from calib_core.registry import Choice, Range
+from calib_core.registry.registry import Choice, Range
+from calib_core.text import at_level, in_percent, inside, points_of, short_percent
+from calib_core.text import rows as about
 
 DELTA = 1e-10
 """What randomisation that breaks ties adds, as histogram binning adds it by default."""
@@ -135,7 +129,7 @@ class HistogramBinning(Plan):
         )
 
     def inverse(self) -> str:
-        points, wanted = self.needed(), points_of(percent(self.error))
+        points, wanted = self.needed(), points_of(short_percent(self.error))
         if points is None:
             alone = fewest(lambda k: simultaneous_eps(k, 1, self._alpha, DELTA) <= self.error, self.error - DELTA)
             text = f"{self.rows:,} rows are too few for every value to be within {wanted}: one bin alone takes "
@@ -219,7 +213,7 @@ class Balance(Plan):
 
     def inverse(self) -> str:
         rows = f"{about(self.needed())} rows{' without ties' if self.tied else ''}"
-        return f"With about {rows} the chance that some bin does not is at most {percent(self.risk)}."
+        return f"With about {rows} the chance that some bin does not is at most {short_percent(self.risk)}."
 
 
 @PLANS.register("scaling-binning", "How the rows of scaling-binning grow", reference="P2 Theorem 4.1")
@@ -257,7 +251,7 @@ class ScalingBinning(Plan):
         half = float((self._size(bins, self.error / 2) / self._size(bins, self.error))[0])
         return (
             f"Where rows grow just as the orders do, {self.bins:,} bins ask scaling-binning, for the same added error "
-            f"of {percent(self.error)}, for about {_times(ratio)} times the rows that 10 bins do, and histogram "
+            f"of {short_percent(self.error)}, for about {_times(ratio)} times the rows that 10 bins do, and histogram "
             f"binning for {_times(beside)} times. Half the error takes scaling-binning about {_times(half)} times the "
             "rows."
         )

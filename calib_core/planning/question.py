@@ -10,15 +10,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calib_core._arrays import Float64s
-from calib_core._text import inside
-from calib_core.binning import BinningScheme
+from calib_core._base.arrays import Float64s
+from calib_core._base.errors import NotAnswerable
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import TOLERANCE
-from calib_core.errors import NotAnswerable
-from calib_core.inference.number_words import Unit
-from calib_core.params import params_of
-from calib_core.predictions import Predictions
-from calib_core.registry import Registry
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.params import params_of
+from calib_core.registry.registry import Registry
+from calib_core.text import Unit, inside
 
 POINTS = 60
 """Points of a curve, beside those marked."""

@@ -7,20 +7,19 @@ from typing import Annotated, Self
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._text import points_of, several
+from calib_core._base.arrays import Float64s
+from calib_core._base.errors import NotAnswerable
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
-from calib_core.errors import NotAnswerable
 from calib_core.guarantees.sample_size import fewest
-from calib_core.inference.interval_forms import highs_of_most, rows_to_tell
-from calib_core.inference.intervals import clopper_pearson
-from calib_core.inference.inversion import CellGaps, Noise, square_high
-from calib_core.inference.number_words import at_level, in_percent, of_rows, percent
-from calib_core.inference.number_words import rows as about
-from calib_core.inference.primary import primary
+from calib_core.inference.intervals.elementary import clopper_pearson
+from calib_core.inference.intervals.interval_methods import highs_of_most, rows_to_tell
+from calib_core.inference.intervals.inversion import CellGaps, Noise, square_high
+from calib_core.inference.verdicts.primary_measure import primary
 from calib_core.planning.question import PLANS, Plan, RowsInUse
-from calib_core.predictions import Predictions
-from calib_core.registry import Range
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Range
+from calib_core.text import at_level, in_percent, of_rows, points_of, several, short_percent
+from calib_core.text import rows as about
 
 _ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "rows that are judged"]
 _LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "level of the interval"]
@@ -62,11 +61,12 @@ class AccuracyInterval(Plan):
         (low,), (high,) = clopper_pearson(np.array([share * n]), np.array([n]), self.level)
         return (
             f"A share of {in_percent(share)} among {several(self.rows or 2)} has a {at_level(self.level)} interval of "
-            f"{percent(low).removesuffix(' %')} to {percent(high)}: {points_of(percent(self.bound))} wide."
+            f"{short_percent(low).removesuffix(' %')} to {short_percent(high)}: {points_of(short_percent(self.bound))} "
+            "wide."
         )
 
     def inverse(self) -> str:
-        return f"For one no wider than {points_of(percent(self.width))} it takes {several(self.needed())}."
+        return f"For one no wider than {points_of(short_percent(self.width))} it takes {several(self.needed())}."
 
 
 class _OfTheData(Plan):
@@ -145,11 +145,11 @@ class ErrorInterval(_OfTheData):
     def answer(self) -> str:
         return (
             f"From {self.rows:,} rows like these the {at_level(self.level)} interval of the calibration error would be "
-            f"about {points_of(percent(self.bound))} wide."
+            f"about {points_of(short_percent(self.bound))} wide."
         )
 
     def inverse(self) -> str:
-        return f"For one of {points_of(percent(self.width))} it takes about {about(self.needed())} rows."
+        return f"For one of {points_of(short_percent(self.width))} it takes about {about(self.needed())} rows."
 
 
 @PLANS.register("within", "Rows to show an error within tolerance")
@@ -201,8 +201,8 @@ class Within(_OfTheData):
         shown = "in at least 8" if self.bound < self.tolerance else "in fewer than 8"
         return (
             f"With {self.rows:,} rows a calibrated model with scores like these is shown to be within "
-            f"{percent(self.tolerance)} {shown} of 10 samples: the upper end of the {at_level(self.level)} interval is "
-            f"{percent(self.bound)} or less in 8 of 10."
+            f"{short_percent(self.tolerance)} {shown} of 10 samples: the upper end of the {at_level(self.level)} "
+            f"interval is {short_percent(self.bound)} or less in 8 of 10."
         )
 
     def inverse(self) -> str:
@@ -270,11 +270,11 @@ class Verified(_OfTheData):
             )
         return (
             f"With {self.bins} outputs verified on {self.rows:,} new rows, the {at_level(self.level)} interval of a "
-            f"calibrated model's root mean square error typically reaches up to {percent(self.bound)}."
+            f"calibrated model's root mean square error typically reaches up to {short_percent(self.bound)}."
         )
 
     def inverse(self) -> str:
-        return f"To verify {percent(self.tolerance)} it typically takes about {about(self.needed())} rows."
+        return f"To verify {short_percent(self.tolerance)} it typically takes about {about(self.needed())} rows."
 
 
 def _outputs(test: Predictions, bins: int) -> Float64s:

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._text import points_of, several
+from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL
-from calib_core.guarantees import (
+from calib_core.guarantees.abstention_bounds import (
     exceed_probability,
     guaranteed_rank,
     likely_deviation,
@@ -20,9 +19,9 @@ from calib_core.guarantees import (
     worst_ece_at_least,
 )
 from calib_core.guarantees.sample_size import fewest
-from calib_core.inference.number_words import at_level, in_percent, percent
 from calib_core.planning.question import PLANS, Plan, RowsInUse, counted, each, independent
-from calib_core.registry import Choice, Range
+from calib_core.registry.registry import Choice, Range
+from calib_core.text import at_level, in_percent, points_of, several, short_percent
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 500
 """Meta-Cal holds out a tenth of the rows, up to so many, to find its threshold."""
@@ -85,25 +84,25 @@ class Miscoverage(Plan):
     def answer(self) -> str:
         rows = self.rows or 1
         rank = guaranteed_rank(rows, self.rate, self.risk)
-        usual = f"the threshold that Ma and Blaschko take does so with a chance of {percent(self._paper(rows))}"
+        usual = f"the threshold that Ma and Blaschko take does so with a chance of {short_percent(self._paper(rows))}"
         if paper_rank(rows, self.rate) > rows:
             usual = "the rule of Ma and Blaschko withholds nothing"
-        allowed = f"more than {percent(self.rate)} of the right answers"
+        allowed = f"more than {short_percent(self.rate)} of the right answers"
         if rank is None:
             return (
                 f"From {several(rows, 'correct rows')} no threshold keeps the chance of withholding {allowed} to "
-                f"{percent(self.risk)}: the strictest one leaves {percent(self.bound)}, and {usual}."
+                f"{short_percent(self.risk)}: the strictest one leaves {short_percent(self.bound)}, and {usual}."
             )
         chance = exceed_probability(rows, rank, self.rate)
         return (
             f"A threshold at score number {rank:,} of {rows:,} from below withholds {allowed} with a chance of "
-            f"{percent(chance)}; {usual}."
+            f"{short_percent(chance)}; {usual}."
         )
 
     def inverse(self) -> str:
         needed = self.needed()
         whole = int(np.ceil(needed / HELD_OUT_SHARE))
-        text = f"It takes {several(needed, 'correct rows')} held out for a chance of {percent(self.risk)} or less"
+        text = f"It takes {several(needed, 'correct rows')} held out for a chance of {short_percent(self.risk)} or less"
         if needed > MOST_HELD_OUT:
             return f"{text}, more than the {MOST_HELD_OUT} that the method holds out at most."
         return f"{text}; as a tenth of the correct rows is held out, {whole:,} correct calibration rows."
@@ -160,14 +159,14 @@ class AbstainingRates(Plan):
     def answer(self) -> str:
         rate = "share of right answers withheld" if self.share == "withheld" else "share of answers that are right"
         normal = normal_deviation(self.level, self.rate, self.rows or 1)
-        most, usual = (points_of(percent(min(each, 1.0))) for each in (self.bound, normal))
+        most, usual = (points_of(short_percent(min(each, 1.0))) for each in (self.bound, normal))
         return (
             f"Measured on {several(self.rows or 1)}, a {rate} that is truly {in_percent(self.rate)} comes out at most "
             f"{most} off with a probability of about {at_level(self.level)} or more; by the normal law at most {usual}."
         )
 
     def inverse(self) -> str:
-        return f"For {points_of(percent(self.error))} or less it takes {several(self.needed())}."
+        return f"For {points_of(short_percent(self.error))} or less it takes {several(self.needed())}."
 
 
 @PLANS.register("abstaining-gain", "What abstaining can gain at most", reference="P4 eq. 2 and 6")
@@ -205,7 +204,7 @@ class AbstainingGain(Plan):
         every = worst_ece_at_least(self.accuracy or 0.0, self.classes or 2)
         return (
             f"At an accuracy of {in_percent(self.accuracy or 0.0)} among {self.classes:,} classes, a map that keeps "
-            f"every decision leaves a confidence ECE of at least {percent(every)} in some bins. Withholding "
+            f"every decision leaves a confidence ECE of at least {short_percent(every)} in some bins. Withholding "
             f"{in_percent(self.withheld)} of the right rows and all but {in_percent(self.missed)} of the wrong ones "
-            f"lowers that limit to {percent(self.bound)}."
+            f"lowers that limit to {short_percent(self.bound)}."
         )

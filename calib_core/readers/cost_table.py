@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core.predictions import InputError
-from calib_core.readers.text import utf8
-from calib_core.readers.wording import listed, quoted
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.messages import listed, quoted
+from calib_core.readers.text_encoding import utf8
 
 
 def cost_table(data: bytes, class_names: Sequence[str], name: str = "costs.csv") -> NDArray[np.float64]:

@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from calib_core.predictions import InputError, Predictions
-from calib_core.readers.about_models import unchosen_model
-from calib_core.readers.doctor import examine
-from calib_core.readers.formats import read_table
-from calib_core.readers.label_file import with_labels
-from calib_core.readers.long_form import model_names
-from calib_core.readers.predict import predictions
-from calib_core.readers.proposal import propose
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.readers.checks.examination import examine
+from calib_core.readers.checks.model_checks import unchosen_model
+from calib_core.readers.conversion import predictions
+from calib_core.readers.formats.detection import read_table
+from calib_core.readers.joined_labels import with_labels
+from calib_core.readers.proposal.long_form import model_names
+from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 

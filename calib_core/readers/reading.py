@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, get_args
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.wording import listed, meant, quoted
+from calib_core.readers.messages import listed, meant, quoted
 
 Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
 OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._arrays import frozen, owned
-from calib_core.predictions import InputError
-from calib_core.readers.file_formats import FILE_FORMATS
+from calib_core._base.arrays import frozen, owned
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.file_format import FILE_FORMATS
+from calib_core.readers.messages import affected, listed, meant, quoted, shown
 from calib_core.readers.number_texts import has_percent_sign, missing_text, numbers_as_written, written_as
-from calib_core.readers.wording import affected, listed, meant, quoted, shown
 
 Array = NDArray[Any]
 

@@ -7,11 +7,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.claims import Claims
-from calib_core.predictions import NotAnswerable, Predictions
-from calib_core.registry import Registry
-from calib_core.vectors import Vectors
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.probability_vectors import Vectors
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.registry.registry import Registry
 
 
 class Reduction(Protocol):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from calib_core.predictions import Predictions
+from calib_core.claims.probability_vectors import Vectors
+from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS, Scope
-from calib_core.vectors import Vectors
 
 
 @REDUCTIONS.register(

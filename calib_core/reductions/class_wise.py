@@ -7,11 +7,11 @@ from typing import Annotated, cast
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.claims import ColumnClaims, FlatClaims
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core._base.arrays import Float64s
+from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Scope, counts, row_shares
-from calib_core.registry import Choice, ClassIndex, RegistryError
+from calib_core.registry.registry import Choice, ClassIndex, RegistryError
 
 
 @REDUCTIONS.register(

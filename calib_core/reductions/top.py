@@ -7,10 +7,10 @@ from typing import Annotated, cast
 
 import numpy as np
 
-from calib_core.claims import FlatClaims
-from calib_core.predictions import Predictions
+from calib_core.claims.binary_claims import FlatClaims
+from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS, Scope, counts, row_shares
-from calib_core.registry import Range
+from calib_core.registry.registry import Range
 
 
 @REDUCTIONS.register(

@@ -1,7 +1,7 @@
 """Calibration of the predicted risk of an event: in the large, as a smooth curve, and in scores."""
 
-from calib_core.inference.events.events_needed import EventsNeeded, events_needed
-from calib_core.inference.events.observed_expected import ratio_ends
+from calib_core.inference.intervals.observed_expected import ratio_ends
+from calib_core.inference.verdicts.events_needed import EventsNeeded, events_needed
 from calib_core.risk.event_scores import scores, summary
 from calib_core.risk.in_the_large import InTheLarge, RatioVerdict, in_the_large, ratio_verdict
 from calib_core.risk.smooth_curve import SmoothCurve, smooth_curve

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share
-from calib_core.binning import BinningScheme
+from calib_core._base.arguments import as_share
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators import estimate
-from calib_core.inference.auroc_interval import FEWEST_ROWS, auroc_ends, enough_rows
-from calib_core.inference.clusters import of_like_size
-from calib_core.inference.events.event_rows import EventRows
-from calib_core.inference.influences import MEASURES, Answers, Influence
-from calib_core.inference.skills import FEWEST
-from calib_core.predictions import NotAnswerable, Predictions
+from calib_core.estimators.base import estimate
+from calib_core.inference.comparison.skills import FEWEST
+from calib_core.inference.intervals.auroc_interval import FEWEST_ROWS, auroc_ends, enough_rows
+from calib_core.inference.intervals.clustered_rows import of_like_size
+from calib_core.inference.intervals.event_rows import EventRows
+from calib_core.inference.intervals.influence_functions import MEASURES, Answers, Influence
+from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.risk.in_the_large import COLUMNS, of_rows
 from calib_core.risk.smooth_curve import SmoothCurve, curve_of
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share
-from calib_core._repr import OneLine
-from calib_core.binning import BinningScheme
+from calib_core._base.arguments import as_share
+from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO
-from calib_core.inference.chain import event_tail
-from calib_core.inference.events.event_gap import joint_ends
-from calib_core.inference.events.event_rows import EventRows, Trials
-from calib_core.inference.events.events_needed import check_ratio
-from calib_core.inference.events.firth import ONE_RISK, maximum_likelihood, slope_profile
-from calib_core.inference.events.observed_expected import events_p_value, intercept_at, over, trials_of_fit
-from calib_core.predictions import NotAnswerable, Predictions, effective_rows
+from calib_core.inference.intervals.error_hierarchy import event_tail
+from calib_core.inference.intervals.event_gap import joint_ends
+from calib_core.inference.intervals.event_rows import EventRows, Trials
+from calib_core.inference.intervals.logistic_regression import ONE_RISK, maximum_likelihood, slope_profile
+from calib_core.inference.intervals.observed_expected import events_p_value, intercept_at, over, trials_of_fit
+from calib_core.inference.verdicts.events_needed import check_ratio
+from calib_core.predictions.predictions import NotAnswerable, Predictions, effective_rows
 
 FEWEST_EVENTS = 5
 """Events, and rows without one, from which on a slope has a point: below it is biased by .7 and more."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.inference.events.event_rows import Trials
+from calib_core._base.arrays import Float64s
+from calib_core.inference.intervals.event_rows import Trials
 
 _SPAN, _CELL, _MARGIN = 0.75, 0.2, 0.005
 

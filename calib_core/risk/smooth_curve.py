@@ -9,15 +9,21 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from calib_core._arguments import as_share
-from calib_core._arrays import Float64s
-from calib_core._distributions import norm
-from calib_core._repr import OneLine
+from calib_core._base.arguments import as_share
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import norm
+from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, SEED
-from calib_core.inference.events.event_rows import EventRows, Trials, log_odds
-from calib_core.inference.events.firth import ONE_RISK, FirthLine, LogisticFit, information, maximum_likelihood
-from calib_core.inference.events.observed_expected import trials_of_fit
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core.inference.intervals.event_rows import EventRows, Trials, log_odds
+from calib_core.inference.intervals.logistic_regression import (
+    ONE_RISK,
+    FirthLine,
+    LogisticFit,
+    information,
+    maximum_likelihood,
+)
+from calib_core.inference.intervals.observed_expected import trials_of_fit
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.risk.loess import LOCAL
 
 MEASURES = ("ici", "e50", "e90")

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._arrays import Bools
-from calib_core._value_texts import coded_texts, is_number, text_of
-from calib_core.predictions import InputError, NotAnswerable, Predictions
+from calib_core._base.arrays import Bools
+from calib_core._base.column_texts import coded_texts, is_number, text_of
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions.base import counts
 from calib_core.slices.counted_values import kept_column, part_of_counts
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s
-from calib_core._value_texts import from_texts
-from calib_core.inference.count_tests import counts_in_cells, score_nodes
-from calib_core.summaries import Summary
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.column_texts import from_texts
+from calib_core.inference.significance.count_tests import counts_in_cells, score_nodes
 from calib_core.summaries.cells import Cells
+from calib_core.summaries.mergeable import Summary
 from calib_core.summaries.score_sums import counted_losses
 
 

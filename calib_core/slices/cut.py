@@ -13,15 +13,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._arguments import as_whole
-from calib_core._arrays import Float64s
-from calib_core._text import count
-from calib_core._value_texts import is_number, named_codes, stored
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.readers.verdict_words import as_read, marks_some
+from calib_core._base.arguments import as_whole
+from calib_core._base.arrays import Float64s
+from calib_core._base.column_texts import is_number, named_codes, stored
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.readers.proposal.verdict_words import as_read, marks_some
 from calib_core.reductions.base import counts
 from calib_core.slices.conditions import Condition, Slice, Span, Value, columns_of, metadata_column, no_columns
 from calib_core.slices.counted_values import kept_sums
+from calib_core.text import count
 
 FEW_VALUES = 12
 """Up to so many different numbers each is a slice of its own; more are cut into ranges."""

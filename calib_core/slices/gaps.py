@@ -8,21 +8,25 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Bools, Codes, Float64s
-from calib_core.defaults import LEVEL
-from calib_core.inference import share_ends, share_test
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
-from calib_core.inference.picked_out import FEWEST, corrected_p, counts_rows, kinds_of_places, worst_first
-from calib_core.inference.right_shares import share_floor
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core.defaults import LEVEL, SIGNIFICANCE
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
+from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
+from calib_core.inference.significance.selected_shares import (
+    FEWEST,
+    corrected_p,
+    counts_rows,
+    kinds_of_places,
+    worst_first,
+)
+from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.reductions.base import counts
 from calib_core.slices.counted_values import kept_counts, kept_sums, summed
 from calib_core.slices.cut import PARTS, coded, columns_looked_at, divided_by
 from calib_core.slices.rest import against_rest, counts_against_rest, unlike
-from calib_core.summaries import Summary
+from calib_core.summaries.mergeable import Summary
 
 MOST_SLICES = 1000
 _NORMAL_95 = 1.959963984540054
@@ -102,9 +106,9 @@ def _corrected(found: pd.DataFrame, kinds: int, columns: int) -> pd.DataFrame:
     p, gap = (found[name].to_numpy(dtype=np.float64) for name in ("p", "gap"))
     corrected = corrected_p(p, ~np.isnan(p), kinds * columns)[1]
     found["p_corrected"] = corrected
-    found["stands_out"] = corrected <= SHOWN_AT
+    found["stands_out"] = corrected <= SIGNIFICANCE
     found["differs"] = unlike(found["p_beyond"].to_numpy(), columns)
-    return found.iloc[worst_first(corrected <= SHOWN_AT, gap, p)].reset_index(drop=True)
+    return found.iloc[worst_first(corrected <= SIGNIFICANCE, gap, p)].reset_index(drop=True)
 
 
 def by_column(

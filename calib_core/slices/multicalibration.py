@@ -11,25 +11,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Float64s
-from calib_core._row_groups import FEWEST_GROUPS
-from calib_core.defaults import LEVEL, SEED
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import Float64s
+from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.inference import Interval, NoiseFloor
-from calib_core.inference.clusters import few_groups
-from calib_core.inference.domain import within_groups
-from calib_core.inference.group_noise import widest
-from calib_core.inference.intervals import around
-from calib_core.inference.number_words import at_level, between, chance, percent
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions import Reduction
-from calib_core.reductions.base import claims_of, counts
+from calib_core.inference.intervals.clustered_rows import few_groups
+from calib_core.inference.intervals.elementary import around
+from calib_core.inference.intervals.grouped_row_noise import widest
+from calib_core.inference.intervals.simulated_domain import within_groups
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.row_groups import FEWEST_GROUPS
+from calib_core.reductions.base import Reduction, claims_of, counts
+from calib_core.results.uncertainty import Interval, NoiseFloor
 from calib_core.slices.cut import PARTS, divided_by
 from calib_core.slices.gaps import MOST_SLICES
 from calib_core.slices.score_runs import Family, Runs
 from calib_core.slices.weighed_claims import RESAMPLES, WeighedClaims
+from calib_core.text import at_level, between, chance, short_percent
 
 FEWEST = 20
 """Rows below which a group is left out and named."""
@@ -81,15 +79,15 @@ class Multicalibration(Diagram):
     @property
     def sentence(self) -> str:
         """The value with its interval and its noise floor, in words."""
-        ends, floor = between(self.interval.low, self.interval.high), percent(self.noise_floor.high)
+        ends, floor = between(self.interval.low, self.interval.high), short_percent(self.noise_floor.high)
         beyond = "above" if self.value > self.noise_floor.high else "within"
         worst = self.found["group"].iloc[int((self.found["share"] * self.found["error"]).argmax())]
         many = len(self.found)
         groups = f", the largest of {many:,} groups, each times its share of all rows" if many > 1 else ""
         rough = "" if self.interval.tested else ", a rough guide"
         return (
-            f"Multicalibration error {percent(self.value)} ({at_level(self.interval.level)} interval {ends}{rough}), "
-            f"{beyond} its noise floor of {floor}. It is that of {worst}{groups}."
+            f"Multicalibration error {short_percent(self.value)} ({at_level(self.interval.level)} interval "
+            f"{ends}{rough}), {beyond} its noise floor of {floor}. It is that of {worst}{groups}."
         )
 
     def frame(self) -> pd.DataFrame:
@@ -258,7 +256,7 @@ def _judged(claims: WeighedClaims, runs: Runs, level: float, random_state: int) 
             "p": np.maximum.reduce([_single_step(error, law) for law in calibrated]),
         }
     )
-    found["stands_out"] = found["p"] <= SHOWN_AT
+    found["stands_out"] = found["p"] <= SIGNIFICANCE
     found = found.sort_values(["p", "deviations", "rows"], ascending=[True, False, False], kind="stable")
     every = float(np.sqrt(variance.sum())) / total
     worst = float(deviations.max())

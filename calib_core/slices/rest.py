@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.inference import holm, share_ends
-from calib_core.inference.picked_out import counts_rows
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import Predictions
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.defaults import SIGNIFICANCE
+from calib_core.inference.intervals.share_intervals import share_ends
+from calib_core.inference.significance.multiple_testing import holm
+from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.predictions.predictions import Predictions
 
 _LEAST = 1e-12
 _STEPS = 26
@@ -69,7 +70,7 @@ def unlike(p: Float64s, columns: int = 1) -> Float64s:
 
     Every slice is part of the rest of each other; Holm's rule holds for tests that depend on each other.
     """
-    return np.asarray(columns * holm(p) <= SHOWN_AT)
+    return np.asarray(columns * holm(p) <= SIGNIFICANCE)
 
 
 class _Sums(NamedTuple):

@@ -13,23 +13,22 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from calib_core._arguments import as_share, as_whole
-from calib_core._arrays import Codes, Float64s
-from calib_core._parallel import shared_out
-from calib_core.defaults import LEVEL, SEED
+from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.parallel import shared_out
+from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.inference import benjamini_yekutieli, holm, share_test
-from calib_core.inference.claimed_rows import claimed_rows
-from calib_core.inference.count_tests import SMALLEST, count_test, node_counts, score_nodes
-from calib_core.inference.number_words import in_percent, of_rows, share_range
-from calib_core.inference.picked_out import counts_rows
-from calib_core.inference.right_shares import share_floor
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.predictions import NotAnswerable, Predictions, split_rows
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.inference.intervals.share_intervals import share_floor, share_test
+from calib_core.inference.significance.count_tests import SMALLEST, count_test, node_counts, score_nodes
+from calib_core.inference.significance.multiple_testing import benjamini_yekutieli, holm
+from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.predictions.predictions import NotAnswerable, Predictions, split_rows
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
 from calib_core.slices.gaps import judged
 from calib_core.slices.rest import unlike
+from calib_core.text import in_percent, of_rows, share_range
 
 MIN_ROWS = 50
 FEWEST = 20
@@ -177,7 +176,7 @@ def scan(
     every = [*((i,) for i in range(len(cuts))), *able]
     looked = cells.looked_over(every, progress)
     p = benjamini_yekutieli(looked["p"].to_numpy())
-    picked = looked[(p <= SHOWN_AT) & looked["new"]].sort_values("adds", ascending=False, kind="stable")
+    picked = looked[(p <= SIGNIFICANCE) & looked["new"]].sort_values("adds", ascending=False, kind="stable")
     found = _confirmed(rows, cuts, every, np.flatnonzero(apart), picked.head(MOST_CONFIRMED))
     numbers = len(looked), len(picked), int((~apart).sum()), int(apart.sum())
     how = "exact test" if counts_rows(rows) else "Hoeffding's bound"
@@ -327,7 +326,7 @@ def _confirmed(
     found.insert(1, "where", pd.Series([str(part) for part in slices], dtype=object))
     gap = picked["gap"].to_numpy()
     found["p_holm"] = holm(found["p"].to_numpy())
-    found["stands_out"] = (found["p_holm"] <= SHOWN_AT) & (np.sign(found["gap"]) == np.sign(gap))
+    found["stands_out"] = (found["p_holm"] <= SIGNIFICANCE) & (np.sign(found["gap"]) == np.sign(gap))
     found["differs"] = unlike(found["p_beyond"].to_numpy())
     found["first_gap"], found["first_rows"] = gap, picked["rows"].to_numpy()
     return found.sort_values(["stands_out", "adds"], ascending=False, kind="stable", ignore_index=True)

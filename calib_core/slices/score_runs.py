@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s
+from calib_core._base.arrays import Codes, Float64s
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._distributions import norm
-from calib_core._row_groups import RowGroups
-from calib_core.inference import draws
-from calib_core.inference.clusters import normals, poor, together, widened
-from calib_core.inference.poisson_limits import beyond
-from calib_core.inference.wild import excess
-from calib_core.predictions import NotAnswerable, Predictions, whole
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import norm
+from calib_core.inference.intervals.clustered_rows import normals, poor, together, widened
+from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.inference.intervals.wild_bootstrap import excess
+from calib_core.inference.noise import outcome_draws
+from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
+from calib_core.predictions.row_groups import RowGroups
 from calib_core.slices.score_runs import Family, Runs
 
 RESAMPLES = 1000
@@ -108,7 +108,7 @@ class WeighedClaims:
 
     def _calibrated(self, random_state: int) -> Iterator[Float64s]:
         """Weighted residuals of outcomes drawn from the scores, (draws, n) at a time."""
-        for count, rng in draws.streams(self._draws, random_state):
+        for count, rng in outcome_draws.streams(self._draws, random_state):
             for part in self._parts(count):
                 yield self.weights * ((rng.random((part, len(self.scores))) < self.scores) - self.scores)
 

@@ -7,9 +7,9 @@ from typing import Annotated, Protocol
 
 import numpy as np
 
-from calib_core._arrays import Float64s, Floats
-from calib_core._distributions import norm
-from calib_core.registry import Range, Registry
+from calib_core._base.arrays import Float64s, Floats
+from calib_core._base.distributions import norm
+from calib_core.registry.registry import Range, Registry
 
 _IQR_OF_NORMAL = float(2 * norm.ppf(0.75))
 _MIDDLE_98_OF_NORMAL = float(2 * norm.ppf(0.99))

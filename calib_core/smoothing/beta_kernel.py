@@ -10,8 +10,8 @@ from typing import Annotated
 import numpy as np
 from scipy.special import betaln
 
-from calib_core._arrays import Float64s, frozen
-from calib_core.registry import Choice
+from calib_core._base.arrays import Float64s, frozen
+from calib_core.registry.registry import Choice
 from calib_core.smoothing.kernels import KERNELS
 from calib_core.smoothing.score_grid import Grid
 

@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 import scipy
 
-from calib_core._arrays import Codes, Float64s
-from calib_core.registry import Registry
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.registry.registry import Registry
 from calib_core.smoothing.score_grid import CELLS, Grid
 
 

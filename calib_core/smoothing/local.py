@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core.claims import Stratum
+from calib_core._base.arrays import Float64s
+from calib_core.claims.binary_claims import Stratum
 from calib_core.smoothing.kernels import Smoothing, Spread
 from calib_core.smoothing.score_grid import Grid
 

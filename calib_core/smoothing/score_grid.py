@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy
 
-from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core.smoothing.score_scales import Linear, Scale
 
 CELLS = 4096

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit
 
-from calib_core._arrays import Float64s, Floats
-from calib_core.registry import Registry
+from calib_core._base.arrays import Float64s, Floats
+from calib_core.registry.registry import Registry
 
 FURTHEST = 16.0
 """Log-odds are cut off here: a probability of 1e-7, about the eps of float32, which many scores are stored in."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core import exact_sums
-from calib_core._arrays import Bools, Codes, Floats, ReadOnly, frozen
-from calib_core._repr import OneLine
-from calib_core.exact_sums import ExactSums
+from calib_core._base.arrays import Bools, Codes, Floats, ReadOnly, frozen
+from calib_core._base.notebook_display import OneLine
+from calib_core.claims import exact_sums
+from calib_core.claims.exact_sums import ExactSums
+from calib_core.claims.tallies import Moments
 from calib_core.summaries.fine_grid import CELLS, cells_of
-from calib_core.tallies import Moments
 
 SUMS = ("score", *Moments.powers)
 """The sums that are kept beside the number of claims and of those that came true."""

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._repr import OneLine
-from calib_core._text import count, inside
-from calib_core.binning import BinningScheme, BinTable, as_binning, tabulate
-from calib_core.claims import Claims
-from calib_core.predictions import Kind, NotAnswerable, Predictions
+from calib_core._base.arrays import Float64s
+from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.claims.binary_claims import Claims
+from calib_core.predictions.predictions import Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of, counts, scope
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.counted_claims import CountedClaims
@@ -22,6 +22,7 @@ from calib_core.summaries.fine_grid import CELLS
 from calib_core.summaries.mergeable import MOST_CLASS_CELLS, summable
 from calib_core.summaries.pair_cells import PairCells
 from calib_core.summaries.score_sums import LossSums, claim_losses, loss_sums
+from calib_core.text import count, inside
 
 
 @dataclass(frozen=True, eq=False, repr=False)

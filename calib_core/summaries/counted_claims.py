@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
-from calib_core._repr import OneLine
-from calib_core.claims import EQUAL_PARTS, FEWEST_PARTS
-from calib_core.errors import NotAnAttribute
-from calib_core.predictions import Grain, NotAnswerable
-from calib_core.shared_rows import SharedRows
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.errors import NotAnAttribute, NotAnswerable
+from calib_core._base.notebook_display import OneLine
+from calib_core.claims.binary_claims import EQUAL_PARTS, FEWEST_PARTS
+from calib_core.claims.row_covariance import SharedRows
+from calib_core.claims.tallies import Moments, Tally
+from calib_core.predictions.predictions import Grain
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.fine_grid import EDGES, lowest, starts_of
 from calib_core.summaries.pair_cells import PairCells
-from calib_core.tallies import Moments, Tally
 
 NEEDS_ROWS = (
     "{} needs rows, and a summary holds counts of them; open the file that it was made of, or look at the rows that it "
@@ -42,7 +42,7 @@ class CountedStratum(OneLine):
     def means(self) -> tuple[Float64s, Float64s, Float64s]:
         """Of each cell that holds claims, by ascending score: their mean score, their number, and how many came true.
 
-        >>> from calib_core.predictions import Predictions
+        >>> from calib_core.predictions.predictions import Predictions
         >>> from calib_core.reductions import Confidence
         >>> from calib_core.summaries import Summary
         >>> p = Predictions.from_confidence([0.75, 0.75], [True, False])

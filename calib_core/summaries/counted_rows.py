@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-from calib_core.errors import NotAnAttribute
-from calib_core.predictions import Grain, NotAnswerable, Predictions, event_among
+from calib_core._base.errors import NotAnAttribute, NotAnswerable
+from calib_core.predictions.predictions import Grain, Predictions, event_among
 from calib_core.summaries.counted_claims import NEEDS_ROWS
 
 

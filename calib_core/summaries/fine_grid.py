@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Codes, Floats, frozen
-from calib_core._text import count
-from calib_core.predictions import NotAnswerable
+from calib_core._base.arrays import Codes, Floats, frozen
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.text import count
 
 NUMBERS = (*range(1, 26), 30, 50, 100, 1000)
 """Numbers of equal-width bins whose edges are on the grid; so are those of every number that divides one of them."""

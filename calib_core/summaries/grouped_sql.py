@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import LOG_FLOOR
-from calib_core.exact_sums import ROUNDING
-from calib_core.predictions import InputError, Kind, Predictions
+from calib_core._base.arrays import LOG_FLOOR
+from calib_core.claims.exact_sums import ROUNDING
+from calib_core.predictions.predictions import InputError, Kind, Predictions
 from calib_core.readers.reading import Reading
 from calib_core.summaries.fine_grid import CELLS, EDGES
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core._arrays import LOG_FLOOR, Codes, Float64s, frozen
-from calib_core._value_texts import value_text
-from calib_core.exact_sums import ExactSums
-from calib_core.predictions import InputError, Predictions
-from calib_core.readers.parquet_columns import columns_of
-from calib_core.readers.predict import predictions
-from calib_core.readers.proposal import propose
+from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._base.column_texts import value_text
+from calib_core.claims.exact_sums import ExactSums
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.readers.conversion import predictions
+from calib_core.readers.formats.parquet_columns import columns_of
+from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.streams import runs
 from calib_core.readers.table import file_label

@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core._arrays import Codes, Floats, ReadOnly, frozen
-from calib_core._repr import OneLine
-from calib_core.predictions import InputError, Kind, NotAnswerable, Predictions, check_same_rows
+from calib_core._base.arrays import Codes, Floats, ReadOnly, frozen
+from calib_core._base.notebook_display import OneLine
+from calib_core.predictions.alignment import check_same_rows
+from calib_core.predictions.predictions import (
+    InputError,
+    Kind,
+    NotAnswerable,
+    Predictions,
+)
 
 _VALUES, _ROWS = 1_000_000, 10_000
 """A sample holds at most so many rows, and so many numbers."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers.streams import holds_summary, streamed
 from calib_core.readers.table import file_label
 from calib_core.summaries.mergeable import Summary, merged

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, frozen
-from calib_core._repr import OneLine
-from calib_core._text import count
-from calib_core._value_texts import coded_texts
-from calib_core.claims import ColumnClaims
-from calib_core.predictions import InputError, Kind, NotAnswerable, Predictions
+from calib_core._base.arrays import Codes, Float64s, frozen
+from calib_core._base.column_texts import coded_texts
+from calib_core._base.notebook_display import OneLine
+from calib_core.claims.binary_claims import ColumnClaims
+from calib_core.predictions.predictions import InputError, Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import scope
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims
@@ -23,6 +22,7 @@ from calib_core.summaries.fine_grid import CELLS
 from calib_core.summaries.kept_rows import Sample, sample_size
 from calib_core.summaries.pair_cells import PairCells
 from calib_core.summaries.score_sums import NORMAL, LossSums, claim_losses, loss_sums
+from calib_core.text import count
 
 MOST_CLASS_CELLS = 250_000
 """Claims about every class are counted while classes times cells of the grid are no more than this."""

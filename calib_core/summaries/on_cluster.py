@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.summaries.making import Paths, summarise
 from calib_core.summaries.mergeable import Summary, merged
 

@@ -13,17 +13,17 @@ from typing import Any, cast, get_args
 import numpy as np
 import pandas as pd
 
-from calib_core import exact_sums
-from calib_core._arrays import Codes, frozen
-from calib_core._whole_files import write_whole
-from calib_core.exact_sums import ExactSums
-from calib_core.predictions import InputError, Kind
-from calib_core.readers import read_table
-from calib_core.readers.npy import parse_npz
+from calib_core._base.arrays import Codes, frozen
+from calib_core._base.atomic_files import write_whole
+from calib_core.claims import exact_sums
+from calib_core.claims.exact_sums import ExactSums
+from calib_core.claims.row_covariance import SharedRows
+from calib_core.predictions.predictions import InputError, Kind
+from calib_core.readers.formats.detection import read_table
+from calib_core.readers.formats.npy import parse_npz
+from calib_core.readers.messages import quoted
 from calib_core.readers.table import SUMMARY as WHAT
 from calib_core.readers.table import Table, file_label
-from calib_core.readers.wording import quoted
-from calib_core.shared_rows import SharedRows
 from calib_core.summaries.cells import SUMS, Cells
 from calib_core.summaries.fine_grid import CELLS, NUMBERS
 from calib_core.summaries.kept_rows import Sample
@@ -44,7 +44,7 @@ def write_summary(summary: Summary, path: str | os.PathLike[str]) -> None:
     """Write a summary as a Parquet file, aside first: a file that was there stays until the new one is whole.
 
     >>> import pathlib, tempfile
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "counts.parquet")
     ...     write_summary(Summary.of(Predictions([[0.7, 0.3]], [0])), path)
@@ -73,7 +73,7 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
     >>> read_summary("rows.csv")
     Traceback (most recent call last):
     ...
-    calib_core.errors.InputError: rows.csv cannot be opened (No such file or directory); check the path
+    calib_core._base.errors.InputError: rows.csv cannot be opened (No such file or directory); check the path
     """
     table = read_table(path)
     if not is_summary(table):

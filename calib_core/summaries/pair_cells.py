@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
-from calib_core._places import n_lines
-from calib_core._repr import OneLine
-from calib_core.claims import Claims
-from calib_core.predictions import NotAnswerable
-from calib_core.shared_rows import MOST_CELLS, SharedRows, added
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.notebook_display import OneLine
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.cell_search import n_lines
+from calib_core.claims.row_covariance import MOST_CELLS, SharedRows, added
+from calib_core.predictions.predictions import NotAnswerable
 
 WANTED = ((10, 15, 20), (15,), (10,), (5,))
 """Numbers of equal-width bins whose edges the cells have: the first of these that makes no more than ``MOST_CELLS``."""
@@ -38,7 +38,7 @@ def edges_of(numbers: Sequence[int]) -> Float64s:
 class PairCells(OneLine):
     """Sums over pairs of the cells between the edges of these ``numbers`` of bins, stratum after stratum.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import ClassWise
     >>> kept = PairCells.of(ClassWise().split(Predictions([[0.7, 0.3]], [0])))
     >>> kept.coarsened([np.array([0.5])], np.dtype(float)).residual.value.shape

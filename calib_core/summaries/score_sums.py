@@ -7,13 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core import scores
-from calib_core._arrays import LARGE_BLOCK_BYTES, LOG_FLOOR, Bools, Codes, Float64s, Floats, ReadOnly, frozen, safe_log
-from calib_core._label_moments import LabelMoments
-from calib_core._parallel import chunks
-from calib_core._repr import OneLine
-from calib_core.exact_sums import ExactSums, added, halves
-from calib_core.predictions import Predictions
+from calib_core._base.arrays import (
+    LARGE_BLOCK_BYTES,
+    LOG_FLOOR,
+    Bools,
+    Codes,
+    Float64s,
+    Floats,
+    ReadOnly,
+    frozen,
+    safe_log,
+)
+from calib_core._base.notebook_display import OneLine
+from calib_core._base.parallel import chunks
+from calib_core.claims.exact_sums import ExactSums, added, halves
+from calib_core.claims.label_moments import LabelMoments
+from calib_core.predictions import proper_scores
+from calib_core.predictions.predictions import Predictions
 from calib_core.summaries.cells import SUMS, Cells
 from calib_core.summaries.fine_grid import CELLS, EDGES
 
@@ -66,7 +76,7 @@ class LossSums(ReadOnly, OneLine):
 def loss_sums(predictions: Predictions, score: str) -> LossSums:
     """The sums of whole predictions' "brier" score (over classes) or "log-loss" (with the one floor)."""
     n = predictions.n_rows
-    seen = scores.brier_scores(predictions) if score == "brier" else scores.log_losses(predictions)
+    seen = proper_scores.brier_scores(predictions) if score == "brier" else proper_scores.log_losses(predictions)
     columns = np.empty((len(LOSS_SUMS), n))
     columns[0] = seen
     for where, block in predictions.rows.blocks(LARGE_BLOCK_BYTES):
@@ -76,7 +86,7 @@ def loss_sums(predictions: Predictions, score: str) -> LossSums:
         columns[1:4, where] = each.expected, each.variance, each.third
         columns[4, where] = np.square(seen[where] - each.expected)
         columns[5:, where] = each.least, each.most
-    return _summed(columns, scores.label_probs(predictions))
+    return _summed(columns, proper_scores.label_probs(predictions))
 
 
 def claim_losses(confidence: Floats, right: Bools) -> LossSums:

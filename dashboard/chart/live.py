@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.diagrams import TemperaturePath
 from calib_core.figures.marks import FEW_ROWS
 

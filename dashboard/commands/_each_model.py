@@ -25,7 +25,7 @@ def load_models(path: Path, column: str | None, read: Given, where: str) -> dict
 
     ``column`` names the model of each row; without it the file's shape may say that it holds several.
     """
-    from calib_core.readers.long_form import model_names
+    from calib_core.readers.proposal.long_form import model_names
 
     if column is None:
         first = _shared.found(path, read)

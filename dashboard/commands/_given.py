@@ -154,7 +154,7 @@ def whole_table(path: Path) -> Table:
 
 def _whole(path: Path) -> tuple[str, Table]:
     from calib_core.readers import read_table
-    from calib_core.readers.folder import folder_digest
+    from calib_core.readers.formats.folder import folder_digest
 
     if path.is_dir():
         return folder_digest(path), read_table(path)

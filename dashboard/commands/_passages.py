@@ -108,7 +108,7 @@ def _say_why(passage: Passage, several: bool) -> None:
 
 def write_record(passages: Sequence[Passage], options: dict[str, Any]) -> None:
     """One record on stdout, as gate.schema.json describes it."""
-    from calib_core.inference.baselines import SCHEMA
+    from calib_core.inference.gates.baselines import SCHEMA
 
     code = exit_code(passages)
     checks = [each.record() for each in passages]
@@ -181,7 +181,7 @@ def _row(cells: Sequence[str], raw: bool = False) -> str:
 
 
 def _cells(passage: Passage, limited: bool, grown: bool) -> list[str]:
-    from calib_core.inference.number_words import at_level, percent, points
+    from calib_core.text import at_level, points, short_percent
 
     check = passage.check
     if check is None:
@@ -189,7 +189,7 @@ def _cells(passage: Passage, limited: bool, grown: bool) -> list[str]:
     line, growth = check.first.line, check.growth
     cells = ["pass" if check.passed else "fail", passage.name, check.word, line.title, line.written(line.point),
              f"{line.interval} ({at_level(line.level)})"]  # fmt: skip
-    cells += [] if not limited else ["–" if check.limit is None else percent(check.limit)]
+    cells += [] if not limited else ["–" if check.limit is None else short_percent(check.limit)]
     cells += (
         []
         if not grown

@@ -79,7 +79,7 @@ def selection(
     **numbers: Any,
 ) -> Selection:
     """The choices the options make; the first that is not possible ends the command."""
-    from calib_core.readers.long_form import model_names
+    from calib_core.readers.proposal.long_form import model_names
     from dashboard import session
     from dashboard.selection import Selection, Source
     from dashboard.session.reading_changes import written_changes

@@ -17,10 +17,10 @@ from dashboard.commands._given import Given
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
-    from calib_core.division import Division, Marked
-    from calib_core.doubts import Doubt
+    from calib_core.evaluation.splitting import Division, Marked
+    from calib_core.predictions.plausibility import Doubt
     from calib_core.readers import Checked, Finding, Reading, Table
-    from calib_core.registry import Registry
+    from calib_core.registry.registry import Registry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -118,7 +118,7 @@ class Loaded:
     @functools.cached_property
     def doubts(self) -> tuple[Doubt, ...]:
         """Reasons to doubt its labels or scores."""
-        from calib_core.doubts import doubts
+        from calib_core.predictions.plausibility import doubts
 
         return doubts(self.predictions)
 
@@ -139,7 +139,7 @@ class Loaded:
         """Calibration and test rows where a column of the file marks them."""
         if (column := self.reading.split) is None:
             return None
-        from calib_core.division import Marked
+        from calib_core.evaluation.splitting import Marked
         from calib_core.readers import split_rows
 
         return Marked(*split_rows(self.table, self.reading), column)
@@ -160,7 +160,7 @@ class Loaded:
     def judged(self, judge: str, share: float, seed: int, folds: int | None, like: Division | None = None) -> Division:
         """The rows judged: those marked, held-out ones, or all, cross-fitted; "auto" by the rule that the page has."""
         from calib_core.defaults import JUDGED_FOLDS
-        from calib_core.division import usual_folds
+        from calib_core.evaluation.splitting import usual_folds
 
         if folds is None and judge == "all":
             folds = JUDGED_FOLDS
@@ -175,8 +175,8 @@ class Loaded:
 
         ``which`` rows, where they are named; else by ``judge``, with the default share and seed.
         """
-        from calib_core._text import count
         from calib_core.defaults import SEED
+        from calib_core.text import count
 
         if which != "auto":
             rows = self.rows(which)

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core import InputError
-from calib_core.readers.long_form import prediction_rows
-from calib_core.readers.score_checks import kept_rows
+from calib_core.readers.proposal.long_form import prediction_rows
+from calib_core.readers.proposal.score_columns import kept_rows
 from dashboard.export import csv_bytes
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Given
       calib apply cal.json test.npz -o calibrated.parquet --read kind=logits
     """
     from calib_core import load_calibrator
-    from calib_core._text import percent
+    from calib_core.text import percent
     from dashboard.commands import _part_by_part, _written
 
     ending = "csv" if str(output) == _outputs.STDIO else output.suffix.lower().removeprefix(".")

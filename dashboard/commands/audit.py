@@ -148,8 +148,8 @@ def _models(
 ) -> tuple[dict[str, Predictions], str, str]:
     """The predictions to judge by name, as they are and after each calibrator; which rows they are; and a note."""
     from calib_core import CALIBRATORS, fitted, recalibrated
-    from calib_core._text import begun, count
-    from calib_core.cross_fitting import COLUMN_UNUSED
+    from calib_core.evaluation.cross_fitting import COLUMN_UNUSED
+    from calib_core.text import begun, count
 
     if rows != "auto":
         if calibrators:
@@ -185,7 +185,7 @@ def _models(
 
 def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
     """The models on the rows that the table is over, and the share of rows that each of them answers."""
-    from calib_core.study import over_same_rows_by_name
+    from calib_core.evaluation.study import over_same_rows_by_name
 
     rows = over_same_rows_by_name(models, "all" if counting == "all" else "answered")
     return rows, {name: model.coverage for name, model in models.items()}
@@ -204,7 +204,7 @@ def _questions(
 ) -> list[tuple[str | None, str]]:
     """Pairs of notion and estimator; without choices also the scores of whole predictions, or of the claims made."""
     from calib_core.estimators import takes_bins
-    from calib_core.study import SCORES, error_keys, notion_of_score
+    from calib_core.evaluation.study import SCORES, error_keys, notion_of_score
 
     every = keys or tuple(key for key in error_keys() if slow or takes_bins(key))
     scores = {key: notion_of_score(key, *models.values()) for key in SCORES}
@@ -242,7 +242,7 @@ def _in_the_large(models: Mapping[str, Predictions], bins: Any, level: float) ->
 
 def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list[str]:
     """Calibration in the large as text, with the verdict on observed : expected, and why numbers are missing."""
-    from calib_core.study import stacked
+    from calib_core.evaluation.study import stacked
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.mean_risk import DISTANCES
 

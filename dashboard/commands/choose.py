@@ -13,8 +13,8 @@ from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     from calib_core import Predictions
-    from calib_core.choice import Choice, Remaining
-    from calib_core.updates import UpdateGains
+    from calib_core.evaluation.choice import Choice, Remaining
+    from calib_core.evaluation.update_gains import UpdateGains
 
 
 @click.command("choose")
@@ -105,7 +105,7 @@ def command(
 
 def _rows(loaded: _shared.Loaded, rows: str, judge: str) -> tuple[Predictions, Predictions | None, str]:
     """The rows it is chosen on, as on the dashboard; the held-out rows that judge the choice; and both in words."""
-    from calib_core._text import count
+    from calib_core.text import count
 
     if rows != "auto":
         given = loaded.rows(rows)
@@ -124,7 +124,7 @@ def _chosen(name: str, given: Predictions, held_out: Predictions | None, **how: 
     from dashboard.session.call import work_on
     from dashboard.workers.durations import COSTS, about_seconds
 
-    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choice.choose")))
+    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choose")))
     with _outputs.progress(", ".join(filter(None, ("Candidates", name, about))), 100) as bar:
         return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos), held_out=held_out)
 
@@ -149,14 +149,15 @@ class _Advice(NamedTuple):
 
     def sentences(self, found: Choice) -> tuple[str, ...]:
         """The advice, as on the dashboard, and its price."""
-        from calib_core.advice import sentences
+        from calib_core.evaluation.advice import sentences
 
         return (*sentences(found, *self), *found.price)
 
 
 def _advice(choice: Choice, loaded: _shared.Loaded, given: Predictions, held_out: Predictions | None) -> _Advice:
     """The rest of the advice, as on the dashboard."""
-    from calib_core import NotAnswerable, advice
+    from calib_core import NotAnswerable
+    from calib_core.evaluation import advice
 
     left, judged = None, given if held_out is None else held_out
     if choice.recalibrate:
@@ -168,12 +169,12 @@ def _advice(choice: Choice, loaded: _shared.Loaded, given: Predictions, held_out
 
 def _event(loaded: _shared.Loaded, judged: Predictions) -> str:
     """What the event is called on the dashboard."""
-    from dashboard.exhibits.event_words import title
+    from calib_core.predictions.event_names import event_title
 
     if judged.event is None:
         return ""
     label = loaded.reading.label
-    return title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else "")
+    return event_title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else "")
 
 
 def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:

@@ -205,8 +205,8 @@ def _asked_of(models: dict[str, Predictions]) -> tuple[str, ...]:
 def _questions(
     models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], chosen: bool
 ) -> list[tuple[str | None, str]]:
-    from calib_core.inference.model_differences import DEFAULT
-    from calib_core.study import SCORES, notion_of_score
+    from calib_core.evaluation.study import SCORES, notion_of_score
+    from calib_core.inference.comparison.model_differences import DEFAULT
 
     whole = [] if keys or chosen else [(notion_of_score(key, *models.values()), key) for key in SCORES]
     return whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)]
@@ -215,7 +215,7 @@ def _questions(
 def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
     from calib_core import ESTIMATORS, REDUCTIONS
     from calib_core.inference import marked, unit_of
-    from calib_core.inference.number_words import at_level
+    from calib_core.text import at_level
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.pairs import FIVE_WORDS, VALUES_DIFFER
 

@@ -131,7 +131,7 @@ def _passage(
     """The check of one file; what is wrong with the file is its answer, and stops no other."""
     from calib_core import InputError, RegistryError
     from calib_core.inference import gate_check
-    from calib_core.inference.baselines import baseline_for
+    from calib_core.inference.gates.baselines import baseline_for
 
     begun = time.perf_counter()
     read, where, judge, rows = reading

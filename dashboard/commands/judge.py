@@ -50,7 +50,7 @@ def command(
 
     import calib_core as cc
     from calib_core.readers import verdicts
-    from calib_core.readers.labels import label_texts
+    from calib_core.readers.proposal.label_codes import label_texts
 
     table = _given.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))

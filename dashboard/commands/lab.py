@@ -81,7 +81,7 @@ def command(
         chosen = {"truth": None if own else recipe.to_dict(), "experiment": experiment, "draws": draws, "seed": seed}
         _outputs.write_json("lab", {"options": chosen, "lines": frame.to_dict("records")})
     else:
-        from calib_core._text import begun
+        from calib_core.text import begun
         from dashboard.exhibits.lab import table_columns
 
         head = f"{recipe.title}: {lab.TRUTHS[recipe.key].caption}"

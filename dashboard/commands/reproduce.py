@@ -53,8 +53,8 @@ def command(
         raise click.UsageError("--quick and --kept exclude each other: nothing is run with --kept.")
     if folder is None and (splits or read):
         raise click.UsageError("--splits and how to read files go with --files.")
-    from calib_core.reproductions import REPRODUCTIONS, from_files, overview
-    from calib_core.reproductions.gallery import entry_of
+    from calib_core.papers.reproductions import REPRODUCTIONS, from_files, overview
+    from calib_core.papers.reproductions.gallery import entry_of
 
     chosen = [key for key, entry in REPRODUCTIONS.items() if not entry.needs] if "all" in keys else list(keys)
     for key in chosen:
@@ -74,7 +74,7 @@ def _found(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    from calib_core.reproductions import from_files, gallery, reproduced
+    from calib_core.papers.reproductions import from_files, gallery, reproduced
 
     files = None if folder is None else prediction_files(folder, read)
     tables = []
@@ -94,8 +94,8 @@ def _found(
 
 
 def _show(found: pd.DataFrame, chosen: bool) -> None:
-    from calib_core.reproductions import REPRODUCTIONS
-    from calib_core.reproductions.markdown import HOW_TO_READ
+    from calib_core.papers.reproductions import REPRODUCTIONS
+    from calib_core.papers.reproductions.markdown import HOW_TO_READ
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.reproductions import Papers, Reproduced
 

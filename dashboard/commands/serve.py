@@ -93,8 +93,8 @@ def command(
     launch.preload()
     launch.collect_on_a_timer()
 
-    from calib_core import _parallel
-    from calib_core.readers.wording import size
+    from calib_core._base import parallel
+    from calib_core.readers.messages import size
     from dashboard.hosting.application import application
     from dashboard.session.house_rules import GB, Terms
 
@@ -102,7 +102,7 @@ def command(
     if os.name == "nt":
         processes = 0  # lines to them are of a kind that Windows has not
     elif processes is None:
-        processes = machine.processes_for(memory, _parallel.threads())
+        processes = machine.processes_for(memory, parallel.threads())
     own = machine.own_bytes(processes)
     if own > memory - LEAST_BYTES:
         _refuse(

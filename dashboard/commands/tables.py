@@ -13,7 +13,7 @@ from dashboard.commands._given import Given
 
 if TYPE_CHECKING:
     from calib_core import Predictions
-    from calib_core.paper_tables import MethodTable
+    from calib_core.papers.tables import MethodTable
 
     Reader = Callable[[], Predictions | tuple[Predictions, Predictions]]
 
@@ -69,7 +69,7 @@ def command(
       calib tables nets --paper p1-table-2 --paper p4-table-1 --splits 2 --out tables
       calib tables nets --calibrator temperature --calibrator vector --measure TL-ECE --latex
     """
-    from calib_core.paper_tables import PAPER_TABLES
+    from calib_core.papers.tables import PAPER_TABLES
 
     if as_csv and as_latex:
         raise click.UsageError("--csv and --latex exclude each other.")
@@ -135,7 +135,7 @@ def _reader(path: Path, read: tuple[str, ...]) -> Reader:
 
 
 def _of_papers(files: dict[str, Any], papers: tuple[str, ...], how: dict[str, Any]) -> dict[str, MethodTable]:
-    from calib_core.paper_tables import paper_tables
+    from calib_core.papers.tables import paper_tables
 
     return paper_tables(files, papers, **how)
 
@@ -143,7 +143,7 @@ def _of_papers(files: dict[str, Any], papers: tuple[str, ...], how: dict[str, An
 def _own(
     files: dict[str, Any], calibrators: tuple[str, ...], measures: tuple[str, ...], counting: str, how: dict[str, Any]
 ) -> MethodTable:
-    from calib_core.paper_tables import MEASURES, as_method, method_table, method_tables
+    from calib_core.papers.tables import MEASURES, as_method, method_table, method_tables
 
     methods = [as_method(key) for key in dict.fromkeys(calibrators)]
     rows: Any = counting
@@ -152,7 +152,7 @@ def _own(
 
 
 def _write(out: Path, found: dict[str, MethodTable]) -> None:
-    from calib_core.paper_tables import latex
+    from calib_core.papers.tables import latex
     from dashboard.export import csv_bytes
 
     out.mkdir(parents=True, exist_ok=True)
@@ -162,7 +162,7 @@ def _write(out: Path, found: dict[str, MethodTable]) -> None:
 
 
 def _show(found: dict[str, MethodTable], form: str) -> None:
-    from calib_core.paper_tables import latex
+    from calib_core.papers.tables import latex
     from dashboard.exhibits.paper_tables import FRAME_NOTE, columns
 
     for i, table in enumerate(found.values()):

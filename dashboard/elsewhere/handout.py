@@ -14,7 +14,7 @@ from typing import Any, Self
 import pandas as pd
 
 from calib_core import InputError, Predictions
-from calib_core._text import begun
+from calib_core.text import begun
 from dashboard import session
 from dashboard.elsewhere import model_cards
 from dashboard.elsewhere.in_memory import selection_of

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._text import without_controls
-from calib_core.inference.number_words import percent
+from calib_core.text import short_percent, without_controls
 from dashboard.exhibits import columns as of
 
 LIMITS = (
@@ -53,7 +52,7 @@ def written(judged: Judged, sections: Sequence[Section], version: str) -> str:
         "## Calibration",
         "",
         f"Do the probabilities mean what they say? Measured on {rows:,} rows of {escaped(judged.file)} (SHA-256 "
-        f"{judged.digest[:16]}…) with calib {version}, for a tolerance of {percent(judged.tolerance)}. "
+        f"{judged.digest[:16]}…) with calib {version}, for a tolerance of {short_percent(judged.tolerance)}. "
         f"{escaped(judged.rule)}".rstrip(),
     ]
     for part in sections:

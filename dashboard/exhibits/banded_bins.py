@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import percent
+from calib_core.text import percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import event_of, stars

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import percent
-from calib_core.study import MEASURES
+from calib_core.evaluation.study import MEASURES
+from calib_core.text import percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import measured
@@ -37,7 +37,7 @@ class BeforeAndAfter(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame, rows = scene.get(self.table(scene)), list(scene.predictions().values())
-        which = scene.get(call(cc.study.rows_said, rows, scene.counting))
+        which = scene.get(call(cc.evaluation.study.rows_said, rows, scene.counting))
         missing = zip(frame["model"], frame["note"], strict=True)
         return Words(
             f"Bins: {scene.in_bins}; plug-in estimates, which noise pushes up. {which}".rstrip(),

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calib_core._text import count
-from calib_core._text import percent as to_a_tenth
-from calib_core.inference.number_words import percent
+from calib_core.text import count, short_percent
+from calib_core.text import percent as to_a_tenth
 
-SURE = percent(0.95)
+SURE = short_percent(0.95)
 """How sure a model is of the rows that are counted."""
 
 
@@ -27,7 +26,7 @@ def effects(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     """
     if "risk" in line:
         return _of_risk(line)
-    silent = [("block", f"It abstains on {percent(line['abstained'])} of the rows.")] if line["abstained"] else []
+    silent = [("block", f"It abstains on {short_percent(line['abstained'])} of the rows.")] if line["abstained"] else []
     return (_decisions(line), *silent, ("equal", _sure(line)))
 
 
@@ -36,7 +35,7 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     was, now, observed = (to_a_tenth(line[name]) for name in ("risk_before", "risk", "observed"))
     verb = f"stays {now}" if was == now else f"{'falls' if line['risk'] < line['risk_before'] else 'rises'} to {now}"
     mean = f"The mean risk of {was} {verb}; the observed frequency is {observed}."
-    silent = [("block", f"It abstains on {percent(line['abstained'])} of the rows.")] if line["abstained"] else []
+    silent = [("block", f"It abstains on {short_percent(line['abstained'])} of the rows.")] if line["abstained"] else []
     old, new = (to_a_tenth(line[name]) for name in ("accuracy_before", "accuracy"))
     moved = line["class_changed"]
     if moved == 0:
@@ -45,7 +44,7 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
         accuracy = (
             f"accuracy at this threshold stays {new}" if old == new else f"accuracy there goes from {old} to {new}"
         )
-        decisions = ("swap_horiz", f"The risks of {percent(moved)} of the rows cross 50 %; {accuracy}.")
+        decisions = ("swap_horiz", f"The risks of {short_percent(moved)} of the rows cross 50 %; {accuracy}.")
     return (("equal", mean), *silent, decisions)
 
 
@@ -55,7 +54,7 @@ def _decisions(line: Mapping[Any, Any]) -> tuple[str, str]:
         order = ", and so does the order of the classes" if line["keeps_order"] else "; no prediction changes"
         return "check", f"Accuracy stays {now}{order}."
     moved = line["class_changed"]
-    changed = "" if moved != moved else f"; {percent(moved) if moved else 'none'} of the predictions change"
+    changed = "" if moved != moved else f"; {short_percent(moved) if moved else 'none'} of the predictions change"
     among = " among the rows answered" if line["abstained"] else ""
     verb = f"stays {now}" if now == was else f"goes from {was} to {now}"
     return "swap_horiz", f"Accuracy {verb}{among}{changed}."

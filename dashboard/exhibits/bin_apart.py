@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import begun, count
 from calib_core.defaults import LEVEL
-from calib_core.inference.number_words import at_level, in_percent, share_range
-from calib_core.registry import Choice
+from calib_core.registry.registry import Choice
+from calib_core.text import at_level, begun, count, in_percent, share_range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

@@ -9,12 +9,11 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import REDUCTIONS
-from calib_core._text import count
 from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS
 from calib_core.diagrams.classes_standing_out import gaps_cancel
-from calib_core.inference.number_words import in_percent
-from calib_core.inference.picked_out import FEWEST, kinds_of_places
-from calib_core.registry import Choice, Range, Text
+from calib_core.inference.significance.selected_shares import FEWEST, kinds_of_places
+from calib_core.registry.registry import Choice, Range, Text
+from calib_core.text import count, in_percent
 from dashboard.exhibits.exhibit import Exhibit, Words
 from dashboard.selection import Selection
 from dashboard.session import Call, Scene, call

@@ -9,10 +9,10 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import count
 from calib_core.diagrams import SliceDots
-from calib_core.inference.picked_out import counts_rows
-from calib_core.registry import Range, Text
+from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.registry.registry import Range, Text
+from calib_core.text import count
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

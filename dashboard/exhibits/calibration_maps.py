@@ -10,8 +10,8 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.diagrams import CalibrationMap
-from calib_core.inference.number_words import percent
-from calib_core.registry import Flag
+from calib_core.registry.registry import Flag
+from calib_core.text import short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Model, Scene, call, truth
@@ -46,9 +46,9 @@ class CalibrationMaps(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         scene = scene.triangle
-        drawn, scale = [scene.get(each) for each in self._drawn(scene)], percent(scene.get(_scale(scene)))
+        drawn, scale = [scene.get(each) for each in self._drawn(scene)], short_percent(scene.get(_scale(scene)))
         a, b, c = drawn[0].class_names
-        largest = "; ".join(f"{each.title}, largest change {percent(each.largest)}" for each in drawn)
+        largest = "; ".join(f"{each.title}, largest change {short_percent(each.largest)}" for each in drawn)
         arrow = "An arrow leads from a prediction to the calibrator's answer."
         wrong = "What is still wrong: each map minus the true one; an arrow is the mistake at its tail."
         colours = f"Grey: nothing changes; redder: {a} gains, greener: {b}, bluer: {c}."

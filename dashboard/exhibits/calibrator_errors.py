@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core.study import every_measure
+from calib_core.evaluation.study import every_measure
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core.study import every_measure
+from calib_core.evaluation.study import every_measure
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import measured
@@ -25,7 +25,7 @@ class Calibrators(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         fitted = scene.each(lambda model: model.fitted)
-        return call(cc.side_by_side.standings, scene.over_same_rows(), scene.bins, calibrators=fitted)
+        return call(cc.evaluation.model_tables.standings, scene.over_same_rows(), scene.bins, calibrators=fitted)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.inference import marked
-from calib_core.registry import Flag
+from calib_core.registry.registry import Flag
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, READING, looks

@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import count, percent
+from calib_core.text import count, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Words
 from dashboard.exhibits.triangle import Partitioned

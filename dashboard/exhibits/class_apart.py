@@ -9,8 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import count
-from calib_core.inference.number_words import at_level, between, in_percent, share_range
+from calib_core.text import at_level, between, count, in_percent, share_range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

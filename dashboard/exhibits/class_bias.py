@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import ClassBias
 from calib_core.diagrams.class_bias import MOST_CLASSES
-from calib_core.inference.number_words import at_level
+from calib_core.text import at_level
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_slice import CORRECTED, row_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

@@ -9,8 +9,8 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import REDUCTIONS
-from calib_core._text import count
 from calib_core.diagrams.class_list import FEW_ROWS
+from calib_core.text import count
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import Paged
 from dashboard.exhibits.exhibit import EXHIBITS, Words

@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core._text import count
-from calib_core.inference import in_full, number_words
-from calib_core.inference.number_words import score
-from calib_core.registry import Registry
+from calib_core import text as number_words
+from calib_core.inference import in_full
+from calib_core.registry.registry import Registry
+from calib_core.text import count, score
 
 NOT_KNOWN = "–"
 ENDS = {"low": "from", "lower": "from", "high": "to", "upper": "to"}

@@ -21,7 +21,7 @@ class Costs(Exhibit):
     static = True
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.side_by_side.costs, scene.predictions())
+        return call(cc.evaluation.model_tables.costs, scene.predictions())
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         # Those of fewer rows would look best by leaving out hard ones.

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import called
 from calib_core.diagrams import DecisionCurve as Curve
-from calib_core.inference.number_words import at_level, difference, in_percent
-from calib_core.registry import Range
+from calib_core.registry.registry import Range
+from calib_core.text import at_level, called, difference, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -31,7 +30,7 @@ def at_these_costs(selection: Selection, scene: Scene) -> dict[str, float]:
     if len(scene.class_names) != 2 or not costs:
         return {}
     try:
-        t = cc.decisions.cost_threshold(costs)
+        t = cc.evaluation.decisions.cost_threshold(costs)
     except cc.InputError:
         return {}  # said where the costs are
     t = None if t is None else round(1 - t if scene.focus.code == 0 else t, 6)
@@ -100,7 +99,11 @@ class NetBenefit(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(
-            cc.decisions.net_benefits, scene.over_same_rows(), self.threshold, scene.focus.code, base_titles(scene)
+            cc.evaluation.decisions.net_benefits,
+            scene.over_same_rows(),
+            self.threshold,
+            scene.focus.code,
+            base_titles(scene),
         )
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -122,7 +125,8 @@ class NetBenefit(Exhibit):
         name = called(event_words.named_classes(scene)[1 if code is None else code])
         return Words(
             f"Acting where {name} has a probability above {in_percent(self.threshold)}. Net benefit: rows rightly "
-            f"acted on, less {cc.decisions.odds_words(self.threshold)} for each wrongly acted on, as a share of all.",
+            f"acted on, less {cc.evaluation.decisions.odds_words(self.threshold)} for each wrongly acted on, as a "
+            "share of all.",
             headline=tuple(
                 f"{line['model']}: {_changed(line)}." for line in frame.to_dict("records") if line["p"] == line["p"]
             ),

@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable
-from calib_core.registry import Text
+from calib_core.registry.registry import Text
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.decision_curve import base_titles
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -36,10 +36,10 @@ class Decisions(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if names := scene.class_names:
             try:
-                cc.decisions.cost_matrix(self.costs, len(names))
+                cc.evaluation.decisions.cost_matrix(self.costs, len(names))
             except InputError as why:
                 raise NotAnswerable(str(why)) from why
-        return call(cc.decisions.decision_costs, scene.over_same_rows(), self.costs, base_titles(scene))
+        return call(cc.evaluation.decisions.decision_costs, scene.over_same_rows(), self.costs, base_titles(scene))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -62,7 +62,7 @@ class Decisions(Exhibit):
         return Words(
             f"A row's mean, where each row is decided for least expected cost ({priced}). Expects to pay: by the "
             "model's own probabilities. Below 0 in the last columns it pays less.",
-            headline=cc.decisions.cost_words(frame),
+            headline=cc.evaluation.decisions.cost_words(frame),
         ).also(
             scene.rows_counted,
             f"Costs stand in the order of the classes: {', '.join(names)}." if 0 < len(names) <= 20 else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import calib_core as cc
-from calib_core.doubts import Doubt
+from calib_core.predictions.plausibility import Doubt
 from dashboard.session import Call, Model, Scene, call
 
 
@@ -20,7 +20,7 @@ def doubts_of(scene: Scene) -> tuple[tuple[str, Doubt], ...]:
 
 def _asked(model: Model) -> Call[tuple[Doubt, ...]]:
     every = replace(model, source=model.source.everywhere)
-    return call(cc.doubts.doubts, every.predictions, stem="doubts")
+    return call(cc.predictions.plausibility.doubts, every.predictions, stem="doubts")
 
 
 def sentences(scene: Scene) -> tuple[str, ...]:

@@ -10,10 +10,9 @@ import pandas as pd
 import calib_core as cc
 from calib_core import REDUCTIONS, NotAnswerable
 from calib_core.binning import bins_said
-from calib_core.defaults import BINS
-from calib_core.inference.verdict import SHOWN_AT
-from calib_core.registry import Flag
-from calib_core.study import error_keys
+from calib_core.defaults import BINS, SIGNIFICANCE
+from calib_core.evaluation.study import error_keys
+from calib_core.registry.registry import Flag
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -74,7 +73,7 @@ class Estimators(Exhibit):
         return words.also(more, line_words.WORDS, *line_words.notes(scene.get(self.table(scene))))
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
-        return tuple(i for i, p in enumerate(frame["p"]) if p <= SHOWN_AT)
+        return tuple(i for i, p in enumerate(frame["p"]) if p <= SIGNIFICANCE)
 
 
 def _deciding(scene: Scene) -> str:

@@ -8,10 +8,10 @@ import numpy as np
 
 import calib_core as cc
 from calib_core import InputError
-from calib_core._text import called
 from calib_core.diagrams import EventWords
-from calib_core.event_names import NO_NAME, event_title, is_code
+from calib_core.predictions.event_names import NO_NAME, event_title, is_code
 from calib_core.risk import InTheLarge
+from calib_core.text import called
 from dashboard import session
 from dashboard.session import Call, Scene, call
 from dashboard.session.shelf import RESULTS
@@ -77,7 +77,7 @@ def beside_advice(scene: Scene) -> str:
     if scene.claims != "event":
         return ""
     rows = scene.models.shown[0].predictions
-    return str(scene.get(call(cc.advice.shown_gap, rows, event=of_scene(scene), stem="gap")))
+    return str(scene.get(call(cc.evaluation.advice.shown_gap, rows, event=of_scene(scene), stem="gap")))
 
 
 def _phrase(name: str, column: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import pandas as pd
 
 from calib_core import NotAnswerable
-from calib_core._text import count
-from calib_core.registry import Choice, Registry
+from calib_core.registry.registry import Choice, Registry
+from calib_core.text import count
 from dashboard.exhibits.columns import Column
 from dashboard.session import Call, Scene, python
 

@@ -9,9 +9,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.discoveries import OVERALL, SHOWN, SLICE, headline
-from calib_core.inference.number_words import at_level
-from calib_core.inference.picked_out import counts_rows
+from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.slices.findings import OVERALL, SHOWN, SLICE, headline
+from calib_core.text import at_level
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import CORRECTED, row_columns, too_many

@@ -9,7 +9,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.defaults import LEVEL
-from calib_core.inference.number_words import at_level, between, percent
+from calib_core.text import at_level, between, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -28,7 +28,7 @@ class Gains(Exhibit):
         if not models:
             raise NotAnswerable("tick a calibrator: what it gains and costs appears here")
         return call(
-            cc.side_by_side.gains,
+            cc.evaluation.model_tables.gains,
             line_words.primaries(scene),
             *scene.recalibrations,
             eps=scene.tolerance,
@@ -67,7 +67,7 @@ def base_title(scene: Scene, title: str) -> str:
 
 def known_percent(value: float) -> str:
     """A share in percent, or that it is not known."""
-    return of.NOT_KNOWN if value != value else percent(value)
+    return of.NOT_KNOWN if value != value else short_percent(value)
 
 
 def known_between(low: float, high: float) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import begun
 from calib_core.diagrams import LocalAccuracy
+from calib_core.text import begun
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

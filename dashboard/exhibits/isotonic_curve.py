@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.diagrams import BANDS
-from calib_core.registry import Choice
+from calib_core.registry.registry import Choice
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import claimed, event_of, stars

@@ -11,8 +11,8 @@ import pandas as pd
 import calib_core as cc
 from calib_core.diagrams import KERNEL_CURVE
 from calib_core.estimators import KernelECE, draws_curve
-from calib_core.inference.number_words import percent
-from calib_core.registry import Part, Range
+from calib_core.registry.registry import Part, Range
+from calib_core.text import short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.isotonic_curve import BAND
@@ -89,7 +89,7 @@ CURVE_COLUMNS = (
 
 def curve_notes(title: str, curve: Any, score: float | None = None) -> tuple[str, ...]:
     """What has to be known of a kernel curve: its bandwidth, how far off it is, and what its band is of."""
-    distance = f"mean distance of the curve from the diagonal {percent(curve.error)}"
+    distance = f"mean distance of the curve from the diagonal {short_percent(curve.error)}"
     width = f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. "
     return f"{width}{_there(curve, score)}{curve.about}".rstrip(), curve.warning
 
@@ -99,5 +99,5 @@ def _there(curve: Any, score: float | None) -> str:
         return ""
     local = curve.local_error(score)
     if math.isfinite(local):
-        return f"Local calibration error at {percent(score)}: {percent(local)}. "
+        return f"Local calibration error at {short_percent(score)}: {short_percent(local)}. "
     return f"At {score:.2f} no data lie: the local calibration error is not defined there. "

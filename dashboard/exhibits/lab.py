@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import begun, count, inside
-from calib_core.citations import cited
 from calib_core.defaults import BINS, LEVEL
-from calib_core.inference.number_words import at_level, between, measured, percent, rows
 from calib_core.lab import EXPERIMENTS, MEASURES, TRUTHS, ErrorCurves, Truth, TruthCurve, measures_of
-from calib_core.registry import Choice, Part, Range
+from calib_core.registry.citations import cited
+from calib_core.registry.registry import Choice, Part, Range
+from calib_core.text import at_level, begun, between, count, inside, measured, rows, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -78,11 +77,11 @@ class LabCurve(Exhibit):
         debiased = scene.get(call(cc.estimate, self.sample(), self._notion(), "debiased-ece"))
         entry, ends = TRUTHS[TRUTHS.recipe(self.truth).key], shown.interval()
         return Words(
-            f"{entry.caption} True error: {percent(error)}, how far scores lie from the shares that come true, on "
-            f"average over the whole law. ECE: {percent(shown.value)}, the same in bins of this sample of "
-            f"{rows(self.n)} rows, where chance alone looks like error. Debiased ECE: {percent(debiased.value)}, the "
-            f"ECE less what chance is expected to add. The {at_level(LEVEL)} interval for the error in those bins is "
-            f"{between(ends.low, ends.high)}. In the picture intervals are exact, a bin at a time.",
+            f"{entry.caption} True error: {short_percent(error)}, how far scores lie from the shares that come true, "
+            f"on average over the whole law. ECE: {short_percent(shown.value)}, the same in bins of this sample of "
+            f"{rows(self.n)} rows, where chance alone looks like error. Debiased ECE: {short_percent(debiased.value)}, "
+            f"the ECE less what chance is expected to add. The {at_level(LEVEL)} interval for the error in those bins "
+            f"is {between(ends.low, ends.high)}. In the picture intervals are exact, a bin at a time.",
             alt=f"The true curve and the bins of a sample of {count(self.n)} rows, notion: {inside(curve.notion)}.",
         ).also(entry.reference and f"After {entry.reference}.")
 

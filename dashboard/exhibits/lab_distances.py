@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import count
-from calib_core.inference.number_words import measured, rows
 from calib_core.lab import EXPERIMENTS, TRUTHS, ErrorDistances, Truth, distance_experiments
-from calib_core.registry import Choice, Part, Range
+from calib_core.registry.registry import Choice, Part, Range
+from calib_core.text import count, measured, rows
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

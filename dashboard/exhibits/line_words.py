@@ -11,11 +11,10 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import Predictions
-from calib_core._text import begun
 from calib_core.defaults import LEVEL
+from calib_core.evaluation.study import Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
-from calib_core.inference.number_words import at_level
-from calib_core.study import Measure
+from calib_core.text import at_level, begun
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call

@@ -11,8 +11,8 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.diagrams import LargeLines
-from calib_core.inference.number_words import measured_between, score
-from calib_core.registry import Flag
+from calib_core.registry.registry import Flag
+from calib_core.text import measured_between, score
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

@@ -10,8 +10,8 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.datasets import DEMOS
-from calib_core.paper_tables import PAPER_TABLES, SPLITS, MethodTable, cell, digits_by_measure, names_of
-from calib_core.registry import Choice, Flag, Range
+from calib_core.papers.tables import PAPER_TABLES, SPLITS, MethodTable, cell, digits_by_measure, names_of
+from calib_core.registry.registry import Choice, Flag, Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.columns import Column
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -50,7 +50,7 @@ class PaperTables(Exhibit):
         if self.with_demos:
             others = (demo for demo in DEMOS if demo.title not in files)
             files |= {demo.title: whole_call(f"demo:{demo.key}", "") for demo in others}
-        return call(cc.paper_tables.paper_table, files, self.published, splits=self.splits)
+        return call(cc.papers.tables.paper_table, files, self.published, splits=self.splits)
 
     def columns(self, frame: pd.DataFrame) -> tuple[Column, ...]:
         return columns(frame)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import begun
-from calib_core.answers_marked import JudgedAnswers
-from calib_core.registry import Text
+from calib_core.judged.marked_answers import JudgedAnswers
+from calib_core.registry.registry import Text
+from calib_core.text import begun
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

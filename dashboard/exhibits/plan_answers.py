@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import count
 from calib_core.diagrams import PlanCurve
 from calib_core.planning import PLANS, BinBalance, Plan
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
+from calib_core.text import count
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call

@@ -24,7 +24,9 @@ class Promises(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it promises appears here")
-        return call(cc.side_by_side.promises, {model.title: model.fitted for model in scene.models.recalibrated})
+        return call(
+            cc.evaluation.model_tables.promises, {model.title: model.fitted for model in scene.models.recalibrated}
+        )
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         aside = [of.text("to be known of this fit", "set_aside")] if frame["set_aside"].any() else []

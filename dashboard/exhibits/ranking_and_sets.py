@@ -9,8 +9,8 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.inference.number_words import in_percent
-from calib_core.inference.skills import COVERAGE
+from calib_core.inference.comparison.skills import COVERAGE
+from calib_core.text import in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
@@ -35,8 +35,10 @@ class Uses(Exhibit):
         before, after, _ = scene.recalibrations
         rows = scene.models.shown[0].division
         if scene.cross_fitted:
-            return call(cc.uses.changes, before, after, coverage=self.coverage, fold=rows.part("test_folds"))
-        return call(cc.uses.changes, before, after, coverage=self.coverage)
+            return call(
+                cc.evaluation.usefulness.changes, before, after, coverage=self.coverage, fold=rows.part("test_folds")
+            )
+        return call(cc.evaluation.usefulness.changes, before, after, coverage=self.coverage)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -51,13 +53,13 @@ class Uses(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         refused = frame[frame["note"] != ""].groupby("note", sort=False)["title"]
-        wanted = in_percent(cc.prediction_sets.SHARE)
+        wanted = in_percent(cc.evaluation.prediction_sets.SHARE)
         return Words(
             "Ranking: the chance that a right answer has more confidence than a wrong one, ties half. Pairs of rows "
             "turned round: of all pairs the share whose order by confidence (for an event, by its risk) is another. "
             "Sets: so many classes that "
             f"{wanted} of the rows have the right one among them; the smaller, the better.",
-            headline=cc.uses.sentences(frame),
+            headline=cc.evaluation.usefulness.sentences(frame),
         ).also(
             f"Sets are made for each half of the rows with the other: then each holds the right class with "
             f"probability {wanted} or more, whatever the probabilities are worth, if rows are drawn alike and each on "

@@ -10,7 +10,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.diagrams import REPEATS
-from calib_core.registry import Flag
+from calib_core.registry.registry import Flag
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Model, Scene, call

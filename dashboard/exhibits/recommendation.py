@@ -10,11 +10,10 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import ESTIMATORS, InputError, NotAnswerable, Recipe
-from calib_core._text import count, inside
-from calib_core.choice import SCORES
 from calib_core.defaults import LEVEL
-from calib_core.inference.number_words import at_level
-from calib_core.registry import Choice
+from calib_core.evaluation.choice import SCORES
+from calib_core.registry.registry import Choice
+from calib_core.text import at_level, count, inside
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.doubt_words import rules_out_advice
 from dashboard.exhibits.event_words import beside_advice
@@ -46,7 +45,7 @@ class Recommendation(Exhibit):
         rows = scene.get(scene.models.shown[0].division.part("fit"))
         return rows.n_rows * (rows.n_classes or 2) <= QUICK or scene.knows(self.found(scene))
 
-    def found(self, scene: Scene) -> Call[cc.choice.Choice]:
+    def found(self, scene: Scene) -> Call[cc.evaluation.choice.Choice]:
         """What is chosen for the first model."""
         # Of all test rows: a slice of them changes no advice.
         source = scene.models.shown[0].source.everywhere
@@ -69,22 +68,22 @@ class Recommendation(Exhibit):
         found = scene.get(wanted)
         return found.recipe if found.recalibrate else None
 
-    def advice(self, scene: Scene, found: cc.choice.Choice) -> tuple[str, ...]:
+    def advice(self, scene: Scene, found: cc.evaluation.choice.Choice) -> tuple[str, ...]:
         """The advice in sentences, with the tolerance chosen (``advice.sentences``); headline and effect come first."""
         first, left = scene.models.shown[0], None
         if found.recalibrate:
             after = Model(first.source.everywhere, found.recipe)
             with suppress(InputError, NotAnswerable):
                 wanted = call(
-                    cc.advice.remaining,
+                    cc.evaluation.advice.remaining,
                     after.base.predictions,
                     after.predictions,
                     eps=scene.tolerance,
                     ratio=scene.ratio,
                 )
                 left = scene.get(wanted)
-        update = scene.get(call(cc.advice.own_update, first.division.part("fit"), stem="update"))
-        return cc.advice.sentences(found, left, update, "" if found.recalibrate else beside_advice(scene))
+        update = scene.get(call(cc.evaluation.advice.own_update, first.division.part("fit"), stem="update"))
+        return cc.evaluation.advice.sentences(found, left, update, "" if found.recalibrate else beside_advice(scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -116,7 +115,7 @@ class Recommendation(Exhibit):
         )
 
 
-def about_table(found: cc.choice.Choice) -> str:
+def about_table(found: cc.evaluation.choice.Choice) -> str:
     """Which rows the table is of, and what its columns mean, in sentences."""
     of_event = found.table["mean_risk"].notna().any()
     auroc = (

@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import percent
 from calib_core.diagrams import KERNEL_CURVE
 from calib_core.estimators import KernelECE, draws_curve
-from calib_core.inference.number_words import points, score
-from calib_core.registry import Choice, Flag, Part
+from calib_core.registry.registry import Choice, Flag, Part
+from calib_core.text import percent, points, score
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words, risk_picture
 from dashboard.exhibits.by_slice import CORRECTED

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core._text import count
-from calib_core.registry import Choice
-from calib_core.reproductions import REPRODUCTIONS
-from calib_core.reproductions.markdown import AGREES, DIFFERS, HOW_TO_READ, expected
+from calib_core.papers.reproductions import REPRODUCTIONS
+from calib_core.papers.reproductions.markdown import AGREES, DIFFERS, HOW_TO_READ, expected
+from calib_core.registry.registry import Choice
+from calib_core.text import count
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
@@ -28,7 +28,7 @@ class Papers(Exhibit):
     reads = "counts"
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.reproductions.overview)
+        return call(cc.papers.reproductions.overview)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -77,8 +77,8 @@ class Reproduced(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if "size" not in self.used or self.size == KEPT:
-            return call(cc.reproductions.gallery, self.which)
-        return call(cc.reproductions.reproduced, self.which, quick=self.size == QUICK)
+            return call(cc.papers.reproductions.gallery, self.which)
+        return call(cc.papers.reproductions.reproduced, self.which, quick=self.size == QUICK)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

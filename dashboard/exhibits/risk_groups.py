@@ -9,7 +9,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.defaults import LEVEL
-from calib_core.inference.number_words import at_level
+from calib_core.text import at_level
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import CORRECTED

@@ -8,10 +8,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import begun
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import RiskDiagram
-from calib_core.inference.number_words import at_level, in_percent
+from calib_core.text import at_level, begun, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import CORRECTED

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core.cross_fitting import COLUMN_UNUSED
+from calib_core.evaluation.cross_fitting import COLUMN_UNUSED
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call, division, reading, shared, split_by

@@ -9,8 +9,8 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.diagrams import RiskCoverage
-from calib_core.inference.skills import COVERAGE
-from calib_core.registry import Range
+from calib_core.inference.comparison.skills import COVERAGE
+from calib_core.registry.registry import Range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, methods_of

@@ -37,7 +37,7 @@ class SideEffects(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it does to the decisions appears here")
-        return call(cc.side_by_side.side_effects, *scene.recalibrations, notion=scene.claims)
+        return call(cc.evaluation.model_tables.side_effects, *scene.recalibrations, notion=scene.claims)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

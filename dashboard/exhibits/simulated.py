@@ -9,10 +9,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import BINNINGS, ESTIMATORS, REDUCTIONS
-from calib_core._text import count
 from calib_core.defaults import LEVEL
-from calib_core.inference.number_words import at_level, percent
-from calib_core.registry import Registry
+from calib_core.registry.registry import Registry
+from calib_core.text import at_level, count, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import caption
@@ -52,7 +51,7 @@ class Coverage(Exhibit):
         middle, low = (float(tested["coverage"].quantile(q)) for q in (0.5, 0.05))
         return Words(
             f"In {count(len(tested))} simulated cases called tested, {at_level(LEVEL)} intervals held the truth in "
-            f"{percent(middle, 0)} of runs at the median, and in {percent(low, 0)} or more "
+            f"{short_percent(middle, 0)} of runs at the median, and in {short_percent(low, 0)} or more "
             "in 19 of 20 cases. Look for the line nearest to your data: its coverage should be near its level."
         ).also(caption(cc.inference.coverage_table))
 
@@ -75,7 +74,7 @@ class Rejection(Exhibit):
         frame = scene.get(self.table(scene))
         return Words(
             f"In {count(len(frame))} simulated cases calibrated models were rejected in at most "
-            f"{percent(frame['rejected'].max())} of runs. It should be about 5 % or less: less only means that a "
+            f"{short_percent(frame['rejected'].max())} of runs. It should be about 5 % or less: less only means that a "
             "test is careful."
         ).also(caption(cc.inference.rejection_table))
 

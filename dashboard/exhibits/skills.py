@@ -8,8 +8,8 @@ from typing import Annotated
 import pandas as pd
 
 import calib_core as cc
-from calib_core.inference.number_words import in_percent
-from calib_core.inference.skills import COVERAGE
+from calib_core.inference.comparison.skills import COVERAGE
+from calib_core.text import in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.selective import SHARE

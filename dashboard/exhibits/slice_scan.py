@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core.registry import Flag, Range
+from calib_core.registry.registry import Flag, Range
 from calib_core.slices import SliceScan
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_slice import how_tested, marks, stands_out, tested_columns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import calib_core as cc
 from calib_core import BINNINGS, NotAnswerable, Predictions
-from calib_core._text import count, inside
 from calib_core.diagrams import ReliabilityDiagram
-from calib_core.registry import Choice
+from calib_core.registry.registry import Choice
+from calib_core.text import count, inside
 from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call
 

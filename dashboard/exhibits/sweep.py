@@ -12,7 +12,7 @@ from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import as_binning, cuts
 from calib_core.diagrams import swept_estimators, swept_kinds
 from calib_core.inference import unit_of
-from calib_core.registry import Choice, Flag, Key
+from calib_core.registry.registry import Choice, Flag, Key
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

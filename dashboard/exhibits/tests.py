@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core.inference.verdict import SHOWN_AT
+from calib_core.defaults import SIGNIFICANCE
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
@@ -58,7 +58,7 @@ def shown(frame: pd.DataFrame) -> str:
     '1 of 2 tests shows some error (corrected for multiple testing).'
     """
     known = frame["p_holm"].dropna()
-    found = int((known <= SHOWN_AT).sum())
+    found = int((known <= SIGNIFICANCE).sum())
     if not len(known):
         return "No test could be made."
     if not found:

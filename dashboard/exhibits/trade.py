@@ -9,9 +9,9 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import REDUCTIONS
-from calib_core._text import count, percent
 from calib_core.defaults import LEVEL
-from calib_core.registry import Choice, Flag
+from calib_core.registry.registry import Choice, Flag
+from calib_core.text import count, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

@@ -9,10 +9,10 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import BINNINGS
-from calib_core._text import count, percent
 from calib_core.binning import SimplexScheme, of_simplex
 from calib_core.diagrams import RecalibrationDiagram
-from calib_core.registry import Part, Range
+from calib_core.registry.registry import Part, Range
+from calib_core.text import count, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.schemes import simplex_schemes

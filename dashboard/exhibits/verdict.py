@@ -10,7 +10,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.diagrams import VerdictStrip
-from calib_core.inference.number_words import percent, points
+from calib_core.text import points, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -47,15 +47,15 @@ class Verdict(Exhibit):
         frame = scene.get(self.table(scene))
         sentences = (
             f"{line['model']}: {line['sentence']} Bins: {line['bins']}. By its formula the {line['title']} is "
-            f"{percent(line['value'])}."
+            f"{short_percent(line['value'])}."
             for line in frame.to_dict("records")
         )
         caption = (
             self._of_event(scene)
             if scene.claims == "event"
             else (
-                f"Verdicts at a tolerance of {percent(scene.tolerance)}. The measure used was fixed before looking at "
-                f"the outcomes. {line_words.READING}"
+                f"Verdicts at a tolerance of {short_percent(scene.tolerance)}. The measure used was fixed before "
+                f"looking at the outcomes. {line_words.READING}"
             )
         )
         refused = (f"{text} {line_words.NO_VERDICT.capitalize()}." for text in line_words.answering(scene)[1])

@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import ESTIMATORS, NotAnswerable
-from calib_core.registry import Flag
+from calib_core.registry.registry import Flag
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
@@ -35,13 +35,13 @@ class ScoreParts(Exhibit):
                 "what recalibration could still gain takes fits of maps in folds of rows: ask for them (slow)"
             )
         before, after, _ = scene.recalibrations
-        return call(cc.score_parts.parts_of_scores, before, after)
+        return call(cc.evaluation.score_decomposition.parts_of_scores, before, after)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("calibrator"),
             of.titled("score", ESTIMATORS),
-            of.Column("part", ("part",), cc.score_parts.PARTS.__getitem__, numeric=False),
+            of.Column("part", ("part",), cc.evaluation.score_decomposition.PARTS.__getitem__, numeric=False),
             of.number("before"),
             of.number("after"),
             of.number_between("interval, after", "after_low", "after_high"),

@@ -7,11 +7,10 @@ from typing import Any
 
 import calib_core as cc
 from calib_core import ESTIMATORS, NotAnswerable
-from calib_core._text import inside
 from calib_core.defaults import LEVEL
 from calib_core.inference import unit_of
-from calib_core.inference.model_differences import DEFAULT
-from calib_core.inference.number_words import at_level, chance, difference, measured
+from calib_core.inference.comparison.model_differences import DEFAULT
+from calib_core.text import at_level, chance, difference, inside, measured
 from dashboard.session import Scene, call
 
 QUESTIONS = ((None, "log-loss"), ("confidence", DEFAULT))

@@ -9,10 +9,10 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import first_few
-from calib_core.registry import Range, Text
+from calib_core.registry.registry import Range, Text
 from calib_core.slices import Multicalibration
 from calib_core.slices.conditions import no_columns
+from calib_core.text import first_few
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from calib_core import InputError
-from calib_core.event_names import event_of, event_title
 from calib_core.inference import notion_looked_at
+from calib_core.predictions.event_names import event_of, event_title
 from calib_core.readers import Reading
 from dashboard import session
 from dashboard.selection import Selection

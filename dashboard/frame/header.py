@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import count
 from calib_core.slices import Slice
+from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.frame import event
 from dashboard.frame.who_sees import promise, sharing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import BINNINGS
-from calib_core.inference.number_words import percent
+from calib_core.text import short_percent
 from dashboard import session, widgets
 from dashboard.frame import event
 from dashboard.schemes import AUTO, interval_schemes, scheme_of
@@ -53,8 +53,8 @@ def _judged(selection: Selection) -> None:
 def _tolerated(selection: Selection, of_event: bool) -> str:
     """Both tolerances in a few words; of confidence there is one."""
     if not of_event:
-        return markdown_plain(percent(selection.eps))
-    points = percent(selection.eps).removesuffix(" %")
+        return markdown_plain(short_percent(selection.eps))
+    points = short_percent(selection.eps).removesuffix(" %")
     unit = "point" if points == "1" else "points"
     return markdown_plain(f"{points} {unit}, {1 / selection.ratio:.2f} to {selection.ratio:.2f}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib_core._text import count
+from calib_core.text import count
 from dashboard import session
 from dashboard.selection import Selection
 from dashboard.session.house_rules import terms

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from calib_core import ESTIMATORS, REDUCTIONS, Recipe
-from calib_core._text import percent
 from calib_core.defaults import LEVEL
 from calib_core.diagrams import ReliabilityDiagram
+from calib_core.text import percent
 from dashboard.glossary import sketches
 from dashboard.selection import Selection
 

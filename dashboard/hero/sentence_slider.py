@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from calib_core._text import begun, inside
 from calib_core.diagrams import LocalAccuracy
 from calib_core.figures.marks import numbers
-from calib_core.inference.number_words import in_percent
 from calib_core.palette import outline, style
+from calib_core.text import begun, in_percent, inside
 from dashboard.theme import markdown_plain
 
 _LOGGER = logging.getLogger(__name__)

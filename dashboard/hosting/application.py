@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib_core import _parallel, _scratch
+from calib_core._base import parallel, scratch_folders
 from dashboard.chart import component, page_head
 from dashboard.hosting import ending, housekeeping
 from dashboard.hosting.guard import Guard
@@ -45,7 +45,7 @@ def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> s
 
 @asynccontextmanager
 async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[None]:
-    _scratch.sweep()
+    scratch_folders.sweep()
     # Declared before the first page asks for them; otherwise the first chart declares them.
     component.declare_assets()
     if opens:
@@ -53,7 +53,7 @@ async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[No
         asyncio.get_running_loop().run_in_executor(None, webbrowser.open, _url())
     tidying = asyncio.create_task(housekeeping.tidied())
     if processes:
-        open_pool(processes, max(1, _parallel.threads() // processes))
+        open_pool(processes, max(1, parallel.threads() // processes))
     try:
         with ending.watched():
             yield

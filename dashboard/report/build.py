@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from calib_core import InputError
-from calib_core._text import begun
+from calib_core.text import begun
 from dashboard import session
 from dashboard.exhibits import event_words
 from dashboard.export import zipped

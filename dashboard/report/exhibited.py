@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from calib_core import NotAnswerable, Recipe
-from calib_core._text import count
+from calib_core.text import count
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from calib_core._text import latex_escaped
+from calib_core.text import latex_escaped
 from dashboard.exhibits.columns import (
     Column,
     between,

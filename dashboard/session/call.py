@@ -14,9 +14,9 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import calib_core as cc
 from calib_core import Predictions, Recipe
-from calib_core.choice import MOST_NUMBERS
-from calib_core.division import Division
-from calib_core.registry import FAMILIES
+from calib_core.evaluation.choice import MOST_NUMBERS
+from calib_core.evaluation.splitting import Division
+from calib_core.registry.registry import FAMILIES
 from dashboard.session.visitors import stop_if_closed
 from dashboard.workers.durations import Work
 from dashboard.workers.pool import compute
@@ -164,7 +164,7 @@ def work_on(rows: Predictions, kind: str) -> Work:
     return Work(kind, min(rows.n_rows, most // classes), classes)
 
 
-_LOOKED_AT = {"choice.choose": MOST_NUMBERS}
+_LOOKED_AT = {"choose": MOST_NUMBERS}
 """Numbers that a function looks at: of more it draws rows."""
 
 
@@ -214,17 +214,17 @@ def public(name: str) -> Callable[..., Any]:
 
 @cache
 def _public() -> dict[str, Callable[..., Any]]:
-    found: dict[str, Callable[..., Any]] = {}
-    for name in cc.__all__:
-        if name == _PLOTTED:
-            continue
-        thing = getattr(cc, name)
+    return dict(_functions(cc, ""))
+
+
+def _functions(module: ModuleType, before: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Functions that a module lists, and those of the modules it lists; shorter names come first."""
+    listed = [name for name in getattr(module, "__all__", ()) if before or name != _PLOTTED]
+    things = {f"{before}{name}": getattr(module, name) for name in listed}
+    yield from ((name, thing) for name, thing in things.items() if inspect.isfunction(thing))
+    for name, thing in things.items():
         if isinstance(thing, ModuleType):
-            within = {f"{name}.{n}": getattr(thing, n) for n in getattr(thing, "__all__", ())}
-            found |= {n: inner for n, inner in within.items() if inspect.isfunction(inner)}
-        elif inspect.isfunction(thing):
-            found[name] = thing
-    return found
+            yield from _functions(thing, f"{name}.")
 
 
 @cache

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from calib_core import InputError
-from calib_core.readers.wording import size
+from calib_core.readers.messages import size
 from dashboard.session.house_rules import terms
 from dashboard.session.shelf import arrays
 

@@ -22,10 +22,10 @@ import calib_core as cc
 from calib_core import InputError, Predictions, readers
 from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table, with_labels
-from calib_core.readers.file_formats import unpacked_bytes
-from calib_core.readers.folder import folder_digest
-from calib_core.readers.labels import coded_labels
-from calib_core.readers.long_form import of_one_model
+from calib_core.readers.file_format import unpacked_bytes
+from calib_core.readers.formats.folder import folder_digest
+from calib_core.readers.proposal.label_codes import coded_labels
+from calib_core.readers.proposal.long_form import of_one_model
 from dashboard.selection import NONE
 from dashboard.session.call import Call, call
 from dashboard.session.custody import Custody

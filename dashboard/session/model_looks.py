@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from calib_core.palette import looks, preferred_look
-from calib_core.registry import Recipe
+from calib_core.registry.registry import Recipe
 from dashboard.selection import model_keys
 
 FIRST = ("temperature", "vector", "dirichlet", "class-wise-hb", "isotonic-ovr", "top-label-hb")

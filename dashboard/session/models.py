@@ -13,12 +13,12 @@ from typing import Any
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions, Recipe
-from calib_core._text import begun
 from calib_core.calibrators import Calibrator
-from calib_core.division import NO_MAP, Division, usual_folds
+from calib_core.evaluation.splitting import NO_MAP, Division, usual_folds
+from calib_core.predictions.three_classes import OTHERS, largest_three, most_confused_three
 from calib_core.readers import Finding
 from calib_core.readers.reading import OF_SUMMARIES, Layout
-from calib_core.three_classes import OTHERS, largest_three, most_confused_three
+from calib_core.text import begun
 from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
 from dashboard.session.files import changes, file, findings, is_here, reading, whole_call

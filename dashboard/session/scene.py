@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeVar
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
-from calib_core._text import count
 from calib_core.binning import bins_said
-from calib_core.cross_fitting import OF_ALL_ROWS
 from calib_core.defaults import BINS, RATIO, TOLERANCE
+from calib_core.evaluation.cross_fitting import OF_ALL_ROWS
 from calib_core.inference import notion_looked_at
+from calib_core.text import count
 from dashboard.selection import Selection, Source
 from dashboard.session import model_looks
 from dashboard.session.call import Call, call
@@ -235,13 +235,13 @@ class Scene:
         """Every model's test rows by title, all over the same rows, as a table that ranks them needs."""
         if not self.abstaining:
             return self.predictions()
-        return call(cc.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
+        return call(cc.evaluation.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
 
     @property
     def rows_counted(self) -> str:
         """Which rows those are, in a sentence; empty where every model answers all."""
         rows = [self.get(model.predictions) for model in self.models.shown]
-        return cc.study.rows_said(rows, "all" if self.counting == "all" else "answered")
+        return cc.evaluation.study.rows_said(rows, "all" if self.counting == "all" else "answered")
 
     @property
     def in_bins(self) -> str:

@@ -12,9 +12,8 @@ from typing import Any
 
 import calib_core as cc
 from calib_core import Recipe
-from calib_core._text import called, count
 from calib_core.defaults import LEVEL
-from calib_core.inference.number_words import in_percent, percent
+from calib_core.text import called, count, in_percent, short_percent
 from dashboard import session
 from dashboard.exhibits import line_words
 from dashboard.exhibits.overall import Overall
@@ -77,9 +76,9 @@ def _chance(scene: Scene) -> str:
     noise = scene.get(line_words.primaries(scene))[scene.model.title].estimate.noise_floor
     rows = scene.get(scene.model.predictions).n_rows
     return (
-        f"This error is measured as {percent(noise.observed)}. But on {count(rows)} rows a perfectly calibrated model "
-        f"with the same predictions shows {percent(noise.mean)} on average, and one in twenty more than "
-        f"{percent(noise.high)}: by chance alone."
+        f"This error is measured as {short_percent(noise.observed)}. But on {count(rows)} rows a perfectly calibrated "
+        f"model with the same predictions shows {short_percent(noise.mean)} on average, and one in twenty more than "
+        f"{short_percent(noise.high)}: by chance alone."
     )
 
 
@@ -87,9 +86,10 @@ def _bins(scene: Scene) -> str:
     frame = scene.get(Sweep().table(scene))
     few, many = (frame[frame["notion"] == "confidence"].sort_values("bins").iloc[i] for i in (0, -1))
     return (
-        f"The same rows and the same model: {percent(few['value'])} in {few['bins']} bins, {percent(many['value'])} in "
-        f"{many['bins']}. Smaller groups scatter more, and all scatter counts as error. What chance alone shows grows "
-        f"too, from {percent(few['floor'])} to {percent(many['floor'])}: compare errors in the same bins only."
+        f"The same rows and the same model: {short_percent(few['value'])} in {few['bins']} bins, "
+        f"{short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and all scatter counts as "
+        f"error. What chance alone shows grows too, from {short_percent(few['floor'])} to "
+        f"{short_percent(many['floor'])}: compare errors in the same bins only."
     )
 
 
@@ -102,7 +102,7 @@ def _moved(scene: Scene) -> str:
         "Temperature scaling makes every prediction more or less confident by one factor, fitted on other rows: it "
         "then says "
         f"{in_percent(after.claimed)}, and no prediction changes. The measured confidence error goes from "
-        f"{percent(errors[0])} to {percent(errors[1])}."
+        f"{short_percent(errors[0])} to {short_percent(errors[1])}."
     )
 
 
@@ -112,8 +112,9 @@ def _promised(scene: Scene) -> str:
     measured = scene.get(call(cc.estimate, model.predictions, "top-label"))
     return (
         f"Histogram binning promises, whatever the data: in {in_percent(LEVEL)} of all fits its top-label error on new "
-        f"rows of the same kind is at most {percent(bound.eps)}. That is the worst case; on these rows it is measured "
-        f"as {percent(measured.value)}. Temperature scaling promises nothing: only rows it has not seen can judge it."
+        f"rows of the same kind is at most {short_percent(bound.eps)}. That is the worst case; on these rows it is "
+        f"measured as {short_percent(measured.value)}. Temperature scaling promises nothing: only rows it has not seen "
+        "can judge it."
     )
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core._text import begun
 from calib_core.figures.movement import ARROWS, MARKS
+from calib_core.text import begun
 from dashboard import widgets
 from dashboard.chart import chart, live_path
 from dashboard.exhibits import EXHIBITS

@@ -10,12 +10,11 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
-from calib_core._arrays import LOG_FLOOR
-from calib_core._text import count
+from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import FAMILY_TITLES, Contract
-from calib_core.choice import Choice
-from calib_core.inference.number_words import between, percent, score
+from calib_core.evaluation.choice import Choice
 from calib_core.palette import COLOURS
+from calib_core.text import between, count, score, short_percent
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.doubt_words import doubts_of, rules_out_advice
@@ -99,7 +98,7 @@ def _as_it_is(scene: Scene) -> str:
         line = next((line for line in table.to_dict("records") if line["model"] == base.title), None)
         if line is not None and line["point"] == line["point"]:
             ends = between(line["low"], line["high"]).removesuffix(" %")
-            parts.append(f"error {percent(line['point'])} ({ends})")
+            parts.append(f"error {short_percent(line['point'])} ({ends})")
     except NotAnswerable:
         pass
     loss = call(cc.estimate, base.predictions, None, "log-loss")
@@ -110,7 +109,7 @@ def _as_it_is(scene: Scene) -> str:
 
 def _endless(rows: Predictions) -> str:
     """How many rows gave the true class probability 0, which is clipped; empty where there are none."""
-    if rows.grain == "counts" or not (number := cc.scores.floored_rows(rows)):
+    if rows.grain == "counts" or not (number := cc.predictions.proper_scores.floored_rows(rows)):
         return ""
     what = "1 row" if number == 1 else f"{count(number)} rows"
     return f" ({what} gave the true class probability 0; clipped at a loss of {-math.log(LOG_FLOOR):.0f})"

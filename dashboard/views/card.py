@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core._text import begun
+from calib_core.text import begun
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from calib_core import CALIBRATORS
-from calib_core._text import count
 from calib_core.calibrators import Contract
-from calib_core.inference.number_words import between, percent, score
+from calib_core.text import between, count, score, short_percent
 from dashboard.theme import markdown_plain
 
 VERDICTS = {
@@ -71,8 +70,8 @@ def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
     if line["point"] == line["point"]:
         ends = markdown_plain(between(line["low"], line["high"]).removesuffix(" %"))
         before = line["point_before"]  # not known where it is of another notion
-        was = f"; was {markdown_plain(percent(before))}" if before == before else ""
-        found.append(("error", f"**{markdown_plain(percent(line['point']))}** ({ends}{was})"))
+        was = f"; was {markdown_plain(short_percent(before))}" if before == before else ""
+        found.append(("error", f"**{markdown_plain(short_percent(line['point']))}** ({ends}{was})"))
     else:
         found.append(("error", "not defined"))
     loss, before = line["log_loss"], line["log_loss_before"]

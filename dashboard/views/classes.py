@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError, NotAnswerable, Recipe
-from calib_core._text import begun
 from calib_core.diagrams.class_list import PAGE
+from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS

@@ -10,7 +10,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers.limits import FILE_BYTES
-from calib_core.readers.wording import size
+from calib_core.readers.messages import size
 from dashboard import launch, session, widgets
 from dashboard.navigation import view
 from dashboard.selection import NONE

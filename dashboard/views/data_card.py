@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import Predictions
-from calib_core._text import count, percent
-from calib_core.division import HOLDS
+from calib_core.evaluation.splitting import HOLDS
+from calib_core.text import count, percent
 from dashboard import session
 from dashboard.theme import markdown_plain
 

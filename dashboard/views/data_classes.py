@@ -11,8 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import count
 from calib_core.readers import Reading, Table
+from calib_core.text import count
 from dashboard import session
 from dashboard.views.data_trial import Role, amend
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import count
 from calib_core.readers import Finding
-from calib_core.readers.risk_columns import outcome_columns
-from calib_core.readers.wording import shown
+from calib_core.readers.messages import shown
+from calib_core.readers.proposal.risk_columns import outcome_columns
+from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings

@@ -10,12 +10,12 @@ import numpy as np
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import count
 from calib_core.readers import Reading, Table, usual_layout
-from calib_core.readers.long_form import model_names
+from calib_core.readers.messages import shown
 from calib_core.readers.number_texts import numbers
+from calib_core.readers.proposal.long_form import model_names
 from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Layout, Missing, ScoreKind
-from calib_core.readers.wording import shown
+from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.theme import markdown_plain
 from dashboard.views.data_classes import Mapped

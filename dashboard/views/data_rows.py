@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from calib_core._text import count
-from calib_core.division import FEW, Division
+from calib_core.evaluation.splitting import FEW, Division
 from calib_core.readers import Finding
+from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.selection import MOST_FOLDS, Source
 from dashboard.theme import markdown_plain

@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import Finding, Reading
-from calib_core.readers.long_form import model_names
+from calib_core.readers.proposal.long_form import model_names
 from dashboard import session, widgets
 from dashboard.selection import MOST_OTHERS, Source
 from dashboard.session.reading_changes import differences, written_changes

@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import InputError
-from calib_core.citations import bibliography
 from calib_core.readers import Reading, Table
-from calib_core.readers.verbal import PHRASES, SOURCES, phrases, stands_for
+from calib_core.readers.proposal.verbal_confidence import PHRASES, SOURCES, phrases, stands_for
+from calib_core.registry.citations import bibliography
 from dashboard.theme import markdown_plain
 from dashboard.views.data_trial import Role, amend
 

@@ -12,7 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from calib_core import InputError, RegistryError
-from calib_core.decisions import cost_matrix
+from calib_core.evaluation.decisions import cost_matrix
 from calib_core.readers import cost_table
 from dashboard import uploads, widgets
 from dashboard.exhibits import EXHIBITS, event_words
@@ -105,7 +105,7 @@ def _from_file(names: tuple[str, ...]) -> None:
         except RegistryError:
             st.session_state[_PROBLEM] = (
                 f"they stand in the link, which holds {COSTS.most:,} characters of them at most; costs of "
-                f"{len(names):,} classes are more: use calib_core.decisions in Python"
+                f"{len(names):,} classes are more: use calib_core.evaluation.decisions in Python"
             )
         st.rerun()
     if _PROBLEM in st.session_state:

@@ -9,8 +9,8 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.inference.number_words import at_level, of_rows, points, share_range, told_apart
 from calib_core.risk import InTheLarge
+from calib_core.text import at_level, of_rows, points, share_range, told_apart
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import ADDED, too_many
 from dashboard.exhibits.risk_groups import RiskGroups, headline

@@ -13,8 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core._text import begun
 from calib_core.inference import marked
+from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import chart, waiting
 from dashboard.chart.click import Click

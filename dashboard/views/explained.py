@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from calib_core import ESTIMATORS, REDUCTIONS
-from calib_core._text import begun
-from calib_core.citations import bibliography
-from calib_core.registry import Entry
+from calib_core.registry.citations import bibliography
+from calib_core.registry.registry import Entry
+from calib_core.text import begun
 from dashboard.glossary import explained
 from dashboard.theme import markdown_plain
 

@@ -6,8 +6,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from calib_core._text import begun
-from calib_core.citations import bibliography, cited
+from calib_core.registry.citations import bibliography, cited
+from calib_core.text import begun
 from dashboard import widgets
 from dashboard.glossary import TERMS, Term, explained
 from dashboard.navigation import LEARN, view

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core.datasets import DEMOS
-from calib_core.paper_tables import latex
+from calib_core.papers.tables import latex
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.paper_tables import PaperTables

@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 import calib_core as cc
 from calib_core import InputError
-from calib_core._text import count
-from calib_core.choice import Choice
+from calib_core.evaluation.choice import Choice
+from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.exhibits.doubt_words import rules_out_advice
 from dashboard.exhibits.event_words import beside_advice
@@ -92,7 +92,7 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
 def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
     """What to do; what that changes; what remains, the gain with its interval, and what it rests on."""
     gap = "" if found.recalibrate else beside_advice(scene)
-    headline = f"{cc.advice.headline(found, gap)}."
+    headline = f"{cc.evaluation.advice.headline(found, gap)}."
     sentence, *more = Recommendation.suited(scene).advice(scene, found)
     rests = " ".join(filter(None, (*more, *found.price[:1], chosen_on(found.among, scene))))
     return headline, sentence.removeprefix(headline).strip(), rests

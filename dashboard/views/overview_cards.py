@@ -9,7 +9,7 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core._text import begun
+from calib_core.text import begun
 from dashboard.exhibits.by_slice import ADDED, columns_of, too_many
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.overall import Overall

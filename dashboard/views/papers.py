@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import InputError
-from calib_core.reproductions import REPRODUCTIONS, overview
-from calib_core.reproductions.gallery import duration
+from calib_core.papers.reproductions import REPRODUCTIONS, overview
+from calib_core.papers.reproductions.gallery import duration
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.reproductions import FULL, KEPT, Reproduced

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from calib_core._text import count
-from calib_core.inference.number_words import in_percent
+from calib_core.text import count, in_percent
 from dashboard import widgets
 from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit

@@ -8,11 +8,10 @@ import numpy as np
 import streamlit as st
 
 from calib_core import NotAnswerable, Recipe
-from calib_core._text import begun, inside
 from calib_core.defaults import TOLERANCE
-from calib_core.inference.number_words import percent
 from calib_core.planning import PLANS
-from calib_core.registry import Param, Range
+from calib_core.registry.registry import Param, Range
+from calib_core.text import begun, inside, short_percent
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
@@ -120,7 +119,7 @@ def _control(param: Param, chosen: Recipe, value: Any) -> None:
 
     if domain.log:
         options = _ratios(domain, param.integer, value)
-        written = "{:,}".format if param.integer else percent
+        written = "{:,}".format if param.integer else short_percent
         st.select_slider(**look, options=options, format_func=written, **widgets.tied(key, value, put))
     elif param.integer:
         ends: dict[str, Any] = {"min_value": int(domain.low), "max_value": int(domain.high)}

@@ -10,8 +10,8 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.inference.number_words import between, percent, score
-from calib_core.inference.verdict import ratio_range
+from calib_core.inference.verdicts.verdict import ratio_range
+from calib_core.text import between, score, short_percent
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.curve_gaps import CURVE, LARGE
 from dashboard.session import Scene, call
@@ -84,7 +84,7 @@ def _verdict(scene: Scene) -> None:
 def _in_short(line: Any, scene: Scene) -> str:
     """Both measures of the verdict beside their tolerances."""
     ends = between(line["low"], line["high"]).removesuffix(" %")
-    error = f"Average error {percent(line['point'])} ({ends}); tolerance {percent(scene.tolerance)}."
+    error = f"Average error {short_percent(line['point'])} ({ends}); tolerance {short_percent(scene.tolerance)}."
     if not all(math.isfinite(line.get(key) or math.nan) for key in ("ratio", "ratio_low", "ratio_high", "ratio_limit")):
         return error
     limit = float(line["ratio_limit"])
@@ -93,7 +93,7 @@ def _in_short(line: Any, scene: Scene) -> str:
 
 
 def _points(value: float) -> str:
-    return _NONE if not math.isfinite(value) else percent(value).removesuffix(" %")
+    return _NONE if not math.isfinite(value) else short_percent(value).removesuffix(" %")
 
 
 def _number(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from calib_core._text import count, percent
+from calib_core.text import count, percent
 from dashboard import widgets
 from dashboard.export import csv_bytes
 from dashboard.theme import markdown_plain

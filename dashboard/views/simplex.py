@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 
 from calib_core import BINNINGS, InputError, NotAnswerable, Recipe
-from calib_core._text import begun
-from calib_core.division import Division
-from calib_core.three_classes import OTHERS, largest_three
+from calib_core.evaluation.splitting import Division
+from calib_core.predictions.three_classes import OTHERS, largest_three
+from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from calib_core._text import count
+from calib_core.text import count
 from dashboard import widgets
 from dashboard.exhibits import Exhibit
 from dashboard.exhibits.columns import NOT_KNOWN, Column, written

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from calib_core._text import begun, count
 from calib_core.datasets import DEMOS, Demo
-from calib_core.inference.number_words import in_percent
+from calib_core.text import begun, count, in_percent
 from dashboard import widgets
 from dashboard.hero import TILES, diagram_spark
 from dashboard.navigation import view

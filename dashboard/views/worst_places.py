@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from calib_core import NotAnswerable
-from calib_core.discoveries import BIN, OVERALL, SLICE
 from calib_core.slices import Slice
+from calib_core.slices.findings import BIN, OVERALL, SLICE
 from dashboard import widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.findings import Findings

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from calib_core import InputError
-from calib_core.registry import FAMILIES
+from calib_core.registry.registry import FAMILIES
 from dashboard.workers import child, parcels, turns
 from dashboard.workers.durations import COSTS, Work
 

@@ -7,7 +7,8 @@ import pytest
 
 from calib_core import CALIBRATORS, REDUCTIONS, Predictions, estimate, summarise
 from calib_core.diagrams import class_table, reliability, zoom
-from calib_core.inference import noise_floor, wild
+from calib_core.inference import noise_floor
+from calib_core.inference.intervals import wild_bootstrap
 from calib_core.readers import StreamedFile
 from dashboard.commands._part_by_part import recalibrate
 
@@ -94,8 +95,8 @@ def test_a_noise_floor_by_rows_keeps_a_byte_or_two_a_drawn_outcome(key, notion):
 
 @pytest.mark.parametrize("rows", [1_000, 400_000, 1_000_000, 10_000_000])
 def test_normals_of_an_interval_are_drawn_in_chunks_that_fit(rows):
-    sizes = wild.chunk_sizes(rows, 10)
-    assert sum(sizes) == wild.chunk_sizes(1, 10)[0]
+    sizes = wild_bootstrap.chunk_sizes(rows, 10)
+    assert sum(sizes) == wild_bootstrap.chunk_sizes(1, 10)[0]
     assert max(sizes) * rows * 8 <= 160e6
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Predictions
 from calib_core.calibrators import Calibrator
-from calib_core.division import Division
+from calib_core.evaluation.splitting import Division
 from dashboard.workers import durations
 from dashboard.workers.durations import TABLE, Costs, Work
 
@@ -44,7 +44,7 @@ def rows(n: int, classes: int) -> Predictions:
 def jobs(n: int, classes: int) -> Iterator[tuple[str, Callable[[], object]]]:
     """Kinds of work on so many rows to fit on, and how each is done."""
     divided = cc.divide(rows(2 * n, classes))
-    yield "choice.choose", lambda: cc.choose(divided.fit)
+    yield "choose", lambda: cc.choose(divided.fit)
     for key in CALIBRATORS:
         made: list[Calibrator] = []
         yield f"fitted {key}", partial(_fit, divided, key, made)

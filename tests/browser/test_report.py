@@ -17,8 +17,8 @@ from playwright.sync_api import Browser, Page, expect
 
 import calib_core as cc
 from calib_core.inference import paired_difference, primaries, primary, verdicts
-from calib_core.inference.model_differences import DEFAULT
-from calib_core.inference.number_words import percent
+from calib_core.inference.comparison.model_differences import DEFAULT
+from calib_core.text import short_percent
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
 from dashboard.report import CHAPTERS
@@ -249,7 +249,7 @@ def test_upload_compare_report_open_and_read_a_number(  # type: ignore[no-untype
         cells = lines.filter(has_text=name).first.locator("td").all_text_contents()
         value = cells[2].replace("\N{NO-BREAK SPACE}", " ")
         assert value == line[2]
-        assert value == percent(primary(tests[name]).line.point)
+        assert value == short_percent(primary(tests[name]).line.point)
     pairs = cc.compare(tests, "confidence", DEFAULT)
     cells = report.get_by_role("row", name="old.csv new.csv").locator("td").all_text_contents()
     assert cells[2] == written(pairs, EXHIBITS.make("pairs").columns(pairs))[0][2]

@@ -18,7 +18,7 @@ from calib_core.binning import BINNINGS, Distinct, EqualMass, EqualWidth, of_int
 from calib_core.diagrams import reliability
 from calib_core.estimators import Binned
 from calib_core.reductions import Confidence
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 
 def flat(scores, outcomes, **more):

@@ -67,5 +67,26 @@ def test_a_family_that_there_is_not_is_a_key_error():
 
 
 def test_what_the_first_visitor_would_wait_for_is_loaded_before():
-    ask = "import sys; from dashboard import launch; launch.preload(); print('calib_core.choice' in sys.modules)"
-    assert fresh(ask) == "True\n"
+    ask = "import sys; from dashboard import launch; launch.preload(); print(sorted(sys.modules))"
+    assert "'calib_core.evaluation.choice'" in fresh(ask)
+
+
+@pytest.mark.parametrize(("old", "new"), calib_core._MOVED.items())
+def test_an_old_name_is_handed_on_with_a_warning(old, new):
+    module = importlib.import_module(f"calib_core.{new}")
+    name = next(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+    with pytest.warns(DeprecationWarning, match=rf"calib_core\.{old} is calib_core\.{new} now"):
+        assert getattr(importlib.import_module(f"calib_core.{old}"), name) is getattr(module, name)
+    if "." not in old:
+        with pytest.warns(DeprecationWarning, match="removed in 1.0"):
+            assert getattr(calib_core, old) is module
+        assert old not in dir(calib_core)
+
+
+def test_old_names_load_nothing_and_answer_nobody_who_looks_through_all_modules():
+    ask = """import sys, warnings
+warnings.simplefilter("error")
+import calib_core
+print(sorted({m.partition(".")[0] for m in sys.modules} & {"numpy", "pandas", "scipy"}))
+print([getattr(m, "__file__", 1) for n, m in sys.modules.items() if n == "calib_core." + "study"])"""
+    assert fresh(ask) == "[]\n[1]\n"

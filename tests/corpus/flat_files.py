@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tests.calib_core.readers import test_tables_of_tools as tables
+from tests.calib_core.readers.foreign import test_tables_of_tools as tables
 from tests.corpus.foreign_files import ForeignFile, writes
 
 CONFIDENCE, CORRECT = tables.P.max(axis=1), tables.P.argmax(axis=1) == tables.Y

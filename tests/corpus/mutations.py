@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import read_predictions
 from calib_core.summaries.mergeable import Summary
 from calib_core.summaries.on_disk import _frame

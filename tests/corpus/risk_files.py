@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Codes, Floats
+from calib_core._base.arrays import Codes, Floats
 
 N = 80
 _DRAW = np.random.default_rng(20)

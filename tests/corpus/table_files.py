@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tests.calib_core.readers import test_tables_of_tools as tables
+from tests.calib_core.readers.foreign import test_tables_of_tools as tables
 from tests.corpus.foreign_files import ForeignFile, Writer, writes
 
 

@@ -19,7 +19,7 @@ pytest.importorskip("pyarrow")
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet is decoded in this process: one of its own a file would load pyarrow anew each time."""
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
 @pytest.mark.usefixtures("here")

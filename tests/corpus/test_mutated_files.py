@@ -17,7 +17,7 @@ FOREIGN = foreign_files()
 @pytest.fixture(autouse=True)
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet is decoded in this process, so that a crash is seen; a child a file would hide it."""
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -15,8 +15,8 @@ from typing import get_args
 import numpy as np
 
 import calib_core as cc
-from calib_core.inference.interval_forms import Method, interval
-from calib_core.study import recalibrated
+from calib_core.evaluation.study import recalibrated
+from calib_core.inference.intervals.interval_methods import Method, interval
 from tests.corpus.bad_files import drawn
 from tests.corpus.promises import check
 

@@ -9,11 +9,10 @@ import pytest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions, Recipe
-from calib_core._text import percent
+from calib_core.evaluation.study import SCORES, over_same_rows_by_name
 from calib_core.inference import estimate_lines as lines
-from calib_core.inference.number_words import percent as in_percent
-from calib_core.inference.number_words import points
-from calib_core.study import SCORES, over_same_rows_by_name
+from calib_core.text import percent, points
+from calib_core.text import short_percent as in_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrator_errors import NOTIONS
@@ -93,7 +92,7 @@ def test_the_corrected_p_value_of_a_pair_is_written_beside_its_own(scene: Scene,
 def test_decisions_change_from_the_base_model_to_the_recalibrated_one() -> None:
     scene = session.scene_of(THREE_CLASSES)
     frame, shown = cells(scene, "side-effects")
-    effects = cc.study.side_effects(
+    effects = cc.evaluation.study.side_effects(
         *(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1]))
     )
     assert effects.accuracy_change > 0.01
@@ -107,11 +106,11 @@ def test_uses_of_confidence_are_those_of_the_models_shown() -> None:
     frame, shown = cells(scene, "uses", coverage=0.5)
     base, model = scene.models.shown[0], scene.models.recalibrated[-1]
     rows = {model.title: scene.get(base.predictions)}, {model.title: scene.get(model.predictions)}
-    twin = cc.uses.changes(*rows, coverage=0.5)
+    twin = cc.evaluation.usefulness.changes(*rows, coverage=0.5)
     same(frame[frame["calibrator"] == model.title].reset_index(drop=True), twin)
     assert "right in surest 50 %" in shown["measure"]
     words = EXHIBITS.make("uses", coverage=0.5).words(scene)
-    assert words.headline == cc.uses.sentences(frame)
+    assert words.headline == cc.evaluation.usefulness.sentences(frame)
     assert all(any(why in note for note in words.notes) for why in frame["note"].unique())
 
 
@@ -122,8 +121,8 @@ def test_parts_of_scores_are_made_where_they_are_asked_for() -> None:
     frame, shown = cells(scene, "score-parts", slow=True)
     base, model = (scene.get(m.predictions) for m in scene.models.shown)
     title = scene.models.recalibrated[0].title
-    same(frame, cc.score_parts.parts_of_scores({title: base}, {title: model}))
-    assert shown["part"][:3] == list(cc.score_parts.PARTS.values())
+    same(frame, cc.evaluation.score_decomposition.parts_of_scores({title: base}, {title: model}))
+    assert shown["part"][:3] == list(cc.evaluation.score_decomposition.PARTS.values())
 
 
 def test_rates_are_of_the_model_looked_at_where_it_keeps_one(scene: Scene) -> None:

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import SCALES, Predictions, Recipe
-from calib_core._text import count
+from calib_core import text as number_words
 from calib_core.diagrams import (
     class_claims,
     class_rows,
@@ -22,9 +22,9 @@ from calib_core.diagrams import (
     ranked_classes,
     validity_pair,
 )
-from calib_core.inference import number_words, per_class_tests, standing_out
-from calib_core.inference.number_words import in_percent
-from calib_core.registry import Value
+from calib_core.inference import per_class_tests, standing_out
+from calib_core.registry.registry import Value
+from calib_core.text import count, in_percent
 from dashboard import report, session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -131,7 +131,7 @@ def test_one_class_has_its_kernel_curve_with_band_and_local_error(scale: str) ->
     np.testing.assert_array_equal(drawn(app)["class-kernel"].trace("kernel curve")["y"], curve.curve)
     text = words(app)
     assert curve.about in text
-    assert f"Local calibration error at 60 %: {number_words.percent(curve.local_error(0.6))}." in text
+    assert f"Local calibration error at 60 %: {number_words.short_percent(curve.local_error(0.6))}." in text
     assert f"bandwidth {curve.bandwidth:.2g} ({curve.unit})" in text
     assert app.query_params["code"] == "1"
     small = drawn(app)["class-panels"].figure["data"]

@@ -22,9 +22,9 @@ from generated import ordinary_rows
 import calib_core as cc
 from calib_core import inference
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
-from calib_core.inference.number_words import chance, percent, points
-from calib_core.inference.result_line import ROUGH_GUIDE
-from calib_core.study import SCORES
+from calib_core.evaluation.study import SCORES
+from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE
+from calib_core.text import chance, points, short_percent
 from dashboard.cli import main
 from dashboard.commands import _outputs, _written, audit, compare, gate
 from dashboard.exhibits.columns import NOT_KNOWN
@@ -394,7 +394,7 @@ def test_compare_says_what_the_library_says(file):
     low, high = (points(first[name]) for name in ("low", "high"))
     numbers = [points(first["difference"]), f"{low.removesuffix(' points')} to {high}"]
     numbers += [chance(first[p]).removeprefix("p = ") for p in ("p", "p_holm")]
-    numbers += [percent(first[name]) for name in ("first_value", "second_value")]
+    numbers += [short_percent(first[name]) for name in ("first_value", "second_value")]
     assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, "Accuracy", *models, *numbers]))
     # Claims by class are judged in groups of rows, and each thing that intervals are about is said once.
     assert about.count("groups of at least 20 rows") == 1

@@ -244,7 +244,7 @@ def test_every_calibrator_of_the_library_has_times_to_begin_with() -> None:
 def test_rows_that_are_not_looked_at_take_no_time() -> None:
     """By hand: a choice draws a million of 20,000 x 100 numbers, 10,000 rows."""
     rows = cc.Predictions(np.full((20_000, 100), 0.01), np.zeros(20_000, dtype=int))
-    assert work_on(rows, "choice.choose") == Work("choice.choose", 10_000, 100)
+    assert work_on(rows, "choose") == Work("choose", 10_000, 100)
     assert work_on(rows, "fitted temperature").rows == 20_000
 
 

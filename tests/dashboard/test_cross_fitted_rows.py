@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
-from calib_core.cross_fitting import CROSS_FITTED, OF_ALL_ROWS, over_folds, plain_folds
 from calib_core.defaults import LEVEL, TOLERANCE
+from calib_core.evaluation.cross_fitting import CROSS_FITTED, OF_ALL_ROWS, over_folds, plain_folds
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, paper_tables

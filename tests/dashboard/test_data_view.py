@@ -14,10 +14,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from calib_core import BINNINGS, Predictions
-from calib_core._text import count, percent
 from calib_core.datasets import DEMOS
+from calib_core.evaluation.study import MEASURES, summaries
 from calib_core.readers import Finding, predictions, propose, read_table
-from calib_core.study import MEASURES, summaries
+from calib_core.text import count, percent
 from dashboard import session
 from dashboard.selection import NONE, Selection, Source
 from dashboard.theme import unbroken

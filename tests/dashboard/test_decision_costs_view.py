@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import Recipe
-from calib_core.inference.number_words import points, score
+from calib_core.text import points, score
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.cli import main
@@ -44,14 +44,16 @@ def test_the_table_is_of_the_costs_in_the_link() -> None:
     scene = session.scene_of(Selection.from_query(selection.to_query())[0])
     models = {title: scene.get(rows) for title, rows in scene.predictions().items()}
     titles = list(models)
-    expected = cc.decisions.decision_costs(models, COSTS, dict.fromkeys(titles[1:], titles[0]))
+    expected = cc.evaluation.decisions.decision_costs(models, COSTS, dict.fromkeys(titles[1:], titles[0]))
     shown = next(t.value for t in app.table if "pays" in t.value.index)
     assert shown.loc["pays"].tolist() == [markdown_plain(score(cost)) for cost in expected["realised"]]
     headlines = " ".join(m.value for m in app.markdown).replace("\\", "").replace("\u200b", "").replace("\u00a0", " ")
-    assert all(sentence.split(" and delivers")[0] in headlines for sentence in cc.decisions.cost_words(expected))
+    assert all(
+        sentence.split(" and delivers")[0] in headlines for sentence in cc.evaluation.decisions.cost_words(expected)
+    )
     # The costs of two classes turn at a sixth: there curve and table stand, and nobody is asked for a threshold.
     t = round(1 / 6, 6)
-    worth = cc.decisions.net_benefits(models, t, bases=dict.fromkeys(titles[1:], titles[0]))
+    worth = cc.evaluation.decisions.net_benefits(models, t, bases=dict.fromkeys(titles[1:], titles[0]))
     shown = next(t.value for t in app.table if "net benefit" in t.value.index)
     assert shown.loc["net benefit"].tolist() == [markdown_plain(points(each)) for each in worth["benefit"]]
     assert drawn(app)["decision-curve"].figure["layout"]["shapes"][0]["x0"] == t

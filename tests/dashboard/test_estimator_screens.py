@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, figures
 from calib_core.estimators.kernel import Beta, Fixed, KernelECE, Linear
+from calib_core.evaluation.study import stacked
 from calib_core.inference import coverage_table, primary, rejection_table
-from calib_core.study import stacked
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import calib_core as cc
-from calib_core.inference.number_words import percent
+from calib_core.text import short_percent
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
@@ -167,7 +167,7 @@ def test_the_update_that_is_advised_is_the_first_chip_and_the_command_says_the_s
     said = exhibit.advice(scene, found)
     assert said[0].startswith("Update the intercept of site = c alone. Error ")
     line = scene.get(EXHIBITS.make("verdict").table(scene)).to_dict("records")[0]
-    assert f"Error {percent(line['point']).removesuffix(' %')} → " in said[0], "the strip's own number"
+    assert f"Error {short_percent(line['point']).removesuffix(' %')} → " in said[0], "the strip's own number"
     (file := tmp_path / "sites.csv").write_bytes(data)
     record = json.loads(CliRunner().invoke(main, ["choose", str(file), "--json"]).stdout)
     assert record["sentences"][: len(said)] == list(said)

@@ -7,7 +7,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core.discoveries import SHOWN, headline
+from calib_core.slices.findings import SHOWN, headline
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.chart.click import Click, slot

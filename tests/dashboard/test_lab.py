@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core import Recipe
-from calib_core.inference.number_words import percent
+from calib_core.text import short_percent
 from dashboard import session
 from dashboard.chart import Click, drawn, slot
 from dashboard.cli import main
@@ -135,7 +135,7 @@ def test_numbers_of_the_sample_are_named_and_say_which_error_is_judged():
     said, rows = words(opened(chosen(CURVE))), cc.lab.sample(TRUTH, 200)
     notion = cc.REDUCTIONS.make("class-specific", cls=1)
     for name, estimator in (("ECE", "ece"), ("Debiased ECE", "debiased-ece")):
-        assert f". {name}: {percent(cc.estimate(rows, notion, estimator).value)}, ".replace("\u202f", " ") in said
+        assert f". {name}: {short_percent(cc.estimate(rows, notion, estimator).value)}, ".replace("\u202f", " ") in said
     assert "on all 200 rows" in said
     assert "The overview judges the confidence in the predicted class" in said
 

@@ -15,7 +15,7 @@ import calib_core as cc
 from calib_core import Recipe
 from calib_core.datasets import DEMOS, demo
 from calib_core.defaults import BINS
-from calib_core.study import MEASURES, Measure, every_measure
+from calib_core.evaluation.study import MEASURES, Measure, every_measure
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, Exhibit

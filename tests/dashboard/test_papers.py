@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from generated import ordinary_rows
 
 from calib_core import Recipe, read_predictions
-from calib_core.reproductions import REPRODUCTIONS, from_files, gallery, overview, published, reproduced
+from calib_core.papers.reproductions import REPRODUCTIONS, from_files, gallery, overview, published, reproduced
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import InputError
-from calib_core.readers.file_formats import unpacked_bytes
+from calib_core.readers.file_format import unpacked_bytes
 from dashboard import session
 from dashboard.navigation import ROOMS
 from dashboard.selection import Source

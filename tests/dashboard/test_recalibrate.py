@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 import calib_core as cc
 from calib_core import CALIBRATORS, Recipe
 from calib_core.calibrators import Calibrator
-from calib_core.inference.number_words import percent
-from calib_core.study import every_measure, summaries
+from calib_core.evaluation.study import every_measure, summaries
+from calib_core.text import short_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
@@ -148,7 +148,7 @@ def test_the_numbers_on_a_card_are_those_of_the_library() -> None:
     verdicts = scene.get(EXHIBITS.make("verdict").table(scene)).set_index("model")
     for title, line in lines.iterrows():
         assert line["point"] == verdicts.loc[title, "point"]
-        assert unbroken(f"**{percent(line['point'])}** ") in text
+        assert unbroken(f"**{short_percent(line['point'])}** ") in text
         assert f"{int(line['changed']):,} of {int(line['rows']):,} predictions change" in text or not line["changed"]
     temperature = fitted(Model(selection.source, Recipe("CALIBRATORS", "temperature")))
     assert f"T = {temperature.temperature_:.3g}" in text

@@ -10,9 +10,9 @@ import pytest
 
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe
-from calib_core._text import percent
-from calib_core.inference import number_words
-from calib_core.inference.number_words import percent as spelt
+from calib_core import text as number_words
+from calib_core.text import percent
+from calib_core.text import short_percent as spelt
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, stars
 from dashboard.exhibits.columns import share, span, written
@@ -65,7 +65,7 @@ def test_bins_are_printed_with_their_own_intervals_and_bands(scene: Scene, after
     whole = {"100.0 %": "100 %", "0.0 %": "0 %"}
     for heading in ("confidence", "accuracy"):
         assert cells[heading] == [whole.get(text, text) for text in each(percent, diagram[heading])], heading
-    assert cells["off by, class by class"] == each(number_words.percent, diagram["delta"])
+    assert cells["off by, class by class"] == each(number_words.short_percent, diagram["delta"])
     words = EXHIBITS.make("bins").words(scene)
     assert f"{cc.diagrams.reliability_bands(after).outside} of {len(bands)} stars" in words.caption
 
@@ -108,8 +108,8 @@ def test_the_curve_without_bins_says_how_far_off_it_is_at_the_score_chosen(scene
     curve = cc.diagrams.kernel_curve(after)
     for score in (0.7, 0.95):
         exhibit = EXHIBITS.make("kernel-curve", score=score)
-        local = number_words.percent(curve.local_error(score))
-        assert f"at {number_words.percent(score)}: {local}." in exhibit.words(scene).notes[0]
+        local = number_words.short_percent(curve.local_error(score))
+        assert f"at {number_words.short_percent(score)}: {local}." in exhibit.words(scene).notes[0]
     empty = next(score for score in (0.0, 0.01, 0.02) if np.isnan(curve.local_error(score)))
     assert "no data lie" in EXHIBITS.make("kernel-curve", score=empty).words(scene).notes[0]
 

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 import calib_core as cc
 from calib_core import Recipe
 from calib_core.figures import probability_axis
-from calib_core.inference.number_words import percent, score
 from calib_core.palette import style
+from calib_core.text import score, short_percent
 from dashboard import session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -260,7 +260,9 @@ def test_the_numbers_before_and_after_are_those_computed() -> None:
     before, after = (judged(model) for model in session.models(selection).shown)
     for name, notion in (("TL-ECE", "top-label"), ("conf-ECE", "confidence")):
         old, new = (cc.estimate(rows, notion, "ece", 12).value for rows in (before, after))
-        bold = [f"**{percent(value)}**" if value == min(old, new) else percent(value) for value in (old, new)]
+        bold = [
+            f"**{short_percent(value)}**" if value == min(old, new) else short_percent(value) for value in (old, new)
+        ]
         assert shown.loc[name].tolist() == [unbroken(text) for text in bold]
     heights = np.asarray(drawn(app)["reliability"].trace("Temperature scaling")["y"])
     np.testing.assert_array_equal(heights[np.isfinite(heights)], cc.diagrams.reliability(after, 12).frame()["accuracy"])

@@ -25,9 +25,9 @@ from shown_models import judged
 
 import calib_core as cc
 from calib_core import ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
-from calib_core.citations import bibliography
-from calib_core.registry import FAMILIES
-from calib_core.study import error_keys
+from calib_core.evaluation.study import error_keys
+from calib_core.registry.citations import bibliography
+from calib_core.registry.registry import FAMILIES
 from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.line_words import READING

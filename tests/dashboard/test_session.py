@@ -202,7 +202,7 @@ def test_the_numbers_shown_are_those_of_the_library(bins: int) -> None:
     selection = Selection(source=Source(data="demo:digits-naive-bayes"), binning="equal-width", bins=bins)
     test = session.parts(selection.source).test
     model = Model(selection.source, session.BASE)
-    frame = cc.study.summaries(judged(model), [selection.scheme.build()])[0].set_index("measure")["value"]
+    frame = cc.evaluation.study.summaries(judged(model), [selection.scheme.build()])[0].set_index("measure")["value"]
     assert frame["TL-ECE"] == pytest.approx(cc.estimate(test, "top-label", "ece", bins=bins).value, abs=1e-14)
     assert frame["conf-MCE"] == pytest.approx(cc.estimate(test, "confidence", "mce", bins=bins).value, abs=1e-14)
     assert frame["Log loss"] == cc.estimate(test, None, "log-loss").value

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
-from calib_core.inference.number_words import chance
+from calib_core.text import chance
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.which_is_better import better, first_named

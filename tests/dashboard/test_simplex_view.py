@@ -22,7 +22,7 @@ from calib_core import BINNINGS, CALIBRATORS, Predictions, Recipe, diagrams, fig
 from calib_core.figures.recalibration import cells_at
 from calib_core.figures.triangle import from_xy, to_xy
 from calib_core.inference import estimate_line
-from calib_core.inference.result_line import ROUGH_GUIDE
+from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE
 from dashboard import session, widgets
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -264,7 +264,7 @@ def test_three_classes_of_many_are_chosen_and_said() -> None:
     names = session.parts(SEVEN).test.class_names
     assert names is not None
     corners = [box for box in app.selectbox if "corner" in box.label]
-    confused = cc.three_classes.most_confused_three(session.parts(SEVEN).fit)
+    confused = cc.predictions.three_classes.most_confused_three(session.parts(SEVEN).fit)
     assert [box.value for box in corners] == list(confused)
     assert "and the 4 other classes taken together; every row is used" in said(app)
     # A class chosen twice changes places.
@@ -421,14 +421,14 @@ def test_what_a_link_cannot_ask_is_left_out(name: str, text: str) -> None:
 
 
 def test_corners_that_do_not_exist_give_way_to_the_most_confused_classes() -> None:
-    confused = cc.three_classes.most_confused_three(session.parts(SEVEN).fit)
+    confused = cc.predictions.three_classes.most_confused_three(session.parts(SEVEN).fit)
     for three in ("0,1,77,pool", ""):
         assert session.triangle(SEVEN, three).corners == ",".join([*map(str, confused), "pool"])
     assert session.triangle(SEVEN, "6,5,4,pool").corners == "6,5,4,pool"
     assert session.triangle(THREE, "0,1,2,condition") == THREE
 
 
-@pytest.mark.parametrize("others", cc.three_classes.OTHERS)
+@pytest.mark.parametrize("others", cc.predictions.three_classes.OTHERS)
 def test_rows_of_three_corners_know_where_they_stand_in_the_file(others: str) -> None:
     whole = session.whole(SEVEN.data, "")
     parts = session.parts(session.triangle(SEVEN, f"1,0,2,{others}"))

@@ -28,7 +28,7 @@ def run(*words: str) -> Result:
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
     monkeypatch.chdir(tmp_path)
     Path(ROWS).write_bytes(DATA)
     return tmp_path

@@ -17,7 +17,7 @@ def folder(tmp_path, monkeypatch):
     for name in "ab":
         h = rng.random(30)
         pd.DataFrame({"confidence": h, "correct": rng.random(30) < h}).to_parquet(tmp_path / f"{name}.parquet")
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from generated import ordinary_rows
 
 import calib_core as cc
-from calib_core.paper_tables import latex, method_table, paper_table
+from calib_core.papers.tables import latex, method_table, paper_table
 from dashboard import session
 from dashboard.cli import main
 from dashboard.commands import tables

@@ -15,7 +15,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, Predictions
 from calib_core.datasets import DEMOS
 from calib_core.inference import primary
-from calib_core.inference.number_words import in_percent, percent
+from calib_core.text import in_percent, short_percent
 from dashboard import session
 from dashboard.glossary import TERMS
 from dashboard.navigation import LEARN, STOPS, views_of
@@ -72,7 +72,7 @@ def test_chance_alone_shows_as_much_as_the_wine() -> None:
     assert found.notion == "confidence"
     assert noise.observed == pytest.approx(binned_error(rows, 15))
     assert found.line.floor == noise.high, "where the hatched bar on screen ends"
-    shares = [percent(noise.observed), percent(noise.mean), percent(noise.high)]
+    shares = [short_percent(noise.observed), short_percent(noise.mean), short_percent(noise.high)]
     assert numbers(CHANCE) == [shares[0], str(rows.n_rows), *shares[1:]]
     assert noise.observed < noise.high
 
@@ -82,7 +82,7 @@ def test_more_bins_look_worse_and_so_does_chance() -> None:
     few, many = binned_error(rows, 5), binned_error(rows, 25)
     frame = cc.diagrams.error_sweep({"": rows}).frame().query("notion == 'confidence'").set_index("bins")
     floors = frame["floor"][[5, 25]].tolist()
-    assert numbers(BINS) == [percent(few), "5", percent(many), "25", *map(percent, floors)]
+    assert numbers(BINS) == [short_percent(few), "5", short_percent(many), "25", *map(short_percent, floors)]
     assert many > 3 * few
     assert floors[1] > floors[0]
 
@@ -92,7 +92,7 @@ def test_temperature_moves_what_is_said_and_no_prediction() -> None:
     after = CALIBRATORS.make("temperature").fit_on(fit).apply(before)
     shares = [before.confidence.mean(), before.correct.mean(), after.confidence.mean()]
     errors = [binned_error(before, 15), binned_error(after, 15)]
-    assert numbers(MOVED) == [*map(in_percent, shares), *map(percent, errors)]
+    assert numbers(MOVED) == [*map(in_percent, shares), *map(short_percent, errors)]
     np.testing.assert_array_equal(before.predicted, after.predicted)
     assert errors[1] < errors[0] / 5
 
@@ -102,7 +102,7 @@ def test_only_one_of_the_two_promises_anything() -> None:
     binned, temperature = (CALIBRATORS.make(recipe.key).fit_on(fit) for recipe in PROMISED.selection.calibrators)
     bound = binned.guarantee(0.1)["conditional"].eps
     measured = cc.estimate(binned.apply(rows), "top-label").value
-    assert numbers(PROMISED) == ["90 %", percent(bound), percent(measured)]
+    assert numbers(PROMISED) == ["90 %", short_percent(bound), short_percent(measured)]
     assert not temperature.guarantee(0.1).holds
     assert measured < bound / 3, "the worst case"
 

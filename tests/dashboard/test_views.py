@@ -17,13 +17,13 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
-from calib_core._text import percent
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
+from calib_core.evaluation.study import error_keys
 from calib_core.inference import estimate_line, in_full, plain_line, primary
-from calib_core.inference.counted import of_counts
-from calib_core.registry import Choice, Flag, Range
-from calib_core.study import error_keys
+from calib_core.inference.noise.bin_count_estimators import of_counts
+from calib_core.registry.registry import Choice, Flag, Range
+from calib_core.text import percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS, line_words

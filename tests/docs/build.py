@@ -21,8 +21,8 @@ from pdoc import doc, render
 
 import calib_core as cc
 import calib_core.figures
-from calib_core.citations import PAPERS, WORKS, cited
-from calib_core.registry import Registry
+from calib_core.registry.citations import PAPERS, WORKS, cited
+from calib_core.registry.registry import Registry
 from dashboard.views.explained import SYMBOLS
 
 STYLE = Path(__file__).parent / "style"

@@ -47,7 +47,7 @@ def test_a_tool_wrote_something(tool: str) -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("which", FILES)
 def test_a_file_is_read_as_what_its_tool_says(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
     folder, truth = FILES[which]
     if truth["file"].endswith(".parquet"):
         pytest.importorskip("pyarrow")

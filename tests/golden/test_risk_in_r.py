@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from calib_core import risk
-from calib_core.inference.events.event_rows import Trials
-from calib_core.predictions import Predictions
+from calib_core.inference.intervals.event_rows import Trials
+from calib_core.predictions.predictions import Predictions
 from calib_core.risk.loess import loess, lowess
 
 FOLDER = Path(__file__).parent / "risk"

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import calib_core as cc
-from calib_core import decisions, diagrams, exporting, guarantees, inference, planning, prediction_sets, slices
+from calib_core import diagrams, exporting, guarantees, inference, planning, slices
+from calib_core.evaluation import decisions, prediction_sets
 from calib_core.reductions import claims_of
 from tests.golden_bits import data
 from tests.golden_bits.walk import REFUSALS, Line, digest, fitted_state, kept, walk

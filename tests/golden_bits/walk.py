@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 
 from calib_core import InputError, NotAnswerable, RegistryError
-from calib_core._adjustable import Adjustable
-from calib_core.predictions import Predictions
-from calib_core.registry import Recipe
+from calib_core._base.sklearn_api import Adjustable
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Recipe
 
 Line = tuple[str, str]
 

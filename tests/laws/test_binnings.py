@@ -11,7 +11,7 @@ from calib_core import BINNINGS, Predictions
 from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin, of_interval, tabulate
 from calib_core.binning.square_root import RootMass, RootWidth
 from calib_core.reductions import ClassWise, Confidence
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 SCHEMES = [
     *(BINNINGS.make(key) for key in Part("BINNINGS", of_interval).keys if key != "edges"),

@@ -23,7 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from calib_core import BINARY_CALIBRATORS, CALIBRATORS, InputError, NotAnswerable, Predictions
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 FEW = settings(max_examples=8)
 

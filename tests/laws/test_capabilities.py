@@ -10,39 +10,49 @@ from generated import asked_of
 import calib_core
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, Predictions
 from calib_core.calibrators import BINARY_CALIBRATORS
-from calib_core.inference.counted import of_counts
+from calib_core.claims.probability_vectors import Vectors
+from calib_core.inference.noise.bin_count_estimators import of_counts
 from calib_core.reductions import scope
-from calib_core.registry import FAMILIES
-from calib_core.vectors import Vectors
+from calib_core.registry.registry import FAMILIES
 
 ROOT = Path(calib_core.__file__).parent
 PROTOCOLS = {"Estimator", "Reduction", "IntervalScheme", "SimplexScheme", "PoolingScheme", "NormOfResiduals", "Claims"}
 ALLOWED = {
+    ("calibrators/base.py", "_predictions", "getattr"): "what people give as probabilities: a frame has columns",
+    ("estimators/base.py", "estimate", "hasattr"): "what people give as predictions, whatever it is",
     ("binning/base.py", "as_binning", "getattr"): "what people give as bins, whatever it is",
-    ("candidates.py", "simplicity", "isinstance"): "parameters of a recipe: a part counts with its own",
-    ("inference/bin_intervals.py", "_by_variance", "isinstance"): "groups by variance or by rows: one scheme has both",
-    ("_parallel.py", "shared_out", "getattr"): "a thread's own note that it is a worker",
-    ("_adjustable.py", "get_params", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
-    ("_adjustable.py", "clone", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
-    ("_adjustable.py", "clone", "isinstance"): "parameters of our own parts are copied without scikit-learn",
+    ("evaluation/candidates.py", "simplicity", "isinstance"): "parameters of a recipe: a part counts with its own",
+    (
+        "inference/intervals/binned_errors.py",
+        "_by_variance",
+        "isinstance",
+    ): "groups by variance or by rows: one scheme has both",
+    ("_base/parallel.py", "shared_out", "getattr"): "a thread's own note that it is a worker",
+    ("_base/sklearn_api.py", "get_params", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
+    ("_base/sklearn_api.py", "clone", "hasattr"): "scikit-learn's rule: what has parameters has get_params",
+    ("_base/sklearn_api.py", "clone", "isinstance"): "parameters of our own parts are copied without scikit-learn",
     ("calibrators/composed.py", "_after_default_temperature", "isinstance"): "a prefix knows its own composition",
     ("calibrators/saving.py", "member", "isinstance"): "a tree of saved values: which of two registries wrote the part",
     ("calibrators/saving.py", "value", "isinstance"): "a tree of saved values: parts are told from arrays and numbers",
     ("calibrators/saving.py", "_binaries", "isinstance"): "a tree of saved values: parts are told from lists",
     ("calibrators/saving.py", "member", "hasattr"): "a saved state must not overwrite what a class has",
     ("calibrators/saving.py", "member", "except"): "a damaged file, whatever is wrong with it",
-    ("decisions.py", "_numbers", "except"): "what people give as costs, whatever it is",
-    ("paper_tables/kept.py", "read", "except"): "a damaged file, whatever is wrong with it",
+    ("evaluation/decisions.py", "_numbers", "except"): "what people give as costs, whatever it is",
+    ("papers/tables/kept.py", "read", "except"): "a damaged file, whatever is wrong with it",
     ("exporting/python.py", "_parts", "isinstance"): "a node of an export, which shares its name with a scale",
-    ("displays.py", "from_estimator", "hasattr"): "scikit-learn's rule: what has probabilities has predict_proba",
-    ("registry.py", "value", "hasattr"): "a parameter is the member's own or its lifted part's",
+    (
+        "diagrams/matplotlib_display.py",
+        "from_estimator",
+        "hasattr",
+    ): "scikit-learn's rule: what has probabilities has predict_proba",
+    ("registry/registry.py", "value", "hasattr"): "a parameter is the member's own or its lifted part's",
     (
         "diagrams/forest.py",
         "family_of",
         "getattr",
     ): "bins that are no parameter: where a line stands",
     ("lab/true_errors.py", "_binning", "getattr"): "bins that are no parameter: errors have them, scores do not",
-    ("params.py", "_domain", "getattr"): "the marks of a type hint, which a plain one has none of",
+    ("registry/params.py", "_domain", "getattr"): "the marks of a type hint, which a plain one has none of",
 }
 
 

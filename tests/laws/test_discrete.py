@@ -12,7 +12,7 @@ from calib_core import BINARY_CALIBRATORS, CALIBRATORS, Predictions
 from calib_core.calibrators import Reduced
 from calib_core.readers import predictions, propose, read_table
 from calib_core.reductions import ClassWise, Confidence, TopLabel
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 K, MOST_BINS = 3, 15
 

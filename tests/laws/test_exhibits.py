@@ -29,7 +29,7 @@ from shown_laws import (
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
-from calib_core.registry import Choice, Flag, Key
+from calib_core.registry.registry import Choice, Flag, Key
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, Exhibit

@@ -8,7 +8,7 @@ import pytest
 
 import calib_core as cc
 from calib_core import ESTIMATORS, NotAnswerable
-from calib_core.registry import Choice
+from calib_core.registry.registry import Choice
 from calib_core.summaries import write_summary
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, Exhibit

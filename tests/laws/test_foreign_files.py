@@ -21,7 +21,7 @@ FILES = {f"{key}: {file.what}": (key, file) for key, every in WRITERS.items() fo
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parquet is decoded in this process: one of its own a file would load pyarrow anew each time."""
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
 def test_every_shape_is_written_by_something() -> None:

@@ -91,7 +91,7 @@ def of_skills(rows):
 
 
 def of_changes(rows):
-    frame = cc.decisions.decision_costs({"a": rows, "b": other(rows)}, "0 2 1; 1 0 1; 1 1 0", {"b": "a"})
+    frame = cc.evaluation.decisions.decision_costs({"a": rows, "b": other(rows)}, "0 2 1; 1 0 1; 1 1 0", {"b": "a"})
     if frame["note"].iloc[1]:
         raise NotAnswerable(frame["note"].iloc[1])
     return spread(frame[1:], "change_low", "change_high")
@@ -121,9 +121,11 @@ ANSWERS = {
     "decision_curve, over acting on all": lambda p: spread(
         diagrams.decision_curve(p, 0).frame(), "over_all_low", "over_all_high"
     ),
-    "net_benefits": lambda p: spread(cc.decisions.net_benefits({"a": p}, 0.3, 0), "benefit_low", "benefit_high"),
+    "net_benefits": lambda p: spread(
+        cc.evaluation.decisions.net_benefits({"a": p}, 0.3, 0), "benefit_low", "benefit_high"
+    ),
     "decision_costs": lambda p: spread(
-        cc.decisions.decision_costs({"a": p}, "0 5 1; 1 0 1; 2 2 0"), "realised_low", "realised_high"
+        cc.evaluation.decisions.decision_costs({"a": p}, "0 5 1; 1 0 1; 2 2 0"), "realised_low", "realised_high"
     ),
     "decision_costs, changes": of_changes,
     "levels": lambda p: spread(diagrams.levels(in_levels(p)).frame(), "low", "high"),

@@ -8,7 +8,7 @@ import calib_core as cc
 from calib_core import NotAnswerable, estimate
 from calib_core.diagrams import overall_gap
 from calib_core.inference import mean_gap
-from calib_core.inference.chain import Chain, _behind, _p_values
+from calib_core.inference.intervals.error_hierarchy import Chain, _behind, _p_values
 
 LAWS = {
     "network, over": ("network", "over-confident", 400, 20),

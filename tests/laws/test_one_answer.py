@@ -22,7 +22,7 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.datasets import demo
-from calib_core.inference.number_words import score
+from calib_core.text import score
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
@@ -324,7 +324,9 @@ def test_a_recommended_calibrator_is_named_beside_the_verdict_on_what_remains() 
     )
     words = {"within": "is within", "miscalibrated": "still"}
     assert words.get(card["verdict"], "do not show") in left
-    record = cc.advice.remaining(*(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1])))
+    record = cc.evaluation.advice.remaining(
+        *(scene.get(m.predictions) for m in (scene.models.shown[0], scene.models.shown[-1]))
+    )
     assert record.word == card["verdict"]
 
 

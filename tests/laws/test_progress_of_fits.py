@@ -6,8 +6,8 @@ from generated import classes_for
 
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions
-from calib_core._adjustable import clone
-from calib_core.cross_fitting import cross_fitted
+from calib_core._base.sklearn_api import clone
+from calib_core.evaluation.cross_fitting import cross_fitted
 
 QUICK = {"identity", "temperature", "ensemble-temperature", "metacal-accuracy", "metacal-miscoverage"}
 QUICK |= {"intercept", "logistic-recalibration"}

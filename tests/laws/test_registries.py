@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe, RegistryError, evaluate
 from calib_core.calibrators import Calibrator, Contract
-from calib_core.registry import FAMILIES, Choice, ClassIndex, Counts, Flag, Numbers, Part, Range, Text
+from calib_core.registry.registry import FAMILIES, Choice, ClassIndex, Counts, Flag, Numbers, Part, Range, Text
 
 PUBLIC = ("REDUCTIONS", "BINNINGS", "BINARY_CALIBRATORS", "CALIBRATORS", "ESTIMATORS")
 ENTRIES = [(family, key) for family in PUBLIC for key in FAMILIES[family]]

@@ -18,28 +18,19 @@ import pytest
 from generated import ordinary_rows
 
 import calib_core as cc
-from calib_core import (
-    Logits,
-    Predictions,
-    answers_marked,
-    claims,
-    diagrams,
-    estimate,
-    guarantees,
-    inference,
-    risk,
-    slices,
-    study,
-)
-from calib_core._arrays import Rows
-from calib_core._repr import OneLine, Shown, no_formula
+from calib_core import Logits, Predictions, diagrams, estimate, guarantees, inference, risk, slices
+from calib_core._base.arrays import Rows
+from calib_core._base.notebook_display import OneLine, Shown, no_formula
 from calib_core.binning import BinTable, SimplexTable
-from calib_core.claim_lines import Samples
+from calib_core.claims import binary_claims
+from calib_core.claims.stacked_samples import Samples
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.small_diagrams import SmallDiagrams
+from calib_core.evaluation import study
 from calib_core.figures.look import figure_template
-from calib_core.readers.check_list import Checked
-from calib_core.readers.finding import Finding
+from calib_core.judged import marked_answers
+from calib_core.readers.checks.check_list import Checked
+from calib_core.readers.checks.finding import Finding
 
 NAMES = [f"{letter}, <b>a class</b> with a long\nname" * 4 for letter in "abc"]
 PLOTLY = "application/vnd.plotly.v1+json"
@@ -173,7 +164,7 @@ def examples(rows):
         guarantees.class_wise_bounds([50] * 100, 5000, [0.0005] * 100),
         study.compared(rows, fitted.apply(rows)),
         cc.corners(rows, NAMES),
-        cc.paper_tables.method_table(cc.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)),
+        cc.papers.tables.method_table(cc.method_tables({"net": rows}, ["identity"], ["Accuracy"], splits=2)),
         (laboratory := cc.lab.repeated("drawn", 20, 2)),
         laboratory.lines[0],
         cc.lab.true_error("drawn"),
@@ -212,7 +203,9 @@ def heirs(cls):
 def test_every_public_result_has_an_example(examples):
     exported = [getattr(module, name) for module in (inference, diagrams) for name in module.__all__]
     exported += [cc.Estimate, cc.Predictions, Logits, Rows, BinTable, SimplexTable]
-    exported += [value for value in vars(claims).values() if getattr(value, "__module__", "") == claims.__name__]
+    exported += [
+        value for value in vars(binary_claims).values() if getattr(value, "__module__", "") == binary_claims.__name__
+    ]
     results = {one for one in exported if inspect.isclass(one) and dataclasses.is_dataclass(one)}
     results |= {
         one for one in heirs(Shown) - {OneLine, Diagram, SmallDiagrams} if one.__module__.startswith("calib_core.")
@@ -297,7 +290,7 @@ def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows
 def shown(examples):
     """An example of every kind of diagram there is."""
     public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
-    public += vars(answers_marked).values()
+    public += vars(marked_answers).values()
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
     kinds -= {Diagram}
     assert len(kinds) > 10

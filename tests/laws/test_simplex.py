@@ -10,10 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from calib_core import BINNINGS, NotAnswerable, Predictions
-from calib_core._arrays import Rows
+from calib_core._base.arrays import Rows
 from calib_core.binning import Grid, Projection, Sierpinski, of_simplex, partition, simplex_table
 from calib_core.reductions import Canonical
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 KEYS = Part("BINNINGS", of_simplex).keys
 FIXED = [Sierpinski(1), Sierpinski(2), Sierpinski(4), Grid(1), Grid(2), Grid(5), Grid(7)]

@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core import ESTIMATORS, NotAnswerable, Summary
 from calib_core.binning.declared import moves_edges
 from calib_core.inference import estimate_line
-from calib_core.inference.score_tests import shown_at_all, spiegelhalter
+from calib_core.inference.significance.calibration_tests import shown_at_all, spiegelhalter
 from calib_core.summaries import write_summary
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, Exhibit
@@ -109,7 +109,7 @@ def test_what_the_first_page_says_is_what_the_rows_say(pair):
 
 @pytest.fixture(params=["full", "per-class", "confidence"])
 def scene(request, tmp_path_factory, monkeypatch):
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
     path = tmp_path_factory.mktemp("counts") / f"{request.param}.parquet"
     write_summary(Summary.of(drawn(13, 600, kind=request.param)), path)
     key = session.hold(path.read_bytes(), path.name).key

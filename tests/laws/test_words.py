@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from calib_core.citations import WORKS, bibliography
-from calib_core.registry import FAMILIES, Choice, Entry, Key, Param
+from calib_core.registry.citations import WORKS, bibliography
+from calib_core.registry.registry import FAMILIES, Choice, Entry, Key, Param
 from dashboard.cli import main
 
 ENTRIES = [(family, key) for family in FAMILIES for key in FAMILIES[family]]

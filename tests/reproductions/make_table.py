@@ -1,9 +1,9 @@
 """Runs every reproduction at full size and keeps what it finds: about half an hour on one core.
 
 Run `python tests/reproductions/make_table.py [KEY ...] [--quick]` with the package installed. It writes the table that
-the package holds (calib_core/reproductions/table.tsv) entry by entry and, for readers, tests/reproductions/table.md.
-Entries whose version is in the table already are left: interrupt it and run it again, or delete lines to make them
-anew. KEYs are made anew whatever is there.
+the package holds (calib_core/papers/reproductions/table.tsv) entry by entry and, for readers,
+tests/reproductions/table.md. Entries whose version is in the table already are left: interrupt it and run it again, or
+delete lines to make them anew. KEYs are made anew whatever is there.
 """
 
 import sys
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from calib_core.reproductions import REPRODUCTIONS
-from calib_core.reproductions.gallery import KEPT, read_kept, reproduced, write_kept
-from calib_core.reproductions.markdown import page
+from calib_core.papers.reproductions import REPRODUCTIONS
+from calib_core.papers.reproductions.gallery import KEPT, read_kept, reproduced, write_kept
+from calib_core.papers.reproductions.markdown import page
 
 ROOT = Path(__file__).parents[2]
-TABLE, PAGE = ROOT / "calib_core/reproductions/table.tsv", Path(__file__).parent / "table.md"
+TABLE, PAGE = ROOT / "calib_core/papers/reproductions/table.tsv", Path(__file__).parent / "table.md"
 
 
 def main(arguments):

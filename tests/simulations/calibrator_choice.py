@@ -46,8 +46,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from calib_core import NotAnswerable, Predictions, choose
 from calib_core.calibrators import as_calibrator
-from calib_core.candidates import IDENTITY, Trial
-from calib_core.scores import log_losses
+from calib_core.evaluation.candidates import IDENTITY, Trial
+from calib_core.predictions.proper_scores import log_losses
 
 TABLE = Path(__file__).with_name("calibrator_choice.csv")
 TRAIN, TEST = 400, 10_000

@@ -17,8 +17,8 @@ import pandas as pd
 
 from calib_core import NotAnswerable, Predictions, choose
 from calib_core.calibrators import as_calibrator
-from calib_core.candidates import Trial
-from calib_core.registry import Recipe
+from calib_core.evaluation.candidates import Trial
+from calib_core.registry.registry import Recipe
 
 TABLE = Path(__file__).with_name("few_rows_choice.csv")
 RUNS, TEST = 20, 4000

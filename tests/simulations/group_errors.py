@@ -1,8 +1,8 @@
 """How often intervals of the multicalibration error hold the true one, over laws, truths, sizes, groups and levels.
 
 Run `python tests/simulations/group_errors.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/group_errors.csv, which the package ships, and keeps the lines that are already in it: delete the
-file (or lines of it) to make them anew. `--check` makes nothing and ends with 1 where the promise is broken.
+calib_core/inference/verdicts/group_errors.csv, which the package ships, and keeps the lines that are already in it:
+delete the file (or lines of it) to make them anew. `--check` makes nothing and ends with 1 where the promise is broken.
 
 Groups are the values of two columns, and of a crossing where there are many of them; rows are of them at random. The
 true error is that of the true probabilities, by sums made here. The falsified twin is the interval at half its width.

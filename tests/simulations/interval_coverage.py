@@ -1,9 +1,9 @@
 """How often default intervals hold the true value, over laws of scores, truths, sizes, notions, bins and levels.
 
 Run `python tests/simulations/interval_coverage.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/coverage.csv, which the package ships, line by line, and keeps the lines that are already in it:
-delete the file (or lines of it) to make them anew. The first case of every family comes first, so that a table that
-was interrupted is a fair one. `--check` makes nothing and prints the lines below what is promised and the families
+calib_core/inference/verdicts/coverage.csv, which the package ships, line by line, and keeps the lines that are already
+in it: delete the file (or lines of it) to make them anew. The first case of every family comes first, so that a table
+that was interrupted is a fair one. `--check` makes nothing and prints the lines below what is promised and the families
 whose falsified twin holds, and ends with 1 if there are any; `--only class-wise` keeps to some cases, `--out FILE`
 writes elsewhere.
 

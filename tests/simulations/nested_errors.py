@@ -25,8 +25,8 @@ from true_errors import target
 from verdict_shares import more_than
 
 from calib_core import estimate
-from calib_core.inference.chain import Chain
-from calib_core.inference.verdict import on_scale_of
+from calib_core.inference.intervals.error_hierarchy import Chain
+from calib_core.inference.verdicts.verdict import on_scale_of
 
 FILE = Path(__file__).with_suffix(".csv")
 SETS, LEVEL = 4, 0.9

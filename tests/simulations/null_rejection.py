@@ -1,9 +1,9 @@
 """How often calibrated models are rejected at the 5 % level, over laws, sizes, classes, notions and estimators.
 
 Run `python tests/simulations/null_rejection.py [--minutes 60] [--processes 1]` with the package installed; it writes
-calib_core/inference/rejection.csv, which the package ships, and keeps the lines that are already in it: delete the file
-(or lines of it) to make them anew. All of it takes about an hour and a half on one core. `--check` makes nothing and
-ends with 1 where calibrated models are rejected too often.
+calib_core/inference/verdicts/rejection.csv, which the package ships, and keeps the lines that are already in it: delete
+the file (or lines of it) to make them anew. All of it takes about an hour and a half on one core. `--check` makes
+nothing and ends with 1 where calibrated models are rejected too often.
 
 "spread rows" are softmax(3 * standard normal) over K classes; of "network" rows most confidences lie above .95
 (tests/support/score_laws.py). One set of predictions a case. The null distribution is drawn once by the library (as

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import expon, norm, t
 
-from calib_core.inference.auroc_interval import auroc_ends
-from calib_core.inference.influences import Answers, auroc
+from calib_core.inference.intervals.auroc_interval import auroc_ends
+from calib_core.inference.intervals.influence_functions import Answers, auroc
 
 _PLACES = 20_001
 """Quantiles of a law from which its true AUROC is computed."""

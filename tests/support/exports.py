@@ -6,7 +6,7 @@ import numpy as np
 from generated import classes_for, ordinary_rows
 
 from calib_core import BINARY_CALIBRATORS, CALIBRATORS
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 SMALL = {"accuracy": 0.01, "points_per_bin": 20}
 """Parameters that nearly all rows can carry, and that make several bins of few rows."""

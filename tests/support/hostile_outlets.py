@@ -194,7 +194,7 @@ def display(names: Names) -> str:
     axes = figure.subplots()
     bands = cc.diagrams.reliability_bands(rows, 5)
     for name in names:
-        cc.displays.ReliabilityDisplay(bands, name=name, says=name, right=name).plot(
+        cc.diagrams.matplotlib_display.ReliabilityDisplay(bands, name=name, says=name, right=name).plot(
             axes, bands=False, intervals=False, ref_line=False
         )
     page = io.StringIO()

@@ -8,10 +8,10 @@ import numpy as np
 
 from calib_core import ESTIMATORS, Predictions
 from calib_core.estimators.base import Question
-from calib_core.inference.counted import of_counts
-from calib_core.inference.many_binnings import floors
-from calib_core.inference.null import NoiseFloor
+from calib_core.inference.intervals.binning_sweep import floors
+from calib_core.inference.noise.bin_count_estimators import of_counts
 from calib_core.reductions import as_reduction
+from calib_core.results.uncertainty import NoiseFloor
 
 LEVEL = 0.05
 

@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 from scipy.special import expit, logit
 
-from calib_core.inference.events.event_rows import Trials, log_odds
-from calib_core.inference.events.firth import maximum_likelihood
-from calib_core.inference.events.observed_expected import intercept_at
-from calib_core.predictions import Predictions
+from calib_core.inference.intervals.event_rows import Trials, log_odds
+from calib_core.inference.intervals.logistic_regression import maximum_likelihood
+from calib_core.inference.intervals.observed_expected import intercept_at
+from calib_core.predictions.predictions import Predictions
 from calib_core.risk import in_the_large, smooth_curve
 from calib_core.risk.smooth_curve import Spline, places
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from calib_core._arrays import Float64s
-from calib_core.claims import Stratum
+from calib_core._base.arrays import Float64s
+from calib_core.claims.binary_claims import Stratum
 from calib_core.smoothing.score_grid import Grid
 
 UNHEARD = 9.0

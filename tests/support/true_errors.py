@@ -17,7 +17,7 @@ from scipy.special import gammaln, softmax
 from calib_core import Predictions, estimate
 from calib_core.binning import tabulate
 from calib_core.estimators.skce import pair_sums
-from calib_core.inference.judged_bins import judged_bins
+from calib_core.inference.intervals.bins_of_interval import judged_bins
 from calib_core.reductions import as_reduction
 
 ORDER = {"ece": 1, "ece-adaptive": 1, "debiased-ece": 1, "rmsce": 2, "debiased-l2": 2, "mce": "max"}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from calib_core import datasets
-from calib_core.reproductions.valk_kull import METRICS, TABLE_1, TRUE, method, metrics
+from calib_core.papers.reproductions.valk_kull import METRICS, TABLE_1, TRUE, method, metrics
 
 __all__ = ["METHODS", "METRICS", "PAPER", "TRUE", "experiment"]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
-from calib_core._checks import whole
-from calib_core._repr import OneLine
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Rows
+from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, Partition, SimplexScheme, as_simplex
-from calib_core.predictions import NotAnswerable
-from calib_core.vectors import Vectors
+from calib_core.claims.probability_vectors import Vectors
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.predictions.validation import whole
 
 MOST_NUMBERS = 20_000_000
 """Largest table, occupied cells times classes: 160 MB for the means and as much for the frequencies."""
@@ -90,7 +90,7 @@ def simplex_table(vectors: Vectors, bins: str | BinningScheme, cells: Partition 
     NotAnswerable for interval bins, for rows that need not sum to 1, and beyond
     20 million numbers.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Canonical
     >>> claims = Canonical().split(Predictions([[0.7, 0.3, 0.0], [0.6, 0.4, 0.0], [0.4, 0.3, 0.3]], [0, 1, 2]))
     >>> table = simplex_table(claims, as_simplex("sierpinski"))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
-from calib_core.predictions import NotAnswerable
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
+from calib_core.predictions.predictions import NotAnswerable
 
 _CODES = 2**63 - 1
 

@@ -10,10 +10,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.simplex.fixed import FixedCells, FixedScheme
-from calib_core.registry import Range
+from calib_core.registry.registry import Range
 
 
 @BINNINGS.register("grid", "Grid", reference="P1 App. G.2", flags=Cuts("simplex", bins="cells"))
@@ -32,7 +32,7 @@ class Grid(FixedScheme):
 
     References: P1 Appendix G.2, eq. (26)-(27).
 
-    >>> from calib_core._arrays import Rows
+    >>> from calib_core._base.arrays import Rows
     >>> GridCells(3, steps=2).codes(Rows(np.array([[0.1, 0.1, 0.8], [0.3, 0.3, 0.4], [0.5, 0.5, 0.0]]))).tolist()
     [1, 0, 0]
     """

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from calib_core._arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
-from calib_core._checks import effective_rows
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.simplex.fixed import by_blocks
-from calib_core.registry import Choice, Range
+from calib_core.predictions.validation import effective_rows
+from calib_core.registry.registry import Choice, Range
 
 _SLACK = 1e-9
 """Weights that should add up to a whole number of rows can miss it by rounding."""

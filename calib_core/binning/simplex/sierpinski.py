@@ -7,10 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
+from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.simplex.fixed import FixedCells, FixedScheme
-from calib_core.registry import Range
+from calib_core.registry.registry import Range
 
 
 @BINNINGS.register("sierpinski", "Sierpinski triangles", reference="P1 App. G.1", flags=Cuts("simplex", bins="depth"))
@@ -27,7 +27,7 @@ class Sierpinski(FixedScheme):
 
     References: P1 Appendix G.1, eq. (22) and (25).
 
-    >>> from calib_core._arrays import Rows
+    >>> from calib_core._base.arrays import Rows
     >>> SierpinskiCells(3, depth=2).codes(Rows(np.array([[0.9, 0.1, 0.0], [0.5, 0.3, 0.2]]))).tolist()
     [0, 12]
     """

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s
-from calib_core._parallel import Progress
-from calib_core._pieces import silent
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.parallel import Progress
+from calib_core._base.progress import silent
 from calib_core.calibrators.fitting.log_rows import LogRows
 
 _KEPT_BYTES = 1 << 27

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 from scipy.special import expit
 
-from calib_core._arrays import Bools, Float64s
+from calib_core._base.arrays import Bools, Float64s
 
 _STEPS, _HALVINGS = 200, 40
 _NEAR = 1e-11

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from scipy.special import expit
 
-from calib_core._arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 
 _STARTS = 2
 _STEPS = 15

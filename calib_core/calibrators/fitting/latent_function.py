@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
-from calib_core._parallel import Progress, chunks, shared_out
-from calib_core._pieces import silent
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.parallel import Progress, chunks, shared_out
+from calib_core._base.progress import silent
 from calib_core.calibrators.fitting.log_rows import LogRows
 
 STEP = 0.25

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib_core._arrays import BLOCK_BYTES, LOG_FLOOR, Codes, Floats, Rows
-from calib_core.predictions import InputError, Predictions
+from calib_core._base.arrays import BLOCK_BYTES, LOG_FLOOR, Codes, Floats, Rows
+from calib_core.predictions.predictions import InputError, Predictions
 
 Input = Literal["logits", "log-probabilities"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 from scipy.special import expit, logit
 
-from calib_core._arrays import LOG_FLOOR, Bools, Float64s
+from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s
 from calib_core.calibrators.row_weights import as_rows
 
 STEEPEST = 1e3

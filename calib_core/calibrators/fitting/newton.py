@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 from scipy.linalg import cho_factor, cho_solve
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 
 _STEPS = 200
 _SLOPE = 1e-7

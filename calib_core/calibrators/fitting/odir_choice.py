@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._row_groups import RowGroups, dealt
+from calib_core._base.arrays import Float64s
 from calib_core.calibrators.fitting.softmax_fit import fitted
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, Odir, Rowwise
+from calib_core.predictions.row_groups import RowGroups, dealt
 
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
 """Candidates for λ and for μ, in the paper's normalisation: with 100 classes good values of λ are in the thousands."""

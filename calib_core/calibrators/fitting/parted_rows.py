@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
-from calib_core._checks import whole
+from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.calibrators.fitting.softmax_loss import Rowwise
-from calib_core.predictions import InputError, Kind, Logits, NotAnswerable, Predictions
+from calib_core.predictions.predictions import InputError, Kind, Logits, NotAnswerable, Predictions
+from calib_core.predictions.validation import whole
 
 _SAMPLE_VALUES = 1 << 20
 """Values of the rows that a fit begins with."""

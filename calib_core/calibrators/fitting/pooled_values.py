@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 from scipy.special import expit
 
-from calib_core._arrays import Bools, Codes, Float64s
+from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.calibrators.fitting.firth import firth_intercept
 
 _STEPS = 50

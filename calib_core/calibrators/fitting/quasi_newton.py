@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.calibrators.fitting.softmax_loss import SoftmaxLoss
 
 _STEPS = 1000

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 from calib_core.calibrators.fitting.newton import minimum, solve
 from calib_core.calibrators.fitting.quasi_newton import large_minimum
 from calib_core.calibrators.fitting.softmax_loss import RIDGE, SoftmaxLoss

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import Codes, Float64s, Floats
-from calib_core._parallel import Progress
-from calib_core._pieces import silent
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.errors import InputError
+from calib_core._base.parallel import Progress
+from calib_core._base.progress import silent
 from calib_core.calibrators.fitting.log_rows import LogRows
 from calib_core.calibrators.fitting.whitening import Blocks, Scales, Whitening
-from calib_core.errors import InputError
 
 RIDGE = 1e-8
 """Weight of the pull towards the identity map that every fit has, in squared logits.

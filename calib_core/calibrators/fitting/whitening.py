@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from calib_core._arrays import Float64s
+from calib_core._base.arrays import Float64s
 
 
 class Whitening(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from calib_core._arrays import Float64s
-from calib_core._distributions import gamma, norm
-from calib_core.claims import Stratum
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import gamma, norm
+from calib_core.claims.binary_claims import Stratum
 from calib_core.smoothing.kernels import Kernel
 from calib_core.smoothing.score_grid import Grid
 

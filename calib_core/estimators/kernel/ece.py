@@ -7,13 +7,13 @@ from typing import Annotated, Any, cast
 
 import numpy as np
 
-from calib_core._arrays import Float64s
-from calib_core._parallel import chunks
-from calib_core.claim_lines import Samples
-from calib_core.claims import Claims, Stratum
+from calib_core._base.arrays import Float64s
+from calib_core._base.parallel import chunks
+from calib_core.claims.binary_claims import Claims, Stratum
+from calib_core.claims.stacked_samples import Samples
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
-from calib_core.registry import Choice, Part
+from calib_core.registry.registry import Choice, Part
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Silverman
 from calib_core.smoothing.kernels import KERNELS, Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration, smoothed
@@ -56,7 +56,7 @@ class KernelECE:
 
     References: P5 §4.4-4.5, Definition 6.
 
-    >>> from calib_core.predictions import Predictions
+    >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Confidence
     >>> round(KernelECE()(Confidence().split(Predictions([[0.75, 0.25]], [0]))).value, 3)
     0.25

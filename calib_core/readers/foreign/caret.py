@@ -11,7 +11,7 @@ import pandas as pd
 
 from calib_core.readers.foreign.level_columns import as_classes, known_fields, repeats, several, texts_of, tuned
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
-from calib_core.readers.labels import label_texts
+from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Table
 
 PREDICTED, LABEL, ROW, RESAMPLE, TUNING = "pred", "obs", "rowIndex", "Resample", "tuning"

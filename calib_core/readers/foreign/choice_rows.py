@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core._arrays import frozen
+from calib_core._base.arrays import frozen
 from calib_core.readers.table import Array
 
 CLASSES = "class names"

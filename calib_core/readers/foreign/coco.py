@@ -16,10 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._arrays import frozen
-from calib_core._text import count, percent
-from calib_core.predictions import InputError
-from calib_core.readers.finding import Finding
+from calib_core._base.arrays import frozen
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.box_matching import MOST_OF_AN_IMAGE, Boxes, matched
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import (
@@ -30,11 +29,12 @@ from calib_core.readers.foreign.recognition import (
     shape_of_columns,
     shape_of_records,
 )
-from calib_core.readers.labels import label_texts
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import numbers
+from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
-from calib_core.readers.wording import listed, quoted
+from calib_core.text import count, percent
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, *(round(0.5 + 0.05 * k, 2) for k in range(10)))
 """COCO's ten, and smaller ones, which are usual where objects are."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import frozen
-from calib_core._text import count
-from calib_core.predictions import InputError
+from calib_core._base.arrays import frozen
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
+from calib_core.readers.formats.memory_estimate import check_rows
+from calib_core.readers.messages import listed, quoted, size
 from calib_core.readers.table import Array, Table
-from calib_core.readers.wording import listed, quoted, size
-from calib_core.readers.working_memory import check_rows
+from calib_core.text import count
 
 
 class Columns:

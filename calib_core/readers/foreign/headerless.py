@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from calib_core.predictions import InputError
-from calib_core.readers.bare_numbers import ARRAY
-from calib_core.readers.finding import Finding
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
-from calib_core.readers.labels import label_inside
+from calib_core.readers.formats.bare_numbers import ARRAY
+from calib_core.readers.messages import quoted
+from calib_core.readers.proposal.label_codes import label_inside
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
-from calib_core.readers.wording import quoted
 
 
 @shape_of_columns

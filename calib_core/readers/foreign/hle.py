@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._text import count, percent
-from calib_core.readers.finding import Finding
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.proposal.verdict_words import judged as verdict
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
-from calib_core.readers.verdict_words import judged as verdict
+from calib_core.text import count, percent
 
 _CONFIDENCE, _BELOW, _CORRECT = "confidence", "confidence below 100", "correct"
 _SILENT = -1

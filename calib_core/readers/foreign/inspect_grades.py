@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._arrays import Float64s
-from calib_core._text import percent, several
-from calib_core.predictions import InputError
-from calib_core.readers.finding import Finding
-from calib_core.readers.labels import label_texts
+from calib_core._base.arrays import Float64s
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.checks.finding import Finding
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import MISSING_TEXT, numbers
+from calib_core.readers.proposal.label_codes import label_texts
+from calib_core.readers.proposal.verbal_confidence import in_words
+from calib_core.readers.proposal.verdict_words import FALSE, TRUE
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
-from calib_core.readers.verbal import in_words
-from calib_core.readers.verdict_words import FALSE, TRUE
-from calib_core.readers.wording import listed, quoted
+from calib_core.text import percent, several
 
 SCORE, CORRECT, CONFIDENCE, METADATA = "score_", "correct_", "confidence_", "metadata_"
 FROM_LOGPROBS, OF_SAMPLE, OF_STORE = "confidence_from_logprobs", "metadata_confidence", "store_confidence"

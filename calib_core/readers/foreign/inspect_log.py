@@ -7,13 +7,13 @@ import string
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from calib_core.readers.finding import Finding
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign import inspect_grades
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.messages import quoted
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
-from calib_core.readers.wording import quoted
 
 _VERDICTS = ("score", "correct", "accuracy", "grade", "value")
 """Keys of a score of several parts under which the verdict stands."""

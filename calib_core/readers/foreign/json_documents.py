@@ -12,12 +12,12 @@ from dataclasses import replace
 from itertools import chain, count, islice
 from typing import Any
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.growing_columns import Columns, number
 from calib_core.readers.foreign.recognition import Document, Record, shape_of
-from calib_core.readers.json_text import as_missing, decoder
+from calib_core.readers.formats.json_text import as_missing, decoder
+from calib_core.readers.messages import quoted
 from calib_core.readers.table import Table
-from calib_core.readers.wording import quoted
 
 _LOOKED_AT = 50
 _DEEPEST = 16

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._arrays import frozen
-from calib_core.readers.labels import label_texts
+from calib_core._base.arrays import frozen
+from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Table
 
 MISSING = frozenset({"", "NA"})

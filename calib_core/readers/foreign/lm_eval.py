@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from calib_core.predictions import InputError
-from calib_core.readers.finding import Finding
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign import lm_eval_findings as about
 from calib_core.readers.foreign.choice_rows import (
     CLASSES,

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._text import count, percent
-from calib_core.readers.finding import Finding
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES, CONFIDENCE, CORRECT, GOLD, SCORES, fields_of_choices
 from calib_core.readers.foreign.level_columns import several, values_of
-from calib_core.readers.labels import label_texts
+from calib_core.readers.messages import quoted
+from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Layout, Reading
 from calib_core.readers.table import Array, Table
-from calib_core.readers.wording import quoted
+from calib_core.text import count, percent
 
 ABOUT = ("subject", "category", "topic", "difficulty")
 """Keys of a document that say what its question is about."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.json_documents import flattened
 from calib_core.readers.foreign.recognition import (
     Document,
@@ -15,7 +15,7 @@ from calib_core.readers.foreign.recognition import (
     shape_of_columns,
     shape_of_records,
 )
-from calib_core.readers.roles import class_of, named
+from calib_core.readers.proposal.column_roles import class_of, named
 from calib_core.readers.table import Table
 
 _SCORES = ("probabilities", "logits", "log-probabilities", "confidence")

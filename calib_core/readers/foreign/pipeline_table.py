@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from calib_core.predictions import InputError
-from calib_core.readers.finding import Finding
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.level_columns import texts_of
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import looks_numeric
+from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.reading import Layout, Reading
-from calib_core.readers.roles import named
 from calib_core.readers.table import Array, Table
-from calib_core.readers.wording import listed, quoted
 
 _LABEL, _SCORE = "label", "score"
 _ROWS = 10

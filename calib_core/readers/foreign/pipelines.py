@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._text import count
-from calib_core.predictions import InputError
-from calib_core.readers.finding import Finding
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
 from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import looks_numeric
+from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.reading import Reading
-from calib_core.readers.roles import named
 from calib_core.readers.table import Table
-from calib_core.readers.wording import listed, quoted
+from calib_core.text import count
 
 _SCORES, _CONFIDENCE, _PREDICTED = "scores", "confidence", "predicted"
 _PLACES = re.compile(r"LABEL_(\d+)")

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from calib_core.readers.finding import Finding
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.reading import Layout, Reading
 from calib_core.readers.table import Table
-from calib_core.registry import RegistryError
+from calib_core.registry.registry import RegistryError
 
 Record = Mapping[str, Any]
 """One object of a JSON file, as it was decoded."""

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from calib_core.readers.finding import Finding
+from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign import inspect_grades
 from calib_core.readers.foreign.growing_columns import number
 from calib_core.readers.foreign.level_columns import values_of
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
-from calib_core.readers.labels import label_texts
+from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calib_core._arrays import frozen
-from calib_core.predictions import InputError
+from calib_core._base.arrays import frozen
+from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.messages import quoted
 from calib_core.readers.table import Array, Table
-from calib_core.readers.wording import quoted
 
 SPLIT = "split"
 _FIT = ("val", "valid", "validation", "cal", "calib", "calibration", "dev")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
+from calib_core.readers.messages import listed
 from calib_core.readers.number_texts import looks_numeric
-from calib_core.readers.roles import named
+from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.table import Table
-from calib_core.readers.wording import listed
 
 _SCORERS = frozenset(
     [

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._arrays import frozen
+from calib_core._base.arrays import frozen
 from calib_core.readers.foreign.level_columns import texts_of
 from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.number_texts import numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.recognition import (
     Document,
     ShapeOfColumns,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from calib_core.figures.marks import FEW_ROWS
-from calib_core.inference.number_words import percent
+from calib_core.text import short_percent
 from dashboard.report.document import Block, Paragraph
 from dashboard.report.exhibited import Shown
 from dashboard.report.sections import for_event
@@ -29,7 +29,7 @@ def limits(scene: Scene, verdicts: Shown, stars: Shown) -> Iterator[Block]:
 
 def _open(scene: Scene, verdicts: Shown) -> Iterator[str]:
     if verdicts.table is None:
-        yield f"Whether an error is within {percent(scene.tolerance)}."
+        yield f"Whether an error is within {short_percent(scene.tolerance)}."
         return
     frame = verdicts.table.frame
     for word in OPEN:
@@ -38,7 +38,7 @@ def _open(scene: Scene, verdicts: Shown) -> Iterator[str]:
             within = (
                 "is within both tolerances"
                 if scene.claims == "event"
-                else f"errs by less than {percent(scene.tolerance)}"
+                else f"errs by less than {short_percent(scene.tolerance)}"
             )
             yield f"Whether {_listed(models)} {within}: {word}."
 
@@ -59,7 +59,7 @@ def _thin(scene: Scene, stars: Shown) -> Iterator[str]:
     top = frame.iloc[-1]
     if top["count"] > total / 2 and top["lower"] >= HIGH:
         rest = f"{total - float(top['count']):,.0f}"
-        above = f"{percent(top['count'] / total)} of the rows say above {percent(top['lower'], 0)}"
+        above = f"{short_percent(top['count'] / total)} of the rows say above {short_percent(top['lower'], 0)}"
         yield f"{above}; all lower confidence rests on the other {rest}."
 
 

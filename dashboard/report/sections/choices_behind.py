@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from calib_core import ESTIMATORS, REDUCTIONS
-from calib_core.inference.null import RESAMPLES
-from calib_core.inference.number_words import percent
+from calib_core.inference.noise.noise_floor import RESAMPLES
+from calib_core.text import short_percent
 from dashboard import session
 from dashboard.report import recipe, typeset
 from dashboard.report.request import Request
@@ -23,7 +23,7 @@ def settings_table(request: Request) -> Table:
     chosen = {
         "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in request.models.recalibrated)) or "none",
         "bins": request.binned,
-        "tolerance": percent(selection.eps),
+        "tolerance": short_percent(selection.eps),
         "model looked at most closely": request.chosen.title,
         "notion of the curves": REDUCTIONS[request.scene.notion].title,
         "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,

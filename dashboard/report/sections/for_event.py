@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator
 
 from calib_core import NotAnswerable
-from calib_core._text import called
-from calib_core.inference.number_words import between, measured_between, percent, points, score
-from calib_core.inference.verdict import ratio_range
+from calib_core.inference.verdicts.verdict import ratio_range
 from calib_core.risk import InTheLarge
+from calib_core.text import between, called, measured_between, points, score, short_percent
 from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.mean_risk import InTheLarge as Large
 from dashboard.report.document import Facts
@@ -57,7 +56,7 @@ def event_facts(scene: Scene) -> list[tuple[str, str]]:
     if found is None:
         return [("Event", name)]
     of_rows = f"{in_numbers(found.events)} of {found.rows:,.0f} rows"
-    return [("Event", f"{name}: {of_rows} ({percent(found.observed)})")]
+    return [("Event", f"{name}: {of_rows} ({short_percent(found.observed)})")]
 
 
 def measures(scene: Scene) -> list[tuple[str, str]]:
@@ -82,8 +81,8 @@ def in_the_large(scene: Scene) -> Facts | None:
         ratio = ratio_range(found.ratio_low, found.ratio_high, scene.ratio)
     auroc = measured["auroc"]
     lines = [
-        ("Mean risk", percent(found.mean_predicted), ""),
-        ("Observed", percent(found.observed), _range(found.observed_low, found.observed_high, between)),
+        ("Mean risk", short_percent(found.mean_predicted), ""),
+        ("Observed", short_percent(found.observed), _range(found.observed_low, found.observed_high, between)),
         ("Observed : expected", score(found.ratio), ratio),
         ("Intercept", score(found.intercept), _range(found.intercept_low, found.intercept_high)),
         ("Slope", score(found.slope), _range(found.slope_low, found.slope_high)),
@@ -115,7 +114,7 @@ def limits(scene: Scene, diagram: Shown) -> Iterator[str]:
     if math.isfinite(scene.ratio) and found.ratio_low > 0 and found.ratio_high / found.ratio_low > scene.ratio**2:
         yield f"The interval of observed : expected is wider than the tolerance of {tolerated(scene.ratio)}."
     if scene.tolerance > found.observed:
-        rate = percent(found.observed)
+        rate = short_percent(found.observed)
         yield (
             f"The tolerance of {points(scene.tolerance)[1:]} exceeds the event's rate of {rate}: a model that predicts "
             "no event would be within it."
@@ -134,6 +133,6 @@ def _high_risks(scene: Scene, diagram: Shown) -> Iterator[str]:
     last = frame[wide[::-1].cummin()[::-1]]
     if len(last) and len(last) < len(frame):
         rows = float(last["count"].sum())
-        start = percent(float(last["lower"].iloc[0]), 0)
+        start = short_percent(float(last["lower"].iloc[0]), 0)
         are = "row has" if rows == 1 else "rows have"
         yield f"Only {rows:,.0f} {are} a risk above {start}; intervals there are wider than {WIDE * 100:.0f} points."

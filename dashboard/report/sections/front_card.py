@@ -7,8 +7,8 @@ from collections.abc import Generator
 import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
-from calib_core.division import Division
-from calib_core.inference.number_words import percent
+from calib_core.evaluation.splitting import Division
+from calib_core.text import short_percent
 from dashboard import session
 from dashboard.exhibits import line_words
 from dashboard.report.document import Facts
@@ -70,7 +70,7 @@ def _score(request: Request, key: str) -> tuple[str, str]:
 
 
 def _written(key: str, value: float) -> str:
-    return percent(value) if key == "accuracy" else f"{value:.3f}"
+    return short_percent(value) if key == "accuracy" else f"{value:.3f}"
 
 
 def _measure(request: Request) -> list[tuple[str, str]]:
@@ -78,7 +78,7 @@ def _measure(request: Request) -> list[tuple[str, str]]:
     scene = request.scene
     if request.of_event:
         return for_event.measures(scene)
-    within = f"tolerance {percent(scene.tolerance)}"
+    within = f"tolerance {short_percent(scene.tolerance)}"
     try:
         line = next(iter(scene.get(line_words.primaries(scene)).values())).line
     except NotAnswerable:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from calib_core import NotAnswerable, Recipe
-from calib_core._text import inside
-from calib_core.inference.number_words import percent
 from calib_core.risk import InTheLarge
+from calib_core.text import inside, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.report.document import Headline
@@ -100,8 +99,8 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
     for title in (first, *later):
         line = lines[title].line if title in lines else None
         if line is not None and line.point is not None:
-            most = f" and at most {percent(line.high)}" if line.point == 0 and line.high is not None else ""
-            texts[title] = f"{percent(line.point)}{most}"
+            most = f" and at most {short_percent(line.high)}" if line.point == 0 and line.high is not None else ""
+            texts[title] = f"{short_percent(line.point)}{most}"
     after = [f"after {inside(title)} at {text}" for title, text in texts.items() if title != first]
     what = "The average error of the risk" if request.of_event else "Its calibration error"
     return (f"{what} is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()

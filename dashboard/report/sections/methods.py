@@ -7,10 +7,10 @@ from typing import Any
 
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS
 from calib_core.binning import bins_of
-from calib_core.citations import bibliography
 from calib_core.inference import coverage_table, on_scale_of, paired_table, rejection_table
-from calib_core.inference.null import RESAMPLES
-from calib_core.registry import Entry
+from calib_core.inference.noise.noise_floor import RESAMPLES
+from calib_core.registry.citations import bibliography
+from calib_core.registry.registry import Entry
 from dashboard.exhibits.line_words import WORDS, caption
 from dashboard.report.document import Block, Bullets, Folded, Heading, Paragraph
 from dashboard.report.request import Request

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from calib_core import InputError, Recipe
-from calib_core._text import called
+from calib_core.text import called
 from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.recommendation import Recommendation

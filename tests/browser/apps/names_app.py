@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 import streamlit as st
 
-from calib_core._text import plain
+from calib_core.text import plain
 from dashboard.chart import chart
 from dashboard.theme import markdown_plain
 

@@ -8,10 +8,10 @@ from scipy.stats import binom, hypergeom
 from sklearn.isotonic import IsotonicRegression
 
 from calib_core import CALIBRATORS, InputError, Predictions
-from calib_core._places import places
 from calib_core.calibrators import histogram
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.isotonic import Isotonic
+from calib_core.claims.cell_search import places
 from calib_core.reductions import ClassWise, TopLabel
 
 seeds = st.integers(0, 2**32 - 1)

@@ -15,7 +15,7 @@ from calib_core import (
     evaluate,
     guarantees,
 )
-from calib_core._arrays import Rows
+from calib_core._base.arrays import Rows
 from calib_core.calibrators import Composed, Identity, MetaCalAccuracy, MetaCalMiscoverage, Temperature
 from calib_core.calibrators.abstention_thresholds import (
     ANSWER_ALL,

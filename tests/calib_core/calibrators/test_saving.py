@@ -23,7 +23,7 @@ from calib_core import (
 )
 from calib_core.calibrators import Composed, Identity
 from calib_core.calibrators.saving import VERSION
-from calib_core.registry import Part
+from calib_core.registry.registry import Part
 
 
 def cases():

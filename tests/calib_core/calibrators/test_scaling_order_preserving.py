@@ -10,7 +10,7 @@ from scipy.special import log_softmax, softmax
 from calib_core import CALIBRATORS, Logits
 from calib_core.calibrators.fitting.curve_loss import CurveLoss
 from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.predictions import Predictions
+from calib_core.predictions.predictions import Predictions
 
 
 def bent(n, k=4, seed=0):

@@ -83,7 +83,7 @@ def test_the_floor_is_that_of_labels_drawn_one_by_one():
 def test_beside_another_estimator_the_floor_is_the_same():
     p = sample(60)
     together = estimate(p, "canonical", "canonical-kde"), estimate(p, "canonical", "skce")
-    from calib_core.inference.null import noise_floors
+    from calib_core.inference.noise.noise_floor import noise_floors
 
     both = noise_floors([each.question for each in together], 20)
     alone = noise_floors([together[0].question], 20)[0]

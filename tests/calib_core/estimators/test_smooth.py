@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from calib_core import REDUCTIONS, Predictions, estimate
-from calib_core.claims import Stratum
+from calib_core.claims.binary_claims import Stratum
 from calib_core.estimators import smooth
 from calib_core.estimators.kernel import Grid
 from calib_core.estimators.smooth import SmoothECE

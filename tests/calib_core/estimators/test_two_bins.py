@@ -10,7 +10,7 @@ from hypothesis import given
 from calib_core import ESTIMATORS, REDUCTIONS, Predictions, estimate
 from calib_core.estimators import TwoBin
 from calib_core.inference import noise_floor
-from calib_core.predictions import NotAnswerable
+from calib_core.predictions.predictions import NotAnswerable
 
 NOTIONS = ["confidence", "top-label", "class-wise", "top-k-label"]
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
-from calib_core._arrays import LOG_FLOOR, Rows
+from calib_core._base.arrays import LOG_FLOOR, Rows
 from calib_core.calibrators import Calibrator, Composed, Histogram, Reduced
 from calib_core.calibrators.abstention_thresholds import entropies
 from calib_core.exporting import Pieces, bins_computed, nodes, probe_rows, program, python_source, runtime, steps_of

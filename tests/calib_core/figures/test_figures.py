@@ -15,7 +15,7 @@ from hostile_names import HOSTILE
 from shown_laws import hovers_speak_in_percent
 
 from calib_core import Predictions, diagrams, figures, inference
-from calib_core.errors import InputError
+from calib_core._base.errors import InputError
 from calib_core.estimators.kernel import Fixed, KernelECE
 from calib_core.figures.direct_labels import _AWAY, _HEIGHT, _sides, label_places
 from calib_core.figures.look import style
@@ -23,7 +23,7 @@ from calib_core.figures.overlay import laid_over
 from calib_core.figures.probability_axis import axis_for
 from calib_core.figures.verdict_icon import ICONS
 from calib_core.inference import per_class_tests
-from calib_core.inference.number_words import between, percent
+from calib_core.text import between, short_percent
 
 
 def marks(figure: go.Figure, kind: str) -> list[go.Scatter]:
@@ -168,7 +168,7 @@ def test_a_panel_says_its_error_with_the_interval_and_the_verdict(predictions: P
         (text,) = (text for text in texts if f"<b>{line['model']}</b>" in text)
         word = "within tolerance" if line["verdict"] == "within" else line["verdict"]
         assert text.endswith(word)
-        assert f"<b>{percent(line['point']).removesuffix(' %')}</b>" in text
+        assert f"<b>{short_percent(line['point']).removesuffix(' %')}</b>" in text
         assert between(line["low"], line["high"]).removesuffix(" %") in text
     # Signs are drawn, each in its model's colour and its verdict's: few fonts have them.
     assert all(text.isascii() for text in texts)

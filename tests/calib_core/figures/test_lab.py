@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from calib_core import figures, lab
-from calib_core.errors import InputError
+from calib_core._base.errors import InputError
 
 
 def test_the_truth_is_a_line_and_the_sample_its_bins():

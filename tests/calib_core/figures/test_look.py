@@ -8,9 +8,9 @@ import plotly.io as pio
 import pytest
 from hostile import NAMES
 
-from calib_core._text import plain
 from calib_core.figures.look import CELLS, DIVERGING, REFERENCE, figure_template, spaced_percent
 from calib_core.palette import COLOURS, looks, preferred_look, style
+from calib_core.text import plain
 
 LIGHT, DARK = "#ffffff", "#171614"
 

@@ -10,7 +10,7 @@ from score_laws import sample
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, estimate, read_predictions
 from calib_core.binning import EqualWidth
 from calib_core.datasets import DEMOS, demo
-from calib_core.study import error_keys
+from calib_core.evaluation.study import error_keys
 
 TOO_FEW = "too few rows to tell"
 SMOOTHED = ("ece-kde", "smece")

@@ -8,7 +8,7 @@ from verdict_shares import more_than
 
 from calib_core import Predictions, estimate
 from calib_core.inference import estimate_line, primary
-from calib_core.inference.inversion import CellGaps, Noise, absolute_high, draws_for
+from calib_core.inference.intervals.inversion import CellGaps, Noise, absolute_high, draws_for
 
 
 def told(n, *parts):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib_core.predictions import InputError, Predictions
+from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import read_table
 
 CLASSES = ("cat", "dog", "bird")

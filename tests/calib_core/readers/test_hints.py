@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import predictions, propose, read_table
 
 HINTS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import Reading
 
 FULL = Reading(

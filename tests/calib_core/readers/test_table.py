@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from calib_core.predictions import InputError
+from calib_core.predictions.predictions import InputError
 from calib_core.readers import Table, read_table
-from calib_core.readers.survey import survey
+from calib_core.readers.proposal.score_survey import survey
 
 
 def test_arrays_are_copied_unless_read_only() -> None:

@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
     """Parquet is decoded in this process, not in one of its own that loads pyarrow anew for every file."""
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
 def drawn(seed: int, kind: str, n: int, dtype: str) -> pd.DataFrame:

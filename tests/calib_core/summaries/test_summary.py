@@ -13,8 +13,8 @@ from calib_core import ESTIMATORS, InputError, NotAnswerable, Predictions, Summa
 from calib_core.binning import EqualWidth, tabulate
 from calib_core.estimators.base import Question
 from calib_core.inference import interval
+from calib_core.predictions.proper_scores import brier_scores, log_losses
 from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopLabel
-from calib_core.scores import brier_scores, log_losses
 from calib_core.summaries import merged
 from calib_core.summaries.cells import SUMS, Cells
 from calib_core.summaries.fine_grid import CELLS, EDGES, NUMBERS, cells_of, starts_of

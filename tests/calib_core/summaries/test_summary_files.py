@@ -25,7 +25,7 @@ def frame() -> pd.DataFrame:
 @pytest.fixture(autouse=True)
 def here(monkeypatch):
     """Parquet is decoded in this process, not in one of its own that loads pyarrow anew for every file."""
-    monkeypatch.setattr("calib_core.readers.parquet._HAS_LIMITS", False)
+    monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from calib_core import InputError
 from calib_core.readers import file_format
-from calib_core.readers.delimited import parse_csv
-from calib_core.readers.text import utf8
+from calib_core.readers.formats.delimited import parse_csv
+from calib_core.readers.text_encoding import utf8
 
 START = re.compile(rb"(?:\s|%[^\n]*\n)*@relation\s", re.IGNORECASE)
 NAME = re.compile(rb"^@attribute\s+(?:'([^'\n]*)'|\"([^\"\n]*)\"|(\S+))", re.IGNORECASE | re.MULTILINE)

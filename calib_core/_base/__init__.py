@@ -1,0 +1,1 @@
+"""Mechanics without domain: arrays, threads, files, distributions, errors."""

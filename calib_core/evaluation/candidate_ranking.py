@@ -1,0 +1,158 @@
+"""Which candidate did best on rows its maps have not seen, which do equally well, and whether to use any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core._base.distributions import t as student
+
+ENOUGH = 2.0
+"""Nats by which the mixture of the candidates must beat the model: outcomes e^2 = 7.4 times as likely."""
+RATE = 0.35
+"""How fast the mixture's weights follow the log likelihood: at 1 they trust single rows too much."""
+HALF = 0.5
+"""A candidate that does equally well has at least so much of the best gain, however uncertain the difference is."""
+MOST = 0.9
+"""So much of the best gain does equally well, however certain the difference is."""
+CLEARLY, NATS = 0.05, 5.0
+"""A candidate does not do equally well whose log loss is so much larger than the best one's, as a share of it, where it
+also makes the rows' outcomes so many nats less likely."""
+BOLD = 0.5
+"""The share of its gain that one outcome which a candidate all but rules out may cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """What m candidates gain over the model in n rows, by maps that were not fitted on them; the model comes first.
+
+    ``gains`` (m, n): by how much less a row loses, 0 for the model; minus infinity where a candidate gives a class a
+    probability of 0. ``bold`` and ``price`` (m, n): how often the model expects, in a row, an outcome that the
+    candidate all but rules out, and how much more that would then cost the candidate, on average (``bold_claims``).
+    ``weights`` (n,) of the rows, their mean 1; ``units`` (n,) what each row belongs to; ``simplicity``: of the
+    candidates, simplest least; ``level`` of the paired tests; ``losses`` (n,) what the model loses in each row, where
+    that is a log loss.
+    """
+
+    gains: Float64s
+    bold: Float64s
+    price: Float64s
+    weights: Float64s
+    units: Codes
+    simplicity: Sequence[tuple[float, ...]]
+    level: float
+    losses: Float64s | None = None
+
+    @property
+    def every(self) -> Bools:
+        """All rows."""
+        return np.ones(self.gains.shape[1], dtype=bool)
+
+    def totals(self, rows: Bools) -> Float64s:
+        """Each candidate's whole gain in these rows, (m,)."""
+        return np.asarray(self.gains[:, rows] @ self.weights[rows])
+
+    def risk(self, rows: Bools) -> Float64s:
+        """What one outcome would cost that a candidate all but rules out, (m,): as often as the model expects, at most
+        once in all these rows."""
+        w = self.weights[rows]
+        expected, cost = self.bold[:, rows] @ w, (self.bold[:, rows] * self.price[:, rows]) @ w
+        return np.asarray(cost / np.maximum(expected, 1.0))
+
+    def eligible(self, rows: Bools) -> Bools:
+        """Which candidates gain in these rows, and by more than twice what one bold claim may cost, (m,)."""
+        totals = self.totals(rows)
+        found = np.isfinite(totals) & (totals > 0) & (self.risk(rows) <= BOLD * totals)
+        found[0] = False
+        return np.asarray(found)
+
+    def best(self, rows: Bools) -> int:
+        """The eligible candidate of the largest gain; 0, the model as it is, where there is none."""
+        return int(np.where(self.eligible(rows), self.totals(rows), 0.0).argmax())
+
+    def equals(self, rows: Bools) -> list[int]:
+        """Eligible candidates that do as well as the best.
+
+        They have at least ``HALF`` of its gain and the paired interval of the difference (Student's, of the sums of
+        units) includes 0; or they have ``MOST`` of it, which is as much as matters. Neither counts where a candidate is
+        clearly worse by the log loss that is left (``CLEARLY`` and ``NATS``): where a few rows make most of the gain,
+        any map has most of it, and their losses make the interval too wide to show that others differ.
+        """
+        best, totals = self.best(rows), self.totals(rows)
+        if not best:
+            return []
+        return [
+            int(i)
+            for i in np.flatnonzero(self.eligible(rows))
+            if not self._clearly_worse(best, int(i), rows)
+            and (
+                totals[i] >= MOST * totals[best]
+                or (totals[i] >= HALF * totals[best] and self._behind(best, int(i), rows) <= 0)
+            )
+        ]
+
+    def _clearly_worse(self, best: int, other: int, rows: Bools) -> bool:
+        if self.losses is None:
+            return False
+        w = self.weights[rows]
+        behind = float(w @ (self.gains[best, rows] - self.gains[other, rows]))
+        return behind > max(NATS, CLEARLY * float(w @ (self.losses[rows] - self.gains[best, rows])))
+
+    def simplest(self, rows: Bools) -> int:
+        """The simplest of the candidates that do as well as the best; 0 where none gains."""
+        return min(self.equals(rows), key=lambda i: self.simplicity[i], default=0)
+
+    def _behind(self, best: int, other: int, rows: Bools) -> float:
+        """The lower end of what a unit loses with the other, in place of the best."""
+        apart = self.weights[rows] * (self.gains[best, rows] - self.gains[other, rows])
+        _, unit = np.unique(self.units[rows], return_inverse=True)
+        sums = np.bincount(unit, weights=apart)
+        if len(sums) < 2:
+            return 0.0
+        half = float(student.ppf((1 + self.level) / 2, len(sums) - 1)) * float(sums.std(ddof=1)) / len(sums) ** 0.5
+        return float(sums.mean() - half)
+
+    def evidence(self, fold: Codes, worth: float) -> float:
+        """By how many nats a mixture of all candidates beats the model, on folds that had no say in its weights.
+
+        On fold f the mixture gives what happened in row i the probability sum_m w_fm o_im, where o_im is what candidate
+        m gave it and w_fm is proportional to exp(``RATE`` times its log likelihood on the other folds); nothing is
+        fitted again. ``worth`` is the effective number of rows. Where the model is calibrated the exponential of the
+        result has a mean of about 1, so that it exceeds e^2 in at most 13.5 % of cases (Markov), in practice in far
+        fewer: mixing costs likelihood.
+
+        What can mislead: that bound needs folds that were not dealt out by label. Such folds repeat the sampling error
+        of the class frequencies that the maps were fitted to.
+        """
+        w = self.weights * worth / len(self.weights)
+        gain = np.empty(len(w))
+        for f in np.unique(fold):
+            mine = fold == f
+            log_weights = RATE * (self.gains[:, ~mine] @ w[~mine])
+            mixed = log_weights[:, None] + self.gains[:, mine] - np.logaddexp.reduce(log_weights)
+            gain[mine] = np.logaddexp.reduce(mixed, axis=0)
+        sums = np.bincount(np.unique(self.units, return_inverse=True)[1], weights=w * (gain - gain.mean()))
+        alone = float(np.square(w * (gain - gain.mean())).sum())
+        # Rows of a unit that come out alike are evidence once, not as often as they are there.
+        return float(w @ gain) / max(1.0, float(np.square(sums).sum()) / alone if alone > 0 else 1.0)
+
+
+def bold_claims(before: Float64s, after: Float64s, least: float) -> tuple[Float64s, Float64s]:
+    """How often a row is expected to have an outcome that is all but ruled out, and what that costs then; (n,) each.
+
+    ``before`` and ``after`` (n, K) are the model's probabilities p and a candidate's q. Of a row count the classes with
+    q < p and q < ``least``, 1 over the number of rows: too rare for these rows to show. The first is the sum of p over
+    them, the second the mean of log(p / q), weighted by p.
+
+    >>> bold_claims(np.array([[0.95, 0.05]]), np.array([[0.9999, 0.0001]]), 1 / 100)[0].round(2).tolist()
+    [0.05]
+    """
+    ruled_out = (after < least) & (after < before)
+    chance = np.where(ruled_out, before, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = np.where(ruled_out, before * np.log(before / np.maximum(after, 1e-300)), 0.0)
+    expected = chance.sum(axis=1)
+    return expected, np.divide(cost.sum(axis=1), expected, out=np.zeros(len(expected)), where=expected > 0)

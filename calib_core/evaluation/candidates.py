@@ -1,0 +1,341 @@
+"""Candidates for recalibration, and what each gains over the model as it is on rows that its maps have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._base.column_texts import coded_texts
+from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
+from calib_core.calibrators.scaling_map import PRIOR_ROWS
+from calib_core.estimators.base import as_estimator
+from calib_core.evaluation.candidate_ranking import bold_claims
+from calib_core.evaluation.likelihood_gain import best_gain
+from calib_core.inference.comparison.joint_cells import Difference
+from calib_core.inference.comparison.mean_gain import mean_gain
+from calib_core.inference.comparison.score_differences import of_scores
+from calib_core.inference.intervals.influence_functions import Answers, Influence, auroc
+from calib_core.predictions import proper_scores
+from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
+from calib_core.registry.registry import Part, Recipe
+from calib_core.text import count
+from calib_core.text import rows as about_rows
+
+IDENTITY = Recipe("CALIBRATORS", "identity")
+FEWEST = 10
+"""Right rows, and wrong ones, from which on the interval of an AUROC was simulated."""
+SURE = 0.05
+"""Probability at which calibrated models look as if a map of one number would help."""
+FEW_ROWS = 1000
+"""Rows up to which a map of one number is also tested by the likelihood ratio."""
+FEW = 50
+"""A calibrator that needs more than so many times the rows is not among those tried unasked."""
+_NEVER = Predictions([[1.0, 0.0]], [1])
+"""A row in which happened what was given a probability of 0."""
+SINGLE = ("top-label", "confidence")
+"""Kinds of rows that claim one probability, of being right."""
+_ZERO = -np.log(LOG_FLOOR)
+"""The log loss of a row in which happened what was given a probability of 0."""
+_UNKNOWN = Difference(float("nan"), float("nan"), float("nan"), float("nan"))
+
+
+def _log_losses(rows: Predictions) -> Float64s:
+    """Minus the log probability of what happened, (n,): infinite where that is 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(proper_scores.label_probs(rows)))
+
+
+SCORES: dict[str, Callable[[Predictions], Float64s]] = {"log-loss": _log_losses, "brier": proper_scores.brier_scores}
+"""The proper scores that can be chosen by, and each row's term of them."""
+
+
+def candidates_for(predictions: Predictions) -> tuple[Recipe, ...]:
+    """The calibrators that are tried for such predictions where none are named, the model as it is first.
+
+    They are what the registry declares: for whole rows temperature, ensemble temperature and vector scaling, Dirichlet
+    calibration (up to 20 classes), top-label histogram binning and isotonic regression; for confidences histogram
+    binning and the smooth binary maps, with their ``prior`` where they have one: without it rows that scores separate
+    get probabilities of nearly 0 and 1.
+
+    >>> [recipe.key for recipe in candidates_for(Predictions.from_confidence([0.9], [True]))][:2]
+    ['identity', 'confidence']
+    """
+    found = [IDENTITY]
+    for key in CALIBRATORS:
+        profile, k = CALIBRATORS[key].flags.profile, predictions.n_classes
+        if predictions.kind not in profile.candidate_for or (k or 0) > (profile.most_classes or np.inf):
+            continue
+        part = next((param.name for param in CALIBRATORS[key].params if isinstance(param.domain, Part)), "")
+        smooth = [binary for binary in BINARY_CALIBRATORS if BINARY_CALIBRATORS[binary].flags.smooth]
+        inner = [BINARY_CALIBRATORS.described(binary, **_prior(BINARY_CALIBRATORS[binary])) for binary in smooth]
+        filled = [CALIBRATORS.described(key, **{part: binary}) for binary in inner] if part else []
+        found += filled or [CALIBRATORS.described(key, **_prior(CALIBRATORS[key]))]
+    return tuple(found)
+
+
+def _prior(entry: Any) -> dict[str, float]:
+    """The parameter that keeps a fit to few rows moderate, where there is one."""
+    return {"prior": PRIOR_ROWS} if entry.has("prior") else {}
+
+
+def simplicity(recipe: Recipe, classes: int) -> tuple[float, ...]:
+    """The order in which calibrators that do equally well are preferred, the least first.
+
+    Those that change no predicted class come first, then those that fit fewer numbers, which is declared: fifty rows
+    for every number (``Profile.rows``, ``Shape.numbers``). One that declares nothing comes last of its kind, as one by
+    the values of a column does; an update of one value alone comes first, as it leaves all other rows as they are.
+
+    >>> [simplicity(Recipe("CALIBRATORS", key), 3) for key in ("temperature", "vector")]
+    [(False, 1.0), (True, 6.0)]
+    """
+    flags, calibrator = CALIBRATORS[recipe.key].flags, as_calibrator(recipe)
+    params = dict(recipe.params)
+    if params.get("only"):
+        return False, 0.0
+    if params.get("by"):
+        return not flags.keeps_argmax, np.inf
+    numbers = flags.profile.rows_needed(classes) / 50
+    parts = (
+        BINARY_CALIBRATORS.recipe(each) for each in vars(calibrator).values() if isinstance(each, BinaryCalibrator)
+    )
+    inner = sum(BINARY_CALIBRATORS[part.key].flags.numbers for part in parts)
+    return not flags.keeps_argmax, numbers or inner or np.inf
+
+
+COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",
+           "accuracy_low", "accuracy_high", "auroc", "auroc_gain", "auroc_low", "auroc_high", "mean_confidence",
+           "mean_risk", "rows_needed", "equal_to_best", "note")  # fmt: skip
+"""Columns of ``Choice.frame``."""
+
+
+class Trial:
+    """Rows in folds, on which candidates are compared with the model as it is."""
+
+    def __init__(self, rows: Predictions, fold: Codes, folds: int, score: str, level: float) -> None:
+        self.rows, self.fold, self.folds, self.score, self.level = rows, fold, folds, score, level
+        self.base = _whole(rows, rows)
+        # Summed over the classes right and wrong the Brier score of a claim is twice (c - z)^2, what it is elsewhere.
+        self.unit = 0.5 if score == "brier" and rows.kind in SINGLE else 1.0
+        exact = self.terms(self.base)
+        self.impossible = np.isinf(exact)
+        # A log loss counts at most what every other log loss here does, so that a model has one.
+        self.floored = exact > _ZERO
+        self.losses = frozen(np.minimum(exact, _ZERO))
+        self.weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        self.nothing = np.zeros(rows.n_rows)
+
+    def terms(self, rows: Predictions) -> Float64s:
+        """Each row's term of the score, (n,)."""
+        return self.unit * SCORES[self.score](rows)
+
+    def mean(self, values: Float64s) -> float:
+        return float(self.weights @ values / self.weights.sum())
+
+    def seen(self, after: Predictions, where: Codes | None) -> Predictions:
+        """What a candidate says of rows, in a form that has a score."""
+        return _whole(self.rows if where is None else self.rows.take(where), after)
+
+    def gains(self, after: Predictions, where: Codes | None, *, judged: bool = False) -> Float64s:
+        """How much less each row loses than with the model as it is, (n,): minus infinity where it has a new 0.
+
+        A class given a probability of 0 costs infinitely much once it happens: a row counts so whatever happened in it.
+        Where what was picked is ``judged``, only what happened counts, a 0 as in every log loss here.
+        """
+        base, losses, impossible = self.base, self.losses, self.impossible
+        if where is not None:
+            base, losses, impossible = base.take(where), losses[where], impossible[where]
+        seen = self.seen(after, where)
+        new = self.terms(seen)
+        new = np.where(np.isinf(new) & (not judged), np.inf, np.minimum(new, _ZERO))
+        if not judged and np.isinf(SCORES[self.score](_NEVER)).any():
+            new = np.where(((seen.probs == 0) & (base.probs > 0)).any(axis=1), np.inf, new)
+        return np.asarray(np.where(impossible & np.isinf(new), 0.0, losses - new))
+
+    def bold_claims(self, seen: Predictions) -> tuple[Float64s, Float64s]:
+        """How often a row may have an outcome that a candidate all but rules out, and what it would then cost."""
+        n = self.rows.n_rows
+        chances, costs = np.zeros(n), np.zeros(n)
+        if not np.isinf(SCORES[self.score](_NEVER)).any():
+            return chances, costs
+        for where, block in self.base.rows.blocks():
+            after = np.maximum(seen.rows.part(where).array().astype(np.float64), LOG_FLOOR)
+            chances[where], costs[where] = bold_claims(block.astype(np.float64), after, 1 / n)
+        return chances, costs
+
+    def check_rows(self, recipe: Recipe) -> None:
+        """Refuse a candidate that needs far more rows: it would take minutes to lose by."""
+        needed = self._named(recipe)["rows_needed"]
+        if needed > FEW * self.rows.n_rows:
+            raise NotAnswerable(
+                f"not tried, as it needs about {about_rows(needed)} rows to be fitted on and is given "
+                f"{count(self.rows.n_rows)}: name it to have it tried"
+            )
+
+    def left_out(self, recipe: Recipe, why: str) -> dict[str, Any]:
+        """The line of the table of a candidate that cannot be judged."""
+        return dict.fromkeys(COLUMNS, float("nan")) | self._named(recipe) | {"note": why}
+
+    def line(self, recipe: Recipe, after: Predictions, apart: Float64s) -> dict[str, Any]:
+        """A candidate's line of the table, from all rows after maps fitted on other folds, and what they gain."""
+        new = int(np.isneginf(apart).sum())
+        gain, _, note = self.test(seen := self.seen(after, None), apart)
+        if new:
+            rows = "1 row" if new == 1 else f"{count(new)} rows"
+            note = f"gives some class a probability of 0 in {rows}, which costs infinitely much once it happens"
+        line = self._named(recipe) | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
+        line |= {"score": self.mean(self.losses) - gain.point, "mean_confidence": after.mean_confidence, "note": note}
+        event = self.rows.event
+        line["mean_risk"] = np.nan if event is None else self.mean(seen.rows.column(event).astype(np.float64))
+        return line | self._accuracy(recipe, after) | self._order(after if event is None else seen)
+
+    def _named(self, recipe: Recipe) -> dict[str, Any]:
+        needed = CALIBRATORS[recipe.key].flags.profile.rows_needed(self.rows.n_classes or 2)
+        return {"calibrator": recipe.key, "title": recipe.title, "rows_needed": needed}
+
+    def test(self, after: Predictions, apart: Float64s, level: float | None = None) -> tuple[Difference, bool, str]:
+        """The mean of the rows' gains with its interval, whether that is tested, and why there is none."""
+        if np.isneginf(apart).any():
+            return Difference(-np.inf, -np.inf, -np.inf, float("nan")), False, ""
+        w = self.rows.weights
+        copies = np.repeat(np.arange(len(apart)), w.astype(np.intp)) if w is not None and whole(w) else slice(None)
+        score: Any = as_estimator(self.score)
+        both, apart = (self.base.written_out(), after.written_out()), apart[copies]
+        tested, level = w is None and self.rows.row_groups is None, level or self.level
+        try:
+            return (
+                mean_gain(*both, apart, lambda probs: self.unit * score.label_terms(probs), level or self.level),
+                tested,
+                "",
+            )
+        except NotAnswerable as why:
+            return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
+
+    def by_likelihood(self, recipe: Recipe, line: dict[str, Any], tilts: int) -> dict[str, Any] | None:
+        """The line of a map of one number with the interval of the best such map, by the likelihood ratio.
+
+        Few rows (``FEW_ROWS``) show that the best temperature, or the best shift of a risk, lowers the log loss well
+        before they show that the fitted one does. None where they do not (at ``SURE``, corrected for the number of such
+        maps), where the map gains nothing in the folds, and for other maps, scores and weighted rows.
+        """
+        if self.score != "log-loss" or self.rows.weights is not None or self.rows.n_rows > FEW_ROWS:
+            return None
+        t = self._tilt(recipe)
+        if t is None or not 0 < line["gain"] < np.inf:
+            return None
+        units = np.arange(self.rows.n_rows) if self.rows.row_groups is None else self.rows.row_groups.codes
+        best = best_gain(self.base.probs.astype(np.float64), self.base.true_labels, t, units, self.level)
+        if best is None or best.p_value * max(tilts, 1) > SURE or not 0 < best.low < line["gain"] < best.high:
+            return None
+        return line | {"low": best.low, "high": best.high, "p": best.p_value}
+
+    def _tilt(self, recipe: Recipe) -> Float64s | None:
+        """What a map of one number tilts the base rows' probabilities by, (n, K); None for other maps."""
+        rows = self.base
+        if not is_tilt(recipe):
+            return None
+        if recipe.key != "intercept":
+            return np.log(np.maximum(rows.probs.astype(np.float64), LOG_FLOOR))
+        if rows.event is None:
+            return None
+        t = np.zeros((rows.n_rows, 2))
+        params = dict(recipe.params)
+        t[:, rows.event] = 1.0
+        if params.get("only") and self.rows.metadata is not None:
+            codes, texts = coded_texts(self.rows.metadata[str(params["by"])])
+            mine = list(texts).index(str(params["only"])) if params["only"] in texts else -2
+            t[codes != mine] = 0.0
+        return t
+
+    def _accuracy(self, recipe: Recipe, after: Predictions) -> dict[str, float]:
+        """The share of right rows after a candidate, and what that gains."""
+        gain = Difference(0.0, 0.0, 0.0, 1.0)
+        if not CALIBRATORS[recipe.key].flags.keeps_argmax:
+            try:
+                both = after.written_out(), self.rows.written_out()
+                gain, _, _ = of_scores(*both, as_estimator("accuracy"), self.level)
+            except NotAnswerable:
+                gain = _UNKNOWN
+        return {"accuracy": after.accuracy, **_ends("accuracy", gain.point, gain.low, gain.high)}
+
+    def _order(self, after: Predictions) -> dict[str, float]:
+        """How often the event's rows have a higher risk than others, or right rows more confidence than wrong ones.
+
+        The change is the mean over folds, as scores of two maps are not compared: a map that keeps the ranking, fitted
+        in every fold, changes nothing. Folds of one outcome are left out.
+        """
+        new, old = self._auroc(after), self._auroc(self.rows)
+        rows, gain = Answers.ranked(after), new - old
+        enough = min(rows.right.sum(), (~rows.right).sum()) >= FEWEST
+        ends = gain.ends(self.level) if enough else (float("nan"), float("nan"))
+        return {"auroc": auroc(Answers.ranked(self.rows)).value + gain.value, **_ends("auroc", gain.value, *ends)}
+
+    def _auroc(self, after: Predictions) -> Influence:
+        """The mean over folds."""
+        parts = [auroc(Answers.ranked(after.take(np.flatnonzero(self.fold == f)))) for f in range(self.folds)]
+        order = np.argsort(self.fold, kind="stable")
+        whole_rows = Answers.ranked(self.rows.take(order))
+        mass = np.array([part.weights.sum() if np.isfinite(part.value) else 0.0 for part in parts])
+        if not mass.sum():
+            return Influence(float("nan"), whole_rows.h * np.nan, whole_rows.weights, whole_rows.groups)
+        scale = whole_rows.total / mass.sum()
+        terms = [part.terms * scale if np.isfinite(part.value) else 0 * part.weights for part in parts]
+        value = float(sum(m * part.value for m, part in zip(mass, parts, strict=True) if m) / mass.sum())
+        return Influence(value, np.concatenate(terms), whole_rows.weights, whole_rows.groups)
+
+
+def is_tilt(recipe: Recipe) -> bool:
+    """Is this a map of one number, by which the model's log probabilities are tilted?
+
+    >>> [is_tilt(Recipe("CALIBRATORS", key)) for key in ("temperature", "intercept", "vector")]
+    [True, True, False]
+    """
+    params = dict(recipe.params)
+    if recipe.key == "confidence":
+        inner = params.get("binary")
+        return isinstance(inner, Recipe) and inner == Recipe(inner.family, "temperature")
+    return (recipe.key == "temperature" and not params) or (
+        recipe.key == "intercept" and bool(params.get("only")) == bool(params.get("by"))
+    )
+
+
+def _ends(name: str, gain: float, low: float, high: float) -> dict[str, float]:
+    return {f"{name}_gain": gain, f"{name}_low": low, f"{name}_high": high}
+
+
+def right_or_wrong(rows: Predictions) -> Predictions:
+    """Single claims as rows of two classes, wrong and right.
+
+    >>> right_or_wrong(Predictions.from_confidence([0.75], [False])).probs.tolist()
+    [[0.25, 0.75]]
+    """
+    h = rows.confidence.astype(np.float64)
+    both = np.column_stack([1.0 - h, h])
+    return Predictions(both, rows.correct.astype(np.intp), weights=rows.weights, groups=rows.grouping)
+
+
+def _whole(base: Predictions, after: Predictions) -> Predictions:
+    """What is said after recalibration, as rows that have a score.
+
+    Where the base rows hold single claims, these become the two classes wrong and right; where the candidate makes the
+    claim h of the predicted class c alone, class j gets the rest in the old proportion, (1 - h) p_j / sum_{l != c} p_l,
+    and an equal share where these are all 0. NotAnswerable for what cannot be put so.
+    """
+    if after.abstained is not None:
+        raise NotAnswerable("it leaves rows unanswered, so that its score is one of other rows")
+    if base.kind in SINGLE:
+        return right_or_wrong(after)
+    if after.kind in ("full", "per-class"):
+        return after
+    if base.kind != "full" or after.n_ranked > 1:
+        raise NotAnswerable("it says single probabilities of rows, which have no score of whole rows")
+    probs, line, c = base.probs.astype(np.float64), np.arange(base.n_rows), after.predicted
+    probs[line, c] = 0.0
+    probs[probs.sum(axis=1) < 1e-300] = 1.0  # too small to be divided by
+    probs[line, c] = 0.0
+    h = after.confidence.astype(np.float64)
+    probs *= ((1.0 - h) / probs.sum(axis=1))[:, None]
+    probs[line, c] = h
+    return base.with_probs(probs)

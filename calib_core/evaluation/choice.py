@@ -1,0 +1,702 @@
+"""Whether to recalibrate, and with which calibrator: chosen by cross-validation, simplest first among equals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib_core._base.arguments import as_whole
+from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s
+from calib_core._base.distributions import norm
+from calib_core._base.notebook_display import OneLine
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
+from calib_core.defaults import JUDGED_FOLDS as FOLDS
+from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.estimators.base import ESTIMATORS
+from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
+from calib_core.evaluation.candidates import COLUMNS, IDENTITY, SCORES, Trial, candidates_for, is_tilt, simplicity
+from calib_core.evaluation.cross_fitting import over_folds, plain_folds
+from calib_core.evaluation.update_gains import own_recipes
+from calib_core.inference.comparison.joint_cells import Difference
+from calib_core.inference.intervals.influence_functions import counting
+from calib_core.inference.significance.multiple_testing import holm
+from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
+from calib_core.predictions.plausibility import blocking
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.validation import effective_rows
+from calib_core.registry.registry import Recipe, RegistryError
+from calib_core.text import at_level, begun, count, inside, points, short_percent, told_apart
+from calib_core.text import rows as about_rows
+from calib_core.text import score as written
+
+__all__ = ["FOLDS", "MOST_NUMBERS", "SCORES", "Choice", "Remaining", "candidates_for", "choose"]
+
+FEWEST_FOLDS = 3
+"""One to judge on, one to choose on and one to fit on."""
+MOST_NUMBERS = 1_000_000
+"""Rows times classes that are looked at: of larger predictions so many rows are drawn, class by class."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Remaining(OneLine):
+    """The calibration error that remains after the recommended calibrator, judged on rows it was not fitted on.
+
+    ``before`` is the same line of the same rows before it, where it was judged.
+    """
+
+    line: PrimaryLine
+    before: PrimaryLine | None = None
+
+    @property
+    def error(self) -> str:
+        """The error before and after, as in the lines of both; empty where one of them is not known."""
+        old, new = None if self.before is None else self.before.line, self.line.line
+        if old is None or not all(isinstance(x, float) and np.isfinite(x) for x in (old.point, new.point)):
+            return ""
+        return f"{old.written(old.point).removesuffix(' %')} → {new.written(new.point)}"
+
+    @property
+    def word(self) -> str | None:
+        """The verdict's word, None where there is none."""
+        return self.line.line.verdict
+
+    @property
+    def sentence(self) -> str:
+        """Whether the remaining error is within the tolerance, and of an event its ratio to what is expected, too."""
+        line, limit = self.line.line, short_percent(self.line.eps)
+        if self.word is None:
+            return f"The remaining calibration error cannot be judged: {line.note}."
+        of_events = line.ratio_limit is not None
+        ratio = f"{1 / line.ratio_limit:.3g} to {line.ratio_limit:.3g}" if line.ratio_limit else ""
+        also = f", and the ratio of observed to expected events within {ratio}" if of_events else ""
+        if self.word == "within":
+            return f"The remaining calibration error is within the tolerance of {limit}{also}."
+        if self.word != "miscalibrated":
+            if of_events:
+                return (
+                    "The rows do not show whether the remaining calibration error, and the ratio of observed to "
+                    "expected events, are within their tolerances."
+                )
+            return f"The rows do not show whether the remaining calibration error is within the tolerance of {limit}."
+        if line.low is not None and line.low <= self.line.eps and line.ratio is not None:
+            return (
+                f"The remaining ratio of observed to expected events is still outside the tolerance of {ratio} "
+                f"({line.ratio:.2f}, {at_level(line.level)} interval {line.ratio_low:.2f} to {line.ratio_high:.2f})."
+            )
+        return (
+            f"The remaining calibration error is still above the tolerance of {limit} "
+            f"({line.written(line.point)}, {at_level(line.level)} interval {line.interval})."
+        )
+
+    def _line(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(OneLine):
+    """Whether to recalibrate and with what, and how sure that is.
+
+    ``recipe`` is recommended: the identity unless recalibrating is shown to help. ``winner`` has the best score on all
+    ``rows`` (of ``among``) by cross-validation; ``equals`` do as well as it, and the simplest of them is recommended;
+    ``picks`` are what the same rule recommends without each fold. ``about`` is the recommended calibrator or, where
+    none is, the one that comes nearest to being it; ``gain`` is its gain over the model, whose score is ``before``, on
+    the ``held_out`` rows or, where these are 0, on all rows, cross-fitted, with its interval at ``level``: the numbers
+    of its line in the table. ``choosing`` is the gain of the picks, each on its own fold; ``evidence`` is, by log loss,
+    by how many nats a mixture of the candidates beats the model. ``tested``: whether intervals hold at their level;
+    ``why`` there is none, where there is none. ``recipes`` are the candidates, ``table`` has a line for each; ``kind``
+    is that of the predictions, and ``floored`` the rows judged in which the model's log loss is at its most, since it
+    gave the true class a probability of (nearly) 0.
+    """
+
+    recipe: Recipe
+    winner: Recipe
+    equals: tuple[Recipe, ...]
+    picks: tuple[Recipe, ...]
+    recipes: tuple[Recipe, ...]
+    score: str
+    before: float
+    gain: Difference
+    choosing: Difference
+    evidence: float
+    level: float
+    tested: bool
+    rows: int
+    among: int
+    held_out: int
+    kind: str
+    floored: int
+    table: pd.DataFrame
+    about: Recipe = IDENTITY
+    random_state: int = SEED
+    why: str = ""
+
+    def frame(self) -> pd.DataFrame:
+        """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
+
+        Columns: calibrator, title, score; gain over the model, its interval low to high and p-value, alone (p) and
+        corrected for the number of candidates (p_holm); picked, the number of folds it was chosen for; accuracy and
+        auroc (the chance that a row of the event has a higher risk than another; where there is no event, that a
+        correct prediction has higher confidence than a wrong one; ties half), the change of each, with an interval;
+        mean_confidence; mean_risk of an event; rows_needed, about; equal_to_best, whether it does as well as the best;
+        note, why a number is missing or the candidate is excluded. Scores are those of ``judged_on``; picked and
+        equal_to_best are always by cross-validation. What can mislead: the largest of many gains is partly luck, and no
+        interval here corrects for that.
+        """
+        return self.table.replace([np.inf, -np.inf], np.nan)
+
+    def record(self) -> dict[str, object]:
+        """What was chosen and how sure that is, in plain values."""
+        return {
+            "recommended": self.recipe.to_dict(),
+            "gain_shown": self.recalibrate,
+            "winner": self.winner.to_dict(),
+            "equal_to_best": [recipe.to_dict() for recipe in self.equals],
+            "picks": [pick.to_dict() for pick in self.picks],
+            "score": self.score,
+            "before": self.before,
+            "gain_of": self.about.to_dict(),
+            "gain": _plain(self.gain) | {"level": self.level, "tested": self.tested},
+            "gain_of_choosing": _plain(self.choosing) | {"level": self.level, "tested": self.tested},
+            "evidence": self.evidence if np.isfinite(self.evidence) else None,
+            "rows": self.rows,
+            "of_rows": self.among,
+            "held_out_rows": self.held_out,
+            "judged_on": self.judged_on,
+            "sentences": [self.sentence, *self.price],
+            "notes": list(self.notes),
+        }
+
+    @property
+    def recalibrate(self) -> bool:
+        """Is recalibrating recommended?"""
+        return self.recipe != IDENTITY
+
+    @property
+    def judged_on(self) -> str:
+        """Which rows the gain is about."""
+        if self.held_out:
+            return "1 held-out row" if self.held_out == 1 else f"{count(self.held_out)} held-out rows"
+        if self.rows < self.among:
+            return f"{count(self.rows)} of {_rows(self.among)}, cross-fitted"
+        return f"all {_rows(self.rows)}, cross-fitted"
+
+    def remaining(
+        self, predictions: Predictions, held_out: Predictions | None = None, eps: float = TOLERANCE
+    ) -> Remaining:
+        """The calibration error that remains after the recommended calibrator, on rows it was not fitted on.
+
+        ``predictions`` and ``held_out`` are those given to ``choose``: without held-out rows each row is judged after a
+        calibrator that was fitted on the other folds. What can mislead: a recommended calibrator lowers the score; the
+        error that remains can still be above the tolerance ``eps``.
+        """
+        ready = as_calibrator(self.recipe)
+        if held_out is not None:
+            before, after = held_out, ready.fit_on(predictions).apply(held_out)
+        else:
+            fold = plain_folds(predictions, len(self.picks), self.random_state)
+            before, after = predictions, over_folds(predictions, predictions, self.recipe, fold, fold)
+        first = primary(before, eps, self.level)
+        return Remaining(primary(after, eps, self.level, beside=first), first)
+
+    @property
+    def sentence(self) -> str:
+        """What to do, and what it gains."""
+        return f"{self.headline}. {self.effect()}"
+
+    @property
+    def headline(self) -> str:
+        """What to do, in a few words."""
+        if not self.recalibrate:
+            return "Leave the model as it is"
+        params = dict(self.recipe.params)
+        if params.get("only"):
+            return f"Update the {_NUMBERS[self.recipe.key]} of {params['by']} = {params['only']} alone"
+        if params.get("by"):
+            return f"Update the {_NUMBERS[self.recipe.key]} by {params['by']}"
+        if self.recipe.key in _NUMBERS:
+            return f"Update the {_NUMBERS[self.recipe.key]} of all rows"
+        return f"Use {inside(self.recipe.title)}"
+
+    def effect(self, error: str = "") -> str:
+        """What that changes, in sentences; ``error``: the calibration error before and after (``Remaining.error``)."""
+        name = inside(ESTIMATORS[self.score].title)
+        if not self.recalibrate:
+            return self._reason()
+        only = dict(self.recipe.params).get("only")
+        changes = (
+            "all other rows keep their risk"
+            if only
+            else "no prediction changes"
+            if self._contract.keeps_argmax
+            else "some predictions can change"
+        )
+        first = f"Error {error}, {changes}." if error else f"{begun(changes)}."
+        among = f"Simplest of {_in_words(len(self.equals))} that do equally well." if self.among_equals else ""
+        way = "rises" if self.gain.point < 0 else "falls"
+        then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}"
+        if self.floored and self.score == "log-loss":
+            where = f"has a probability of (nearly) 0 in {_rows(self.floored)}"
+            then += f" (the true class {where}, {_FLOOR} for each)"
+        return " ".join(filter(None, (first, among, f"{then}.")))
+
+    def _reason(self) -> str:
+        """Why the model is left as it is."""
+        name, tried = inside(ESTIMATORS[self.score].title), len(self.recipes) - 1
+        if self.why or not tried:
+            return f"No gain can be shown, since {self.why or 'there is no calibrator to try'}."
+        if self.about == IDENTITY or not 0 < self.gain.point < np.inf:
+            return (
+                f"The one calibrator tried does not reliably lower the {name} on held-out rows."
+                if tried == 1
+                else f"None of {tried} calibrators reliably lowers the {name} on held-out rows."
+            )
+        which = f"{begun(_number(tried))}, {inside(self.about.title)}," if tried > 1 else "The one calibrator tried"
+        return (
+            f"{which} lowers the {name} by {written(self.gain.point)} ({self._ends(self.gain)}) on {self.judged_on}, "
+            "too little evidence to change it."
+        )
+
+    @property
+    def _lines(self) -> tuple[Any, Any]:
+        """The lines of the table of the model, and of the calibrator that the sentences are about."""
+        return self.table.iloc[0], self.table.iloc[self.recipes.index(self.about)]
+
+    @property
+    def among_equals(self) -> bool:
+        """Do other candidates do as well as the recommended one?"""
+        return len(self.equals) > 1
+
+    @property
+    def _contract(self) -> Contract:
+        contract: Contract = CALIBRATORS[self.recipe.key].flags
+        return contract
+
+    def _ends(self, gain: Difference) -> str:
+        guide = "" if self.tested else ", a rough guide"
+        return f"{at_level(self.level)} interval {written(gain.low)} to {written(gain.high)}{guide}"
+
+    @property
+    def price(self) -> tuple[str, ...]:
+        """The gain with its interval and the side effects, in sentences; or how many rows would show a gain."""
+        if not self.recalibrate:
+            return self._more_rows()
+        base, line = self._lines
+        contract = self._contract
+        needed = int(line["rows_needed"])
+        texts = (
+            f"The gain is {written(self.gain.point)} ({self._ends(self.gain)}), judged on {self.judged_on}.",
+            "" if contract.keeps_argmax else f"Accuracy changes by {_with_ends(line, 'accuracy', self.level)}.",
+            self._best(),
+            self._ranking(base, line),
+            *self._means(base, line),
+            _ALONE
+            if contract.output == "top-label" and self.kind == "full"
+            else "The probabilities of a row need not sum to one."
+            if contract.output == "per-class"
+            else "",
+            f"It needs about {about_rows(needed)} calibration rows; you have {count(self.rows)}." if needed else "",
+        )
+        return tuple(filter(None, texts))
+
+    def _ranking(self, base: Any, line: Any) -> str:
+        """What happens to the ranking of rows: by the risk of an event, else of right answers above wrong ones."""
+        if not np.isfinite(line["auroc_gain"]):
+            return ""
+        of_event = np.isfinite(base["mean_risk"])
+        what = (
+            "The chance that a row with the event has a higher risk than one without it (AUROC)"
+            if of_event
+            else "The chance that a correct prediction has higher confidence than a wrong one (AUROC)"
+        )
+        if abs(line["auroc_gain"]) < _SAME:
+            return f"{what} stays {short_percent(base['auroc'])}."
+        return f"{what} changes by {_with_ends(line, 'auroc', self.level)}."
+
+    def _means(self, base: Any, line: Any) -> tuple[str, ...]:
+        """The mean risk of an event before and after; else the mean confidence."""
+        name, what = (
+            ("mean_risk", "Mean predicted risk")
+            if np.isfinite(base["mean_risk"])
+            else ("mean_confidence", "Mean confidence")
+        )
+        if not np.isfinite(line[name]):
+            return ()
+        return ("{} goes from {} to {}.".format(what, *told_apart(base[name], line[name])),)
+
+    def _best(self) -> str:
+        """What the best candidate has more, and what it costs, where it is another."""
+        if self.winner == self.recipe:
+            return ""
+        best, mine = (self.table.iloc[self.recipes.index(each)] for each in (self.winner, self.recipe))
+        if not 0 < float(mine["gain"]) < float(best["gain"]) < np.inf:
+            return ""
+        share = short_percent(max(float(mine["gain"]) / float(best["gain"]), 0.0))
+        costs = CALIBRATORS[self.winner.key].flags.keeps_argmax or not np.isfinite(best["accuracy_gain"])
+        accuracy = "" if costs else f", and changes accuracy by {_with_ends(best, 'accuracy', self.level)}"
+        return f"It has {share} of the gain of {inside(self.winner.title)}, which is less simple{accuracy}."
+
+    def _more_rows(self) -> tuple[str, ...]:
+        """How many rows would be enough for a gain of this size four times in five, where there is one."""
+        gain = self.gain
+        if self.about == IDENTITY or not 0 < gain.point < np.inf or self.why:
+            return ()
+        # What was seen lies p's quantile from no gain, which grows with the root of the rows.
+        seen, power = norm.isf(gain.p_value / 2), norm.ppf(_SHOWN)
+        if not seen > 0:
+            return ()
+        rows = self.held_out or self.rows
+        times = ((norm.isf((1 - self.level) / 2) + power) / seen) ** 2
+        if np.isfinite(self.evidence) and not self.held_out:
+            # N m - power * sqrt(N) s = ENOUGH, for rows of mean m and spread s
+            spread = gain.point * rows**0.5 / seen
+            root = (power * spread + ((power * spread) ** 2 + 4 * gain.point * ENOUGH) ** 0.5) / (2 * gain.point)
+            times = max(times, root**2 / rows)
+        if not 1 < times <= _MOST_TIMES:
+            return ()
+        held_out = "held-out " if self.held_out else ""
+        return (
+            f"About {about_rows(rows * times)} {held_out}rows would be enough evidence of such a gain four times in "
+            "five.",
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How it was chosen, what was left out, and what the interval is about."""
+        picked = self.recipe if self.recalibrate else self.winner
+        same = sum(pick == picked for pick in self.picks)
+        name = inside(ESTIMATORS[self.score].title)
+        left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
+        texts = (
+            f"Chosen by cross-validation in {len(self.picks)} random folds; {inside(picked.title)} is the choice "
+            f"without the fold, too, in {same} of {len(self.picks)}.",
+            f"A calibrator is recommended where the interval of its gain lies above 0 and a mixture of all calibrators "
+            f"makes the outcomes in the folds more than {np.exp(ENOUGH):.1f} times as likely as the model does (here "
+            f"{_times(self.evidence)} times); or where a likelihood ratio of few rows shows that a map of one "
+            "number helps."
+            if np.isfinite(self.evidence)
+            else "",
+            "The interval covers other rows to judge; it takes the fitted maps as they are. "
+            + (
+                "The held-out rows have one say in the choice: nothing is recommended whose gain on them can be 0."
+                if self.held_out
+                else "The calibrator was chosen on the same rows, in folds, and no interval corrects for that."
+            ),
+            f"{count(self.rows)} of {count(self.among)} rows were drawn, class by class, to keep this short."
+            if self.rows < self.among
+            else "",
+            f"In {_rows(self.floored)} the model gives the true class a probability of 0, or nearly 0. Its {name} "
+            f"counts {_FLOOR} there, so that gains look smaller than they are."
+            if self.floored
+            else "",
+            *(f"{line.title}: {line.note}." for line in left.itertuples()),
+        )
+        return tuple(filter(None, texts))
+
+
+_NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
+_SAME = 5e-4
+"""A change of AUROC that is not said."""
+_ALONE = (
+    "It returns the probability of the predicted class only. For the comparison, the other classes share the rest in "
+    "the old proportions."
+)
+_FLOOR = f"{-np.log(LOG_FLOOR):.0f}"
+"""What a row costs that had a probability of 0."""
+_SHOWN = 0.8
+"""How often the rows that are said to show a gain would show it."""
+_MOST_TIMES = 1000
+"""How many times the rows there are may be named: beyond that the gain seen is all noise."""
+
+
+def choose(
+    predictions: Predictions,
+    candidates: Sequence[str | Recipe | Calibrator] | None = None,
+    score: str = "log-loss",
+    folds: int | None = None,
+    random_state: int = SEED,
+    level: float = LEVEL,
+    progress: Callable[[int], object] | None = None,
+    held_out: Predictions | None = None,
+) -> Choice:
+    """Whether to recalibrate, and with which calibrator: the model stays unchanged unless recalibrating helps.
+
+    Every candidate is fitted ``folds`` times (3 or more, by default 7, or as many as there are rows or groups) and
+    judged on the fold that it has not seen. Folds are random and are not stratified by label (``plain_folds``); groups
+    stay whole. Then two questions, in this order:
+
+    1. *With what?* Of the candidates that do as well as the best (``Contest.equals``: a paired test at ``level``) the
+       simplest: first an update of the one value of a column whose risk is off, then those that change no predicted
+       class, then those that fit the fewest numbers. The same rule without each fold gives the ``picks``; a candidate
+       that no fold picked is not recommended.
+    2. *Recalibrate at all?* Only where the interval of that candidate's gain lies above 0 and, by log loss, a mixture
+       of all candidates, its weights from the other folds, makes the outcomes more than e^2 = 7.4 times as likely as
+       the model does (``Contest.evidence``); by the Brier score, where the gain of the picks is above 0, too. Else, by
+       log loss, where a map of one number (temperature, an intercept) gains in the folds, and the likelihood ratio of
+       the best such map rejects the model at .05, corrected for the number of such maps: then the interval of the gain
+       is that of the best such map (``tilts.best_gain``), and lies above 0. Else the model stays, bit for bit.
+
+    With ``held_out`` rows (other predictions of the same model) every candidate is fitted on all of ``predictions`` and
+    judged on them: the table, ``before`` and ``gain`` are of these rows, and a candidate whose gain there can be 0 is
+    not recommended. The interval's ends are those of ``inference.mean_gain``.
+
+    With few rows caution has a price. Over calibrated models and logits 2 or 0.7 times the true ones, 100 to 500 rows
+    of 2 to 10 classes, the mean excess log loss is .0038, where temperature scaling whatever happens has .0029 (Monte
+    Carlo error .0003): a T of 0.7 is too small to be seen in 100 rows of two classes. With two laws that no temperature
+    mends it is .0156 against .0252 (tests/simulations/few_rows_choice.py).
+
+    ``candidates`` are keys, recipes or calibrators, by default ``candidates_for``; the model is always among them. Rows
+    of the predicted class alone are judged as two classes, right and wrong, by Brier as (c - z)^2; where a candidate
+    recalibrates the predicted class alone, the other classes share the rest in the old proportions. Excluded are: by
+    log loss, a candidate that gives a class probability 0 where the model did not; one that all but rules out outcomes
+    (less than one expected in all rows) when a single one of them would cost more than half of its gain; one that
+    cannot be fitted in some fold, as where a class is missing, or leaves rows unanswered; and one that is not named and
+    needs more than ``FEW`` times these rows. The table says why. Above ``MOST_NUMBERS`` rows times classes rows are
+    drawn. ``progress`` is told percent. NotAnswerable where no advice can be given (``doubts.blocking``: one
+    observed class, predictions that equal the labels, scores no better than chance), or such rows do not have a score.
+
+    What can mislead: folds share rows to fit on, and the interval takes the fitted maps as they are; where future rows
+    differ from these, nothing is known. "Equal" means that the rows show no difference that matters.
+
+    References: Bayle, Bayle, Janson & Mackey 2020 (the interval); Yao, Vehtari, Simpson & Gelman 2018 (weights from
+    likelihoods of rows left out); Vovk & Wang 2021 (likelihood ratios as evidence).
+
+    >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
+    >>> found = choose(p, ["temperature"])
+    >>> found.recipe.key, found.gain.low > 0, found.headline
+    ('temperature', True, 'Use temperature scaling')
+    """
+    if score not in SCORES:
+        raise InputError(f"score is {score!r}; it must be one of {', '.join(SCORES)}")
+    if not 0 < level < 1:
+        raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    if predictions.kind == "per-class" and score == "log-loss":
+        raise NotAnswerable("log loss is not defined for rows that need not sum to one: choose by the Brier score")
+    given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]
+    recipes = tuple(dict.fromkeys((IDENTITY, *given)))
+    as_whole(random_state, "random_state", 0)
+    if folds is not None:
+        as_whole(folds, "folds", FEWEST_FOLDS)
+    if candidates is None:
+        recipes += tuple(each for each in own_recipes(predictions) if each not in recipes)
+    rows = _drawn(counting(predictions), random_state)
+    folds = _folds(rows, folds)
+    for judged in (rows, *(() if held_out is None else (held_out,))):
+        if found := blocking(judged):
+            raise NotAnswerable(f"no calibrator is recommended on these rows: {found[0].fact}")
+    trial = Trial(rows, plain_folds(rows, folds, random_state), folds, score, level)
+    tried = _Tried(trial, recipes, unasked=candidates is None)
+    for i, recipe in enumerate(recipes[1:], start=1):
+        if progress is not None:
+            progress(100 * (i - 1) // len(recipes))
+        tried.add(i, recipe)
+    return tried.choice(predictions, held_out, random_state)
+
+
+@dataclass(eq=False)
+class _Tried:
+    """All candidates on the same folds, the model first."""
+
+    trial: Trial
+    recipes: tuple[Recipe, ...]
+    unasked: bool
+    afters: dict[int, Predictions] = field(init=False)
+    gains: Float64s = field(init=False)
+    bold: Float64s = field(init=False)
+    price: Float64s = field(init=False)
+    lines: list[dict[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        shape = len(self.recipes), self.trial.rows.n_rows
+        self.gains, self.bold, self.price = (np.zeros(shape) for _ in range(3))
+        self.afters = {0: self.trial.base}
+        self.lines = [self.trial.line(IDENTITY, self.trial.rows, self.gains[0])]
+
+    def add(self, i: int, recipe: Recipe) -> None:
+        """Fit a candidate in every fold and judge it; one that cannot be is left out, with the reason."""
+        trial = self.trial
+        try:
+            if self.unasked:
+                trial.check_rows(recipe)
+            after = over_folds(trial.rows, trial.rows, recipe, trial.fold, trial.fold)
+            self.afters[i] = trial.seen(after, None)
+            self.gains[i] = trial.gains(self.afters[i], None)
+            self.lines.append(trial.line(recipe, after, self.gains[i]))
+            if np.isfinite(self.gains[i]).all():
+                self.bold[i], self.price[i] = trial.bold_claims(self.afters[i])
+        except (InputError, NotAnswerable) as why:
+            self.gains[i] = -np.inf
+            self.lines.append(trial.left_out(recipe, str(why)))
+
+    def choice(self, predictions: Predictions, held_out: Predictions | None, random_state: int) -> Choice:
+        """What is recommended."""
+        trial, recipes, contest = self.trial, self.recipes, self._contest()
+        winner, equals = contest.best(contest.every), contest.equals(contest.every)
+        picked = [contest.simplest(trial.fold != f) for f in range(trial.folds)]
+        choosing, tested, why = self._of_picks(picked)
+        evidence, enough = float("nan"), choosing.low > 0
+        if trial.score == "log-loss":
+            evidence = contest.evidence(trial.fold, effective_rows(trial.rows.n_rows, trial.rows.weights))
+            enough = evidence > ENOUGH
+        chosen = [i for i in equals if i in picked]
+        found = self._recommended(contest, chosen, picked, enough=enough) if not why else 0
+        about = found or min(chosen, key=lambda i: contest.simplicity[i], default=winner)
+        before, floored, tested_on, lines = trial.mean(trial.losses), int(trial.floored.sum()), 0, self.lines
+        if held_out is not None:
+            judged = counting(held_out)
+            before, floored, lines = self._on_held_out(counting(predictions), judged, {0, about, winner})
+            tested_on = judged.n_rows
+            tested = judged.weights is None and judged.row_groups is None
+            found = found if _shown(lines[found]) else 0
+        gain = Difference(*(float(str(lines[about][name])) for name in ("gain", "low", "high", "p")))
+        return Choice(
+            recipe=recipes[found],
+            winner=recipes[winner],
+            equals=tuple(recipes[i] for i in equals),
+            picks=tuple(recipes[i] for i in picked),
+            recipes=recipes,
+            score=trial.score,
+            before=before,
+            gain=gain,
+            choosing=choosing,
+            evidence=evidence,
+            level=trial.level,
+            tested=tested,
+            rows=trial.rows.n_rows,
+            among=counting(predictions).n_rows,
+            held_out=tested_on,
+            kind=predictions.kind,
+            floored=floored,
+            table=self._table(contest, picked, equals, lines),
+            about=recipes[about],
+            random_state=random_state,
+            why=why,
+        )
+
+    def _recommended(self, contest: Contest, chosen: Sequence[int], picked: Sequence[int], *, enough: bool) -> int:
+        """The candidate that is recommended by the folds; 0 for none."""
+        shown = [i for i in chosen if enough and _shown(self.lines[i])]
+        if shown:
+            return min(shown, key=lambda i: contest.simplicity[i])
+        tilts = sum(map(is_tilt, self.recipes))
+        by_ratio = {i: self.trial.by_likelihood(self.recipes[i], self.lines[i], tilts) for i in set(picked) - {0}}
+        known = {i: line for i, line in by_ratio.items() if line is not None}
+        best = max(known, key=lambda i: float(known[i]["gain"]), default=0)
+        if best:
+            self.lines[best] = known[best]
+        return best
+
+    def _contest(self) -> Contest:
+        rows, weights = self.trial.rows, self.trial.weights
+        units = np.arange(rows.n_rows) if rows.row_groups is None else rows.row_groups.codes
+        order = [(-1.0,), *(simplicity(recipe, rows.n_classes or 2) for recipe in self.recipes[1:])]
+        return Contest(self.gains, self.bold, self.price, weights / weights.mean(), units, order, self.trial.level,
+                       self.trial.losses if self.trial.score == "log-loss" else None)  # fmt: skip
+
+    def _of_picks(self, picked: Sequence[int]) -> tuple[Difference, bool, str]:
+        """The gain where each fold is judged after what is picked without it, with its test."""
+        trial = self.trial
+        places = [np.flatnonzero(trial.fold == f) for f in range(trial.folds)]
+        parts, apart = [], np.zeros(len(trial.fold))
+        for pick, where in zip(picked, places, strict=True):
+            parts.append(self.afters[pick].take(where))
+            if pick:
+                apart[where] = trial.gains(parts[-1], where, judged=True)
+        return trial.test(trial.base.with_parts(parts, places, ""), apart)
+
+    def _on_held_out(
+        self, fit: Predictions, judged: Predictions, wanted: set[int]
+    ) -> tuple[float, int, list[dict[str, Any]]]:
+        """On held-out rows: the model's score, in how many it is at its most, and a line for each candidate.
+
+        Where rows were drawn to choose on, fits to all of them take long: then only those ``wanted`` are judged.
+        """
+        place: Codes = np.zeros(judged.n_rows, dtype=np.intp)
+        there = Trial(judged, place, 1, self.trial.score, self.trial.level)
+        lines = [there.line(IDENTITY, judged, there.nothing)]
+        few = self.trial.rows.n_rows < fit.n_rows
+        for i, recipe in enumerate(self.recipes[1:], start=1):
+            note = str(self.lines[i]["note"])
+            if i not in self.afters or (few and i not in wanted):
+                lines.append(there.left_out(recipe, note or "compared on the rows drawn only"))
+                continue
+            try:
+                after = as_calibrator(recipe).fit_on(fit).apply(judged)
+                line = there.line(recipe, after, there.gains(after, None, judged=True))
+                lines.append(line | {"note": note or line["note"]})
+            except (InputError, NotAnswerable) as why:
+                lines.append(there.left_out(recipe, note or str(why)))
+        return there.mean(there.losses), int(there.floored.sum()), lines
+
+    def _table(
+        self, contest: Contest, picked: Sequence[int], equals: Sequence[int], lines: Sequence[dict[str, Any]]
+    ) -> pd.DataFrame:
+        table = pd.DataFrame(lines).assign(
+            picked=np.bincount(picked, minlength=len(self.recipes)),
+            equal_to_best=[i in equals for i in range(len(self.recipes))],
+        )
+        table["p_holm"] = holm(table["p"])
+        totals, risks = contest.totals(contest.every), contest.risk(contest.every)
+        for i in np.flatnonzero((totals > 0) & np.isfinite(totals) & (risks > BOLD * totals)):
+            table.loc[i, "note"] = (
+                f"all but rules out outcomes that these rows cannot exclude: one would cost "
+                f"{written(risks[i])}, and all rows together gain {written(totals[i])}"
+            )
+        return table[list(COLUMNS)]
+
+
+def _shown(line: dict[str, Any]) -> bool:
+    """Does the interval of a candidate's gain lie above 0?"""
+    return bool(line["low"] > 0)
+
+
+def _folds(rows: Predictions, folds: int | None) -> int:
+    """The number of folds that can be dealt."""
+    parts = rows.n_rows if rows.row_groups is None else len(rows.row_groups.values)
+    if parts >= max(folds or 0, FEWEST_FOLDS):
+        return folds or min(FOLDS, parts)
+    there = f"there are {_rows(parts) if rows.row_groups is None else rows.row_groups.words}"
+    if parts < FEWEST_FOLDS:
+        raise NotAnswerable(f"choosing inside of folds needs 3 folds with something in each, and {there}")
+    raise InputError(f"folds is {folds}, but {there}: take fewer folds, from 3 on")
+
+
+def _plain(gain: Difference) -> dict[str, float]:
+    return {name: getattr(gain, name) for name in ("point", "low", "high", "p_value")}
+
+
+def _times(nats: float) -> str:
+    """A likelihood ratio in words."""
+    return "over a million" if nats > 13.8 else written(float(np.exp(nats)))
+
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def _in_words(number: int) -> str:
+    return _WORDS[number] if number < len(_WORDS) else count(number)
+
+
+def _drawn(rows: Predictions, random_state: int) -> Predictions:
+    """The rows, or as many of them as are looked at."""
+    share = MOST_NUMBERS / (rows.n_rows * (rows.n_classes or 2))
+    return rows if share >= 1 else rows.split(share, random_state=random_state)[0]
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{count(number)} rows"
+
+
+def _number(calibrators: int) -> str:
+    return "the one calibrator tried" if calibrators == 1 else f"the best of {calibrators} calibrators"
+
+
+def _with_ends(line: pd.Series, name: str, level: float) -> str:
+    """A change of a share, with its interval."""
+    gain, low, high = (float(line[f"{name}_{end}"]) for end in ("gain", "low", "high"))
+    if not np.isfinite(low):
+        return f"{points(gain)} (too few rows for an interval)"
+    return f"{points(gain)} ({at_level(level)} interval {points(low).removesuffix(' points')} to {points(high)})"

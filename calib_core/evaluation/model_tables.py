@@ -1,0 +1,321 @@
+"""Models and calibrators side by side: every number of each, what each promises, and what it does to decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core.binning.base import BinningScheme
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.defaults import TOLERANCE
+from calib_core.estimators.base import estimate
+from calib_core.estimators.default_notion import claimed_rows
+from calib_core.evaluation.candidates import SINGLE, right_or_wrong
+from calib_core.evaluation.study import MEASURES, Measure, every_measure, over_same_rows, summaries
+from calib_core.evaluation.study import side_effects as _side_effects
+from calib_core.inference import verdicts
+from calib_core.inference.verdicts.primary_measure import PrimaryLine
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+
+__all__ = ["bins_of_measures", "costs", "gains", "measured", "promises", "side_effects", "standings", "sure_rows"]
+
+
+def standings(
+    models: Mapping[str, Predictions],
+    bins: int | str | BinningScheme | None = None,
+    calibrators: Mapping[str, Calibrator] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Every model with every number of its calibration: errors in each notion, and proper scores.
+
+    One line a model: model, a column for each of ``study.every_measure``, the bins these were judged in, and what the
+    predictions are (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and sums_to_one, which
+    their contracts declare. NaN where a model says nothing in a notion, as where it recalibrates only the claim it
+    makes. Models that abstain are given over the same rows first (``study.over_same_rows_by_name``). What can mislead:
+    the best of many on the same rows looks better than it is; ``choice.choose`` does not look at them.
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
+    >>> standings({"a": p, "b": p.with_probs([[0.6, 0.4], [0.6, 0.4]] * 20)})["Accuracy"].tolist()
+    [0.5, 1.0]
+    """
+    table = measured(models, bins, every_measure(), progress).drop(columns="note")
+    table["returns"] = [rows.kind for rows in models.values()]
+    return table if calibrators is None else table.assign(**_declared(calibrators, models))
+
+
+def measured(
+    models: Mapping[str, Predictions],
+    bins: int | str | BinningScheme | None = None,
+    measures: Sequence[Measure] = MEASURES,
+    progress: Callable[[int], object] | None = None,
+) -> pd.DataFrame:
+    """Accuracy, proper scores and plug-in calibration errors of models by name: a line per model, a column per measure.
+
+    ``bins`` says in words which bins the errors were judged in, the rule most measures follow first; ``note`` why a
+    measure of a model is not defined, which is then NaN. Without ``bins`` models whose outputs are declared discrete
+    are judged one bin a value, others in 15 bins of equal width. What can mislead: plug-in errors are pushed up by
+    noise, the more the fewer rows a bin has; ``estimate`` gives intervals and noise floors. Where a model abstains,
+    make the rows the same first (``study.over_same_rows_by_name``). ``progress`` is told percent.
+
+    References: METHODS of the estimators in ``study.MEASURES``; accuracy, log loss and Brier score of whole rows.
+
+    >>> p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
+    >>> measured({"net": p}, 10)[["model", "Accuracy", "TL-ECE", "bins"]].round(2).values.tolist()
+    [['net', 0.5, 0.1, '10 equal width']]
+    """
+    lines = []
+    for i, (name, predictions) in enumerate(models.items()):
+        if progress is not None:
+            progress(100 * i // len(models))
+        frame = summaries(predictions, [bins], measures)[0]
+        values = dict(zip(frame["measure"], frame["value"], strict=True))
+        lines.append({"model": name, **values, "bins": bins_of_measures(frame), "note": _note(frame)})
+    return pd.DataFrame(lines, columns=["model", *(measure.name for measure in measures), "bins", "note"])
+
+
+def bins_of_measures(frame: pd.DataFrame) -> str:
+    """The bins of a model's measures in a few words, the rule most of them follow first.
+
+    ``frame`` is one of ``study.summaries``.
+
+    >>> bins_of_measures(pd.DataFrame({"measure": ["a", "b", "c"], "bins": ["15 equal width", "", "one a value (7)"]}))
+    '15 equal width; c: one a value'
+    """
+    rules: dict[str, list[str]] = {}
+    for name, text in zip(frame["measure"], frame["bins"], strict=True):
+        if text:
+            rules.setdefault(text.partition(" (")[0], []).append(name)
+    first, *rest = sorted(rules, key=lambda rule: -len(rules[rule])) or [""]
+    return "; ".join([first, *(f"{', '.join(rules[rule])}: {rule}" for rule in rest)])
+
+
+def costs(models: Mapping[str, Predictions]) -> pd.DataFrame:
+    """What models cost beside their calibration: how often each is right, its log loss, and how many rows it answers.
+
+    One line a model: model, accuracy (of the rows it answers), log_loss (of those; NaN where it says no whole
+    probabilities), rows, and answered of them. What can mislead: a model that leaves hard rows unanswered is right
+    more often on the others; ``study.over_same_rows_by_name`` makes the rows the same.
+
+    >>> costs({"net": Predictions([[0.5, 0.5], [0.5, 0.5]], [0, 1])}).round(2).values.tolist()
+    [['net', 0.5, 0.69, 2, 2]]
+    """
+    lines = []
+    for name, rows in models.items():
+        answered = rows.n_rows if rows.abstained is None else int((~rows.abstained).sum())
+        known = (rows.accuracy, _log_loss(rows.answered)) if answered else (np.nan, np.nan)
+        lines.append((name, *known, rows.n_rows, answered))
+    return pd.DataFrame(lines, columns=["model", "accuracy", "log_loss", "rows", "answered"])
+
+
+def promises(calibrators: Mapping[str, Calibrator], alpha: float = 0.1) -> pd.DataFrame:
+    """What each fitted calibrator guarantees with probability 1 - alpha, whatever the data; or why nothing.
+
+    One line a calibrator: calibrator, holds, the sentence, and ``set_aside``: groups too small to be calibrated on
+    their own, and what else a reader of the fitted map must know. alpha in (0, 1) is over the calibration rows drawn.
+    What can mislead: a promise is about new rows drawn like the calibration rows, each on its own.
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
+    >>> promises({"Temperature": CALIBRATORS.make("temperature").fit_on(p)})["holds"].tolist()
+    [False]
+    """
+    given = {name: calibrator.guarantee(alpha) for name, calibrator in calibrators.items()}
+    return pd.DataFrame(
+        {
+            "calibrator": list(calibrators),
+            "holds": [promise.holds for promise in given.values()],
+            "sentence": [promise.sentence for promise in given.values()],
+            "set_aside": [" ".join(calibrator.remarks()) for calibrator in calibrators.values()],
+        }
+    )
+
+
+def side_effects(
+    before: Mapping[str, Predictions],
+    after: Mapping[str, Predictions],
+    calibrators: Mapping[str, Calibrator] | None = None,
+    notion: str = "confidence",
+) -> pd.DataFrame:
+    """What recalibration does to the decisions: accuracy gained, classes changed, rows no longer answered.
+
+    One line for each of ``after``, whose rows ``before`` holds by the same name: calibrator, accuracy_change (after
+    less before, on the rows each answers), class_changed (share of rows whose predicted class is another one; NaN
+    where classes are unknown) and abstained (share of rows). Then accuracy and accuracy_before, and of the rows on
+    which the model claims 95 % or more (``sure_rows``) how many there are and the share of them right: sure, sure_right
+    and the same _before. Fitted ``calibrators`` add keeps_class, keeps_order and sums_to_one. With ``notion`` "event"
+    the predicted risk of the event of two classes stands in the place of sure rows: its mean over the rows answered,
+    risk and risk_before, and the observed frequency, observed.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> side_effects({"swap": p}, {"swap": p.with_probs([[0.96, 0.04], [0.4, 0.6]])}, notion="event").round(2).values[
+    ...     0, 6:
+    ... ].tolist()
+    [0.25, 0.32, 0.5]
+    >>> side_effects({"swap": p}, {"swap": p.with_probs([[0.96, 0.04], [0.4, 0.6]])}).values.tolist()[0][:6]
+    ['swap', 0.5, 0.5, 0.0, 1.0, 0.5]
+    """
+    effects = [_side_effects(before[name], rows) for name, rows in after.items()]
+    table = pd.DataFrame(
+        {
+            "calibrator": list(after),
+            "accuracy_change": [effect.accuracy_change for effect in effects],
+            "class_changed": [np.nan if e.class_changed is None else e.class_changed for e in effects],
+            "abstained": [effect.abstained for effect in effects],
+            "accuracy": [rows.accuracy for rows in after.values()],
+            "accuracy_before": [before[name].accuracy for name in after],
+            **(_risks(before, after) if notion == "event" else _sure(before, after)),
+        }
+    )
+    return table if calibrators is None else table.assign(**_declared(calibrators, after))
+
+
+def _sure(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) -> dict[str, list[float]]:
+    """The rows of which models are sure, before and after."""
+    now, was = [sure_rows(rows) for rows in after.values()], [sure_rows(before[name]) for name in after]
+    return {
+        "sure": [rows.count for rows in now],
+        "sure_before": [rows.count for rows in was],
+        "sure_right": [rows.right for rows in now],
+        "sure_right_before": [rows.right for rows in was],
+    }
+
+
+def _risks(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) -> dict[str, list[float]]:
+    """Mean risks of the event over the rows answered after recalibration, and how often it happened."""
+    found: dict[str, list[float]] = {"risk_before": [], "risk": [], "observed": []}
+    for name, rows in after.items():
+        old, new = over_same_rows([before[name], rows])
+        for column, part in (("risk_before", old), ("risk", new)):
+            found[column].append(claimed_rows(part, "event").mean_confidence)
+        found["observed"].append(claimed_rows(new, "event").accuracy)
+    return found
+
+
+@dataclass(frozen=True)
+class SureRows:
+    """The rows of which a model is sure: how many answers claim so much or more, and the share of them right."""
+
+    count: int
+    right: float
+
+
+def sure_rows(predictions: Predictions, least: float = 0.95) -> SureRows:
+    """How many answered rows claim a confidence of ``least`` or more, and how often they are right (NaN: none does).
+
+    >>> p = Predictions.from_confidence([0.99, 0.96, 0.5], [True, False, True])
+    >>> sure_rows(p)
+    SureRows(count=2, right=0.5)
+    """
+    rows = predictions.answered
+    sure = rows.confidence >= rows.confidence.dtype.type(least)
+    weights = None if rows.weights is None else rows.weights[sure]
+    known = bool(sure.any()) and (weights is None or bool(weights.any()))
+    right = float(np.average(rows.correct[sure], weights=weights)) if known else float("nan")
+    return SureRows(int(sure.sum()), right)
+
+
+def gains(
+    first: Mapping[str, PrimaryLine],
+    before: Mapping[str, Predictions],
+    after: Mapping[str, Predictions],
+    calibrators: Mapping[str, Calibrator],
+    eps: float = TOLERANCE,
+    alpha: float = 0.1,
+    bases: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """What each fitted calibrator gains and costs: one line a calibrator, as somebody who must choose reads it.
+
+    ``first`` are the lines that decide (``inference.primaries``) by name, those there are of ``after``, and those of
+    the models they were made of: ``bases`` says under which name. ``before`` holds, by the names of ``after``, the rows
+    that each was made of. Columns: calibrator; title, point, low, high and verdict of its deciding line for the
+    tolerance ``eps``, and point_before, the base model's point in the same notion; log_loss and log_loss_before, both
+    over the rows it answers (of being right or wrong where ``before`` holds no more than that; NaN where a calibrator
+    of whole rows gives none); rows, changed (rows whose predicted class is another
+    one) and abstained (rows); promised, and why in ``promise``, with probability 1 - ``alpha``; set_aside, what a
+    reader of the fit must know; fitted, its parameters in few words. What can mislead: the best of many on the same
+    rows looks better than it is; a difference of two points can lie within the noise of both.
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
+    >>> fitted = {"T": CALIBRATORS.make("temperature").fit_on(p)}
+    >>> after = {"T": fitted["T"].apply(p)}
+    >>> from calib_core.inference import primaries
+    >>> gains(primaries(after), {"T": p}, after, fitted)[["calibrator", "rows", "changed", "promised"]].values.tolist()
+    [['T', 40, 0, False]]
+    """
+    named = bases or {}
+    wanted = {*after, *named.values()}
+    lines = verdicts({name: line for name, line in first.items() if name in wanted}, eps).set_index("model")
+    return pd.DataFrame(
+        [
+            _gain(name, lines, named.get(name, ""), before[name], rows, calibrators[name], alpha)
+            for name, rows in after.items()
+        ],
+        columns=list(_GAIN),
+    )
+
+
+_LINE = ("title", "point", "low", "high", "verdict", "sentence")
+_GAIN = (
+    *("calibrator", *_LINE, "point_before", "log_loss", "log_loss_before"),
+    *("rows", "changed", "abstained", "promised", "promise", "set_aside", "fitted"),
+)
+
+
+def _gain(
+    name: str,
+    lines: pd.DataFrame,
+    base: str,
+    before: Predictions,
+    after: Predictions,
+    calibrator: Calibrator,
+    alpha: float,
+) -> dict[str, object]:
+    """One line of ``gains``."""
+    line = lines.loc[name, list(_LINE)].to_dict() if name in lines.index else {}
+    was = lines.loc[base].to_dict() if base in lines.index and line else None
+    alike = was is not None and was["title"] == line["title"]
+    effects, promise = _side_effects(before, after), calibrator.guarantee(alpha)
+    old, new = over_same_rows([before, after]) if after.coverage > 0 else (before, after)
+    n, single = after.n_rows, before.kind in SINGLE
+    return {
+        "calibrator": name,
+        **{column: line.get(column, _MISSING.get(column, float("nan"))) for column in _LINE},
+        "point_before": float(was["point"]) if was is not None and alike else float("nan"),
+        "log_loss": _log_loss(right_or_wrong(new) if single else new),
+        "log_loss_before": _log_loss(right_or_wrong(old) if single else old),
+        "rows": n,
+        "changed": float("nan") if effects.class_changed is None else round(effects.class_changed * n),
+        "abstained": round(effects.abstained * n),
+        "promised": promise.holds,
+        "promise": promise.sentence,
+        "set_aside": " ".join(calibrator.remarks(5)),
+        "fitted": calibrator.insides().short,
+    }
+
+
+_MISSING = {"title": "", "verdict": "", "sentence": ""}
+
+
+def _log_loss(rows: Predictions) -> float:
+    try:
+        return float(estimate(rows, None, "log-loss").value)
+    except NotAnswerable:
+        return float("nan")
+
+
+def _declared(calibrators: Mapping[str, Calibrator], names: Mapping[str, object]) -> dict[str, list[bool]]:
+    """What the contracts of calibrators declare, in the order of the names."""
+    contracts: list[Contract] = [CALIBRATORS[CALIBRATORS.recipe(calibrators[name]).key].flags for name in names]
+    return {
+        "keeps_class": [contract.keeps_argmax for contract in contracts],
+        "keeps_order": [contract.keeps_order for contract in contracts],
+        "sums_to_one": [contract.sums_to_one for contract in contracts],
+    }
+
+
+def _note(frame: pd.DataFrame) -> str:
+    """Which measures are not defined, and why."""
+    missing = frame[frame["note"] != ""].groupby("note", sort=False)["measure"]
+    return "; ".join(f"{', '.join(names)} not defined: {why}" for why, names in missing)

@@ -1,0 +1,423 @@
+"""Studies: calibrators fitted on some rows and judged on others, as one tidy table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from calib_core._base.notebook_display import OneLine
+from calib_core._base.sklearn_api import clone
+from calib_core.binning.base import BinningScheme, as_binning
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.binning.declared import bins_of, bins_said
+from calib_core.binning.shared_groups import tabulate_alike
+from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
+from calib_core.claims.binary_claims import Claims
+from calib_core.estimators.base import ESTIMATORS, Estimator, as_estimator, estimate, own_bins, takes_bins
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of
+
+__all__ = [
+    "MEASURES",
+    "SCORES",
+    "Comparison",
+    "Counting",
+    "Measure",
+    "SideEffects",
+    "compared",
+    "error_keys",
+    "evaluate",
+    "every_measure",
+    "notion_of_score",
+    "over_same_rows",
+    "over_same_rows_by_name",
+    "ranks",
+    "rows_said",
+    "side_effects",
+    "stacked",
+    "summaries",
+]
+
+SCORES = ("accuracy", "log-loss", "brier")
+
+
+def notion_of_score(key: str, *models: Predictions) -> str | None:
+    """The notion in which a score of whole predictions is shown: the event for the Brier score of two classes, or None.
+
+    Of an event the Brier score is the mean of (risk - outcome)^2, half of the sum over both classes: one number of one
+    name wherever a risk is judged. A summary knows the sum alone.
+
+    >>> p, three = Predictions([[0.7, 0.3]], [0]), Predictions([[0.7, 0.2, 0.1]], [0])
+    >>> notion_of_score("brier", p), notion_of_score("log-loss", p), notion_of_score("brier", p, three)
+    ('event', None, None)
+    """
+    of_event = all(m.event is not None and m.abstained is None and m.grain == "rows" for m in models)
+    return "event" if key == "brier" and models and of_event else None
+
+
+Counting: TypeAlias = Literal["answered", "all"]
+"""Which rows a table of several models is over, where some abstain (``over_same_rows``)."""
+
+
+def error_keys() -> tuple[str, ...]:
+    """Keys of the estimators of errors of claims, each once: of two names for the same the more telling one.
+
+    >>> "ece" in error_keys(), "binned" in error_keys(), "brier" in error_keys()
+    (True, False, False)
+    """
+    of_claims = (k for k in ESTIMATORS if k not in SCORES and "claims" in ESTIMATORS[k].flags.takes)
+    return tuple(k for k in of_claims if ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of the summary: its name, its notion (None: of the whole prediction) and its estimator."""
+
+    name: str
+    reduction: str | None
+    estimator: str
+    higher_is_better: bool = False
+
+
+MEASURES = (
+    Measure("Accuracy", None, "accuracy", higher_is_better=True),
+    Measure("Log loss", None, "log-loss"),
+    Measure("Brier score", None, "brier"),
+    Measure("conf-ECE", "confidence", "ece"),
+    Measure("TL-ECE", "top-label", "ece"),
+    Measure("CW-ECE", "class-wise", "ece"),
+    Measure("conf-MCE", "confidence", "mce"),
+    Measure("TL-MCE", "top-label", "mce"),
+    Measure("TL-MCE of bins", "top-label", "mce-of-bins"),
+)
+"""The numbers shown beside a reliability diagram (METHODS §2)."""
+
+
+def every_measure() -> tuple[Measure, ...]:
+    """The scores, then ECE and MCE in every notion that makes binary claims about all classes."""
+    short = {m.reduction: m.name.removesuffix("-ECE") for m in MEASURES if m.estimator == "ece"}
+    names = {key: short.get(key, REDUCTIONS[key].title) for key in REDUCTIONS if key not in _PARTIAL}
+    errors = [Measure(f"{name}-{e.upper()}", key, e) for e in ("ece", "mce") for key, name in names.items()]
+    return (*(m for m in MEASURES if m.reduction is None), *errors, MEASURES[-1])
+
+
+_PARTIAL = ("class-specific", "canonical")
+"""Notions about one class only, or about whole vectors: no number of theirs stands beside the others'."""
+
+
+def stacked(parts: Mapping[str, Any], column: str = "model") -> pd.DataFrame:
+    """One frame after the other, each with its name in a first column.
+
+    ``parts`` are frames, or diagrams that have one, by name; lines keep their order and get new numbers.
+
+    >>> stacked({"a": pd.DataFrame({"gap": [0.1]}), "b": pd.DataFrame({"gap": [0.2]})}).values.tolist()
+    [['a', 0.1], ['b', 0.2]]
+    """
+    frames = {name: part if isinstance(part, pd.DataFrame) else part.frame() for name, part in parts.items()}
+    if not frames:
+        return pd.DataFrame(columns=[column])
+    whole: pd.DataFrame = pd.concat(list(frames.values()), ignore_index=True)
+    whole.insert(0, column, [name for name, frame in frames.items() for _ in range(len(frame))])
+    return whole
+
+
+def recalibrated(fit: Predictions, test: Predictions, calibrator: str | Calibrator) -> Predictions:
+    """The test rows after a calibrator fitted on the fit rows; the calibrator given stays unfitted."""
+    fresh: Calibrator = clone(as_calibrator(calibrator))
+    return fresh.fit_on(fit).apply(test)
+
+
+def over_same_rows(models: Sequence[Predictions], rows: Counting = "answered") -> list[Predictions]:
+    """The models' predictions as a ranked table counts them: every number of it over the same rows.
+
+    ``rows`` = "answered": the rows that every model answers. "all": every row, where the vector that stands on a row a
+    model abstains on (Meta-Cal's: uniform) counts as its prediction, of the first class where all are as likely; P4's
+    errors are those of this map on all rows. Models that all answer everything are returned as they are. What can
+    mislead: the answered rows are the easy ones, and are all that is looked at of the other models, too; counted as
+    predictions, withheld rows are right about one time in K and calibrated by construction, which flatters the error
+    of a model that withholds much. NotAnswerable where no row is answered by all.
+
+    References: P4 Table 1, §3 and Proposition 6.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> silent = Predictions([[0.9, 0.1], [0.5, 0.5]], [0, 1], abstained=[False, True])
+    >>> [m.accuracy for m in over_same_rows([p, silent])], [m.accuracy for m in over_same_rows([p, silent], "all")]
+    ([1.0, 1.0], [0.5, 0.5])
+    """
+    if rows not in ("answered", "all"):
+        raise InputError(f"rows is {rows!r}; it must be 'answered' or 'all'")
+    if all(model.abstained is None for model in models):
+        return list(models)
+    if rows == "all":
+        return [m if m.abstained is None else m.with_probs(m.probs).as_discrete(m.discrete) for m in models]
+    answered = np.all([~m.abstained for m in models if m.abstained is not None], axis=0)
+    if not answered.any():
+        raise NotAnswerable("no row is answered by all of these models: count every row instead (rows='all')")
+    return [model.take(np.flatnonzero(answered)) for model in models]
+
+
+def over_same_rows_by_name(models: Mapping[str, Predictions], rows: Counting = "answered") -> dict[str, Predictions]:
+    """The models by name, every number of their table over the same rows (``over_same_rows``).
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> over_same_rows_by_name({"a": p})["a"] is p
+    True
+    """
+    return dict(zip(models, over_same_rows(list(models.values()), rows), strict=True))
+
+
+def rows_said(models: Sequence[Predictions], rows: Counting = "answered") -> str:
+    """Which rows such a table is over, in a sentence; empty where every model answers every row.
+
+    >>> silent = Predictions([[0.9, 0.1], [0.5, 0.5]], [0, 1], abstained=[False, True])
+    >>> rows_said([silent])
+    'Every number is over the 1 of 2 rows that all models answer.'
+    """
+    if all(model.abstained is None for model in models):
+        return ""
+    n = models[0].n_rows
+    if rows == "all":
+        return (
+            f"Every number is over all {n:,} rows; on rows a model abstains on, the vector it gives in place of an "
+            "answer counts as its prediction."
+        )
+    kept = over_same_rows(models, rows)[0].n_rows
+    return f"Every number is over the {kept:,} of {n:,} rows that all models answer."
+
+
+def evaluate(
+    fit: Predictions,
+    test: Predictions,
+    calibrators: Sequence[str | Calibrator] = ("identity", "temperature", "top-label-hb"),
+    reductions: Sequence[str | Reduction] = ("confidence", "top-label", "class-wise"),
+    estimators: Sequence[str | Estimator] = ("ece", "mce"),
+    bins: int | str | BinningScheme | None = None,
+    rows: Counting = "answered",
+) -> pd.DataFrame:
+    """Every calibrator, fitted on ``fit``, judged on ``test`` in every notion by every estimator.
+
+    One line per number: calibrator, reduction, estimator, value, the bins it was judged in, the rows it is over, and a
+    note in place of a value that this combination cannot give; lines without a reduction hold accuracy, log loss and
+    Brier score. Without ``bins`` outputs declared discrete are judged one bin a value, others in 15 bins of equal width
+    (``binning.bins_of``), so that lines can differ in their bins: the column says so. Where a calibrator abstains all
+    lines are over the same rows, ``over_same_rows`` says which. ``fit`` and ``test`` must not share rows: a calibrator
+    judged on the rows it was fitted on looks better than it is. InputError where both are the same predictions.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 20, [0, 1] * 20)
+    >>> fit, test = p.split(0.5, random_state=0)
+    >>> table = evaluate(fit, test, ["identity"], ["confidence"], ["ece"])
+    >>> table["estimator"].tolist(), table["bins"].tolist()
+    (['accuracy', 'log-loss', 'brier', 'ece'], ['', '', '', '15 equal width'])
+    """
+    recipes = [CALIBRATORS.recipe(calibrator) for calibrator in calibrators]
+    if fit is test and any(CALIBRATORS[recipe.key].flags.output != "same" for recipe in recipes):
+        raise InputError("fit and test are the same rows: divide them in two, or judge what cross_fitted makes of them")
+    outcomes = [_recalibrated_or_why(fit, test, calibrator) for calibrator in calibrators]
+    judged = iter(over_same_rows([outcome for outcome in outcomes if isinstance(outcome, Predictions)], rows))
+    lines: list[dict[str, Any]] = []
+    for recipe, outcome in zip(recipes, outcomes, strict=True):
+        name = {"calibrator": recipe.key, "title": recipe.title}
+        if isinstance(outcome, str):
+            lines.append({**name, "value": float("nan"), "bins": "", "note": outcome})
+            continue
+        model = next(judged)
+        lines += [{**name, "rows": model.n_rows, **line} for line in _judge(model, reductions, estimators, bins)]
+    frame = pd.DataFrame(
+        lines, columns=["calibrator", "title", "reduction", "estimator", "value", "bins", "rows", "note"]
+    )
+    return frame.astype({"rows": "Int64"})
+
+
+def _recalibrated_or_why(fit: Predictions, test: Predictions, calibrator: str | Calibrator) -> Predictions | str:
+    try:
+        return recalibrated(fit, test, calibrator)
+    except NotAnswerable as why:
+        return str(why)
+
+
+def _judge(
+    judged: Predictions,
+    reductions: Sequence[str | Reduction],
+    estimators: Sequence[str | Estimator],
+    bins: int | str | BinningScheme | None,
+) -> Iterable[dict[str, Any]]:
+    for key in SCORES:
+        yield {"reduction": None, "estimator": key, **_value(judged, None, key, None)}
+    for reduction in map(as_reduction, reductions):
+        for given in estimators:
+            binned = isinstance(given, str) and takes_bins(given, bins)
+            keys = {"reduction": REDUCTIONS.recipe(reduction).key, "estimator": ESTIMATORS.recipe(given).key}
+            yield {**keys, **_value(judged, reduction, given, bins if binned else None)}
+
+
+def _value(
+    judged: Predictions,
+    reduction: Reduction | None,
+    estimator: str | Estimator,
+    bins: int | str | BinningScheme | None,
+) -> dict[str, Any]:
+    try:
+        found = estimate(judged, reduction, estimator, bins)
+    except NotAnswerable as why:
+        return {"value": float("nan"), "bins": "", "note": str(why)}
+    return {"value": found.value, "bins": found.in_bins, "note": ""}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(OneLine):
+    """The same claims of two models counted in the same bins, and which bins these are, in words."""
+
+    before: BinTable
+    after: BinTable
+    bins: str
+
+
+def compared(
+    before: Predictions,
+    after: Predictions,
+    reduction: str | Reduction = "top-label",
+    bins: int | str | BinningScheme | None = None,
+) -> Comparison:
+    """Base and recalibrated model in the same bins: those of the recalibrated model's outputs where they are discrete.
+
+    Without ``bins``: where ``after`` is declared discrete and the predicted classes are the same, the groups of rows
+    that got the same output (P1 App. F, ``binning.tabulate_alike``); else 15 bins of equal width on either model's own
+    scores. ``bins`` given are placed on either model's own scores. Rows that ``after`` abstains on are left out of
+    both. Any estimator with ``of_table`` then gives both errors. What can mislead: judged on the other's groups the
+    base model's ECE differs from the one it has in its own bins; it belongs beside this comparison only.
+
+    References: P1 Appendix F.
+
+    >>> base = Predictions.from_confidence([0.9, 0.8], [True, False])
+    >>> better = Predictions.from_confidence([0.5, 0.5], [True, False]).as_discrete()
+    >>> both = compared(base, better, "confidence")
+    >>> both.before.gap.round(2).tolist(), both.after.gap.tolist(), both.bins
+    ([[-0.35]], [[0.0]], 'one a value of the recalibrated model (1)')
+    """
+    if after.abstained is not None:
+        before = before.take(np.flatnonzero(~after.abstained))
+    notion = as_reduction(reduction)
+    old, new = claims_of(before, notion), claims_of(after, notion)
+    if bins is None and after.discrete and _same_claims(old, new):
+        tables = tabulate_alike(old, new, bins_of(after))
+        return Comparison(*tables, f"one a value of the recalibrated model ({int((tables[1].count > 0).sum())})")
+    scheme = as_binning(bins)
+    first, second = (tabulate(claims, [scheme])[0] for claims in (old, new))
+    return Comparison(first, second, bins_said(scheme))
+
+
+def _same_claims(old: Claims, new: Claims) -> bool:
+    """Whether both say something of the same outcomes, stratum by stratum."""
+    return old.strata == new.strata and all(
+        np.array_equal(old.stratum(s).outcomes, new.stratum(s).outcomes) for s in range(len(new.strata))
+    )
+
+
+@dataclass(frozen=True)
+class SideEffects:
+    """What a calibrator does to the decisions: shares of the test rows.
+
+    ``accuracy_change`` after minus before on the rows answered; ``class_changed`` rows whose predicted class is
+    another one; ``abstained`` rows no longer answered. None where the classes are unknown.
+    """
+
+    accuracy_change: float
+    class_changed: float | None
+    abstained: float
+
+
+def side_effects(before: Predictions, after: Predictions) -> SideEffects:
+    """What recalibration changed besides the probabilities.
+
+    >>> p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
+    >>> side_effects(p, p)
+    SideEffects(accuracy_change=0.0, class_changed=0.0, abstained=0.0)
+    """
+    changed = None
+    if "confidence" not in (before.kind, after.kind):
+        other = before.predicted != after.predicted
+        answered = np.ones(len(other), dtype=bool) if after.abstained is None else ~after.abstained
+        changed = float(np.average(other & answered, weights=after.weights))
+    return SideEffects(after.accuracy - before.accuracy, changed, 1.0 - after.coverage)
+
+
+def ranks(values: pd.DataFrame, measures: Sequence[Measure] | None = None) -> pd.DataFrame:
+    """Rank of each model (line) in each measure (column), 1 the best, ties sharing the mean rank; NaN stays NaN.
+
+    >>> ranks(pd.DataFrame({"Accuracy": [0.9, 0.8], "TL-ECE": [0.1, 0.2]})).values.tolist()
+    [[1.0, 1.0], [2.0, 2.0]]
+    """
+    best_high = {m.name for m in measures or every_measure() if m.higher_is_better}
+    return pd.DataFrame({name: column.rank(ascending=name not in best_high) for name, column in values.items()})
+
+
+def summaries(
+    predictions: Predictions,
+    schemes: Sequence[int | str | BinningScheme | None] = (None,),
+    measures: Sequence[Measure] = MEASURES,
+) -> list[pd.DataFrame]:
+    """The measures for each scheme, every notion counted once for all schemes.
+
+    One frame per scheme: measure, value, the bins it was judged in (empty for scores), and a note where these
+    predictions cannot give the value. None stands for the bins ``estimate`` uses where none are given.
+
+    >>> from calib_core.binning import EqualWidth
+    >>> p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
+    >>> summaries(p, [EqualWidth(10)])[0]["value"].round(2).tolist()[3:5]
+    [0.1, 0.1]
+    """
+    schemes_of = {m.estimator: [_scheme(predictions, m, given) for given in schemes] for m in measures if m.reduction}
+    # Two estimators can read other bins where none are given: every pair of notion and scheme is counted once.
+    tables: dict[str, dict[BinningScheme, BinTable] | str] = {}
+    for notion in dict.fromkeys(m.reduction for m in measures if m.reduction):
+        mine = dict.fromkeys(s for m in measures if m.reduction == notion for s in schemes_of[m.estimator])
+        tables[notion] = _tables(predictions, notion, list(mine))
+    whole = {m.name: _score(predictions, m.estimator) for m in measures if not m.reduction}
+    return [
+        pd.DataFrame(
+            [
+                {
+                    "measure": m.name,
+                    **(_of_table(tables[m.reduction], schemes_of[m.estimator][i], m) if m.reduction else whole[m.name]),
+                }
+                for m in measures
+            ]
+        )
+        for i in range(len(schemes))
+    ]
+
+
+def _score(predictions: Predictions, key: str) -> dict[str, Any]:
+    """A score of whole predictions; of two classes the Brier score is the event's."""
+    notion = notion_of_score(key, predictions)
+    return _value(predictions, None if notion is None else as_reduction(notion), key, None)
+
+
+def _scheme(predictions: Predictions, measure: Measure, given: int | str | BinningScheme | None) -> BinningScheme:
+    """The bins a measure is judged in."""
+    return as_binning(own_bins(predictions, measure.estimator) if given is None else given)
+
+
+def _tables(
+    predictions: Predictions, reduction: str, schemes: list[BinningScheme]
+) -> dict[BinningScheme, BinTable] | str:
+    """Tables of one notion by scheme, or why these predictions make no such claims."""
+    try:
+        return dict(zip(schemes, tabulate(claims_of(predictions, reduction), schemes), strict=True))
+    except NotAnswerable as why:
+        return str(why)
+
+
+def _of_table(tables: dict[BinningScheme, BinTable] | str, scheme: BinningScheme, measure: Measure) -> dict[str, Any]:
+    if isinstance(tables, str):
+        return {"value": float("nan"), "bins": "", "note": tables}
+    estimator: Any = as_estimator(measure.estimator)
+    try:
+        value = estimator.of_table(tables[scheme]).value
+    except NotAnswerable as why:
+        return {"value": float("nan"), "bins": "", "note": str(why)}
+    return {"value": value, "bins": bins_said(scheme, tables[scheme]), "note": ""}

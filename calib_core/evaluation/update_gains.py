@@ -1,0 +1,315 @@
+"""Gains of updating a predicted risk for all rows, by the values of a column, or for the one value that is most off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._base.arguments import as_whole
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.column_texts import coded_texts
+from calib_core._base.notebook_display import OneLine
+from calib_core._base.sklearn_api import clone
+from calib_core.calibrators.base import CALIBRATORS, Calibrator
+from calib_core.defaults import LEVEL, SEED
+from calib_core.estimators.base import as_estimator
+from calib_core.evaluation.cross_fitting import plain_folds
+from calib_core.inference.comparison.mean_gain import mean_gain
+from calib_core.inference.significance.multiple_testing import holm
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
+from calib_core.predictions.proper_scores import log_losses
+from calib_core.registry.registry import Recipe
+from calib_core.slices import scan
+from calib_core.slices.gaps import table
+
+__all__ = ["UpdateGains", "own_recipes", "update_gains", "worst_column"]
+
+FOLDS = 10
+_NONE, _ALONE = "none", "intercept of one value"
+_TITLES = {
+    "intercept": "One intercept for all rows",
+    _ALONE: "An intercept for one value alone",
+    "intercept by column": "An intercept by the column",
+    "logistic recalibration": "Logistic recalibration",
+    "logistic recalibration by column": "Logistic recalibration by the column",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class UpdateGains(OneLine):
+    """What updates of a risk gain on rows that they were not fitted on, next to one another.
+
+    ``value`` is the value of the ``column`` that is most off, ``off`` whether it differs significantly from the other
+    rows; ``table`` is what ``frame`` returns.
+    """
+
+    column: str
+    value: str
+    off: bool
+    table: pd.DataFrame
+
+    def frame(self) -> pd.DataFrame:
+        """One line per update: update, log_loss, gain, low, high, p, p_holm, helps, and three O:E ratios.
+
+        ``oe`` is that of all rows, ``oe_value`` of the value that is most off, ``oe_others`` of all other rows.
+        """
+        return self.table
+
+    @property
+    def sentence(self) -> str:
+        """What to update, in words: the value alone, by the column, all rows alike, or nothing."""
+        lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
+        if not self.off:
+            which = f"No value of {self.column} differs significantly from the others."
+            helpful = [line for line in lines.values() if line["helps"]]
+            if not helpful:
+                return f"{which} No update of the risk shows a gain."
+            best = max(helpful, key=lambda line: float(line["gain"]))
+            return f"{which} {_TITLES[best['update']]} gains {best['gain']:.4f} in log loss."
+        alone, common, by = lines[_ALONE], lines["intercept"], lines["intercept by column"]
+        gains = f"gains {alone['gain']:.4f} in log loss" if alone["helps"] else "shows no gain"
+        sentences = [
+            f"{self.value} is off: updating its intercept alone {gains}.",
+            f"One intercept for all rows leaves {self.value} at O:E {common['oe_value']:.2f} "
+            f"and brings the others to {common['oe_others']:.2f}.",
+        ]
+        if by["helps"]:
+            sentences.append(f"An intercept by {self.column} gains {by['gain']:.4f}.")
+            if lines["logistic recalibration by column"]["gain"] <= by["gain"]:
+                sentences.append("A new slope gains nothing more.")
+        return " ".join(sentences)
+
+    @property
+    def contrast(self) -> str:
+        """What one intercept for all rows would do to the value that is off, and to the others."""
+        lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
+        common = lines["intercept"]
+        return (
+            f"One intercept for all rows would leave {self.value} at O:E {common['oe_value']:.2f} "
+            f"and bring the others to {common['oe_others']:.2f}."
+        )
+
+    def _line(self) -> str:
+        return self.sentence
+
+
+def update_gains(
+    predictions: Predictions,
+    column: str,
+    folds: int = FOLDS,
+    random_state: int = SEED,
+    level: float = LEVEL,
+    progress: Callable[[int], object] | None = None,
+) -> UpdateGains:
+    """Gain in log loss of five updates of a risk, by cross-validation: for all rows, for one value, and by a column.
+
+    Parameters
+    ----------
+    predictions : rows of two classes with an event.
+    column : a column of their metadata, whose values may be updated separately.
+    folds : 2 to n plain folds (``plain_folds``); groups of rows stay in one.
+    level : of the intervals of the gains.
+
+    Updates: ``none``; ``intercept``, logit p' = a + logit p for all rows; ``intercept of one value``, the same for the
+    rows of the value that is most off, alone; ``intercept by column``; ``logistic recalibration``, logit p' =
+    a + b logit p; ``logistic recalibration by column``. Each row is judged after a map that was fitted on the other
+    folds, which also choose the value to be updated alone: the one with the largest z = (O - E) / sqrt(sum p (1 - p)),
+    p after one intercept for all. The gain is the mean log loss of ``none`` less that of the update, its interval and p
+    those of ``mean_gain``; ``helps`` where the gain is positive and p, corrected by Holm for five updates, is at most
+    1 - ``level``. O:E is observed over expected events.
+
+    The value named in the sentence is the one chosen on all rows; it is called off where its gap differs significantly
+    from that of all other rows (``slices.table``, ``differs``). InputError for a column that is not there,
+    NotAnswerable where there is no event, or the column has one value.
+
+    What can mislead: with few events a ratio is uncertain; maps fitted on nearly all rows are judged, and the interval
+    takes them as they are. A column chosen from several because it looked worst flatters what is updated by it
+    (``worst_column`` chooses on half of the rows).
+
+    References: Cox 1958; Van Calster et al. 2016; Janssen et al. 2008, J Clin Epidemiol 61, on updating.
+
+    >>> rng = np.random.default_rng(0)
+    >>> risk, site = rng.beta(2, 8, 3000), np.array(["a", "b", "c"])[np.arange(3000) % 3]
+    >>> died = rng.random(3000) < np.where(site == "c", 0.4 * risk, risk)
+    >>> rows = Predictions(
+    ...     np.column_stack([1 - risk, risk]), died.astype(int), metadata=pd.DataFrame({"site": site}))
+    >>> found = update_gains(rows, "site")
+    >>> found.value, found.off, found.frame()["helps"].tolist()
+    ('c', True, [False, True, True, True, True, True])
+    """
+    rows = predictions.answered
+    if rows.event is None:
+        raise NotAnswerable("updates of a risk need an event: two classes with a probability for each")
+    if rows.metadata is None or column not in rows.metadata:
+        raise InputError(f"there is no metadata column {column!r}")
+    as_whole(folds, "folds", 2)
+    codes, texts = coded_texts(rows.metadata[column])
+    if len(texts) < 2:
+        raise NotAnswerable(f"the column {column!r} has one value only, so that nothing can be updated by it")
+    if len(np.unique(rows.true_labels)) < 2:
+        raise NotAnswerable("only one class is observed: no update of a risk can be told from it")
+    fold = plain_folds(rows, folds, random_state)
+    value = _worst(rows, codes, len(texts))
+    after = {_NONE: rows}
+    for done, update in enumerate(_TITLES):
+        if progress is not None:
+            progress(100 * done // len(_TITLES))
+        after[update] = _over_folds(rows, update, column, codes, len(texts), fold)
+    lines = [_line(rows, update, seen, codes == value, level) for update, seen in after.items()]
+    found = pd.DataFrame(lines)
+    p = found["p"].to_numpy()[1:]
+    found["p_holm"] = np.append(np.nan, holm(p))
+    found["helps"] = (found["gain"] > 0) & (found["p_holm"] <= 1 - level)
+    order = ["update", "log_loss", "gain", "low", "high", "p", "p_holm", "helps", "oe", "oe_value", "oe_others"]
+    return UpdateGains(column, texts[value], _differs(rows, column, texts[value]), found[order])
+
+
+def worst_column(predictions: Predictions, random_state: int = SEED) -> str | None:
+    """The metadata column whose values differ significantly in how far the risk is off; None where none does.
+
+    A scan of every column (``slices.scan``) on half of the rows, confirmed on the other half, for the risk of the
+    event: of the values that are confirmed and differ from all other rows, the column of the one that adds most.
+    NotAnswerable where there is no event.
+
+    >>> p = Predictions([[0.8, 0.2]] * 2000, [0, 0, 0, 0, 1] * 400, metadata=pd.DataFrame({"site": ["a", "b"] * 1000}))
+    >>> worst_column(p) is None
+    True
+    """
+    rows = predictions.answered
+    if rows.event is None:
+        raise NotAnswerable("updates of a risk need an event: two classes with a probability for each")
+    if rows.metadata is None or not len(rows.metadata.columns):
+        return None
+    claims = _event_claims(rows)
+    try:
+        found = scan(claims, crossings=False, random_state=random_state).frame()
+    except NotAnswerable:
+        return None
+    found = found[found["stands_out"] & found["differs"]]
+    if not len(found):
+        return None
+    where = str(found["where"].iloc[0])
+    columns = sorted(map(str, rows.metadata.columns), key=len, reverse=True)
+    return next((name for name in columns if where.startswith((f"{name}=", f'"{name}"='))), None)
+
+
+def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
+    """Updates of the one value of a column whose risk is off, and of each value of that column; empty where none is.
+
+    The column is ``worst_column``'s; its value the one furthest from what one intercept for all expects, if it differs
+    significantly from all other rows.
+
+    >>> own_recipes(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
+    ()
+    """
+    if predictions.grain == "counts" or predictions.event is None or predictions.metadata is None:
+        return ()
+    try:
+        column = worst_column(predictions)
+    except (InputError, NotAnswerable):
+        return ()
+    if column is None:
+        return ()
+    rows = predictions.answered
+    assert rows.metadata is not None
+    codes, texts = coded_texts(rows.metadata[column])
+    if len(texts) < 2 or len(np.unique(rows.true_labels)) < 2:
+        return ()
+    value = texts[_worst(rows, codes, len(texts))]
+    if not _differs(rows, column, value):
+        return ()
+    return (
+        CALIBRATORS.described("intercept", by=column, only=value),
+        CALIBRATORS.described("intercept", by=column),
+    )
+
+
+def _differs(rows: Predictions, column: str, value: str) -> bool:
+    """Is the gap of this value's rows significantly different from that of all others?"""
+    slices = table(_event_claims(rows), column)
+    return bool(slices.loc[slices["slice"] == f"{column} = {value}", "differs"].any())
+
+
+def _event_claims(rows: Predictions) -> Predictions:
+    """The risk of the event, and whether it happened, as claims that slices are judged by."""
+    return Predictions.from_confidence(
+        _risk(rows),
+        rows.true_labels == rows.event,
+        weights=rows.weights,
+        metadata=rows.metadata,
+        groups=rows.grouping,
+    )
+
+
+def _risk(rows: Predictions) -> Float64s:
+    assert rows.event is not None
+    return rows.probs[:, rows.event].astype(np.float64)
+
+
+def _worst(rows: Predictions, codes: NDArray[np.intp], values: int) -> int:
+    """The value whose events lie furthest from what one intercept for all expects, in standard errors."""
+    p, weights = _risk(CALIBRATORS.make("intercept").fit_on(rows).apply(rows)), _weights(rows)
+    known = codes >= 0
+    away = np.bincount(codes[known], (weights * ((rows.true_labels == rows.event) - p))[known], values)
+    spread = np.bincount(codes[known], (np.square(weights) * p * (1 - p))[known], values)
+    return int(np.argmax(np.abs(away) / np.sqrt(np.maximum(spread, 1e-300)) * (spread > 0)))
+
+
+def _weights(rows: Predictions) -> Float64s:
+    return np.ones(rows.n_rows) if rows.weights is None else rows.weights
+
+
+def _over_folds(
+    rows: Predictions, update: str, column: str, codes: NDArray[np.intp], values: int, fold: Codes
+) -> Predictions:
+    """Every row after an update that was fitted on the other folds."""
+    key = "intercept" if update.startswith("intercept") else "logistic-recalibration"
+    ready: Calibrator = CALIBRATORS.make(key, **({"by": column} if update.endswith("by column") else {}))
+    probs = rows.probs.copy()
+    for part in np.unique(fold):
+        fit, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+        if update == _ALONE:
+            worst = _worst(rows.take(fit), codes[fit], values)
+            fit, test = fit[codes[fit] == worst], test[codes[test] == worst]
+        if len(fit) and len(test):
+            probs[test] = clone(ready).fit_on(rows.take(fit)).apply(rows.take(test)).probs
+    return rows.with_probs(probs)
+
+
+def _line(
+    rows: Predictions, update: str, after: Predictions, mine: NDArray[np.bool_], level: float
+) -> dict[str, object]:
+    losses, base = log_losses(after), log_losses(rows)
+    weights = _weights(rows)
+    line = {
+        "update": update,
+        "log_loss": float(weights @ losses / weights.sum()),
+        "oe": _ratio(after, np.ones_like(mine)),
+        "oe_value": _ratio(after, mine),
+        "oe_others": _ratio(after, ~mine),
+    }
+    if update == _NONE:
+        return line | {"gain": 0.0, "low": 0.0, "high": 0.0, "p": np.nan}
+    copied = np.arange(rows.n_rows)
+    if rows.weights is not None and whole(rows.weights):
+        copied = np.repeat(copied, rows.weights.astype(np.intp))
+    both = rows.written_out(), after.written_out()
+    score: Any = as_estimator("log-loss")
+    try:
+        gain = mean_gain(*both, (base - losses)[copied], score.label_terms, level)
+    except NotAnswerable:  # too few groups for an interval
+        none = dict.fromkeys(("low", "high", "p"), np.nan)
+        return line | {"gain": float(weights @ (base - losses) / weights.sum())} | none
+    return line | {"gain": gain.point, "low": gain.low, "high": gain.high, "p": gain.p_value}
+
+
+def _ratio(rows: Predictions, mine: NDArray[np.bool_]) -> float:
+    """Observed over expected events of these rows."""
+    weights = _weights(rows)[mine]
+    expected = float(weights @ _risk(rows)[mine])
+    return float(weights @ (rows.true_labels == rows.event)[mine]) / expected if expected else float("nan")

@@ -1,0 +1,276 @@
+"""What confidences are used for, before and after recalibration: to rank rows, to leave some aside, to name classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._base.arguments import as_share
+from calib_core._base.arrays import Codes, Float64s
+from calib_core.defaults import LEVEL, SEED
+from calib_core.evaluation.prediction_sets import METHODS, SHARE, class_sets, set_sentence
+from calib_core.evaluation.study import over_same_rows
+from calib_core.inference.comparison.model_differences import same_rows
+from calib_core.inference.comparison.skills import COVERAGE, PERFECT, threshold, why_few
+from calib_core.inference.intervals.influence_functions import Answers, Influence, auroc, counting, risk_area
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.text import in_percent
+
+__all__ = ["PairsOfRows", "changes", "order_changes", "sentences", "surest_right"]
+
+COLUMNS = ("calibrator", "measure", "title", "unit", "before", "after", "change", "low", "high", "note")
+
+
+def changes(
+    before: Mapping[str, Predictions],
+    after: Mapping[str, Predictions],
+    coverage: float = COVERAGE,
+    share: float = SHARE,
+    level: float = LEVEL,
+    random_state: int = SEED,
+    fold: Codes | None = None,
+) -> pd.DataFrame:
+    """What recalibration does to what confidences are used for: a line for each of ``after`` and measure.
+
+    ``before`` holds, by the same names, the rows that each was made of; where one leaves rows unanswered, both are
+    judged on the rows that it answers. Columns: calibrator; measure; its title and unit; before, after, change (after
+    less before) with its interval low to high at ``level``; note, why a number is missing. Measures:
+
+    - auroc, the chance that a right row has more confidence than a wrong one, ties half; class_auroc, for two classes,
+      the chance that a row of the event has a higher risk than one of the other class (DeLong);
+    - reversed, the share of all pairs of rows whose order by confidence, or by the risk of an event, is turned round,
+      and tied, whose order is lost (``order_changes``): of these rows, hence without an interval; with ``fold`` (n,),
+      of pairs within a fold only, since scores of two folds' maps are not compared;
+    - surest_right, the share right of the surest rows that make up ``coverage`` (``surest_right``), and risk_area, the
+      area under the risk-coverage curve (``inference.skills``);
+    - lac_size and aps_size, classes that sets name which hold the right class in a ``share`` of rows
+      (``prediction_sets.class_sets``), and lac_hits, aps_hits, how often they do.
+
+    Both values move with the same rows: a change has the difference of their rows' terms, and Student's interval, told
+    from 10 right and 10 wrong rows on and, for sets, where each half leaves 10 rows out. What can mislead: each
+    interval is by itself, and there are many.
+
+    References: DeLong, DeLong & Clarke-Pearson 1988; Geifman, Uziel & El-Yaniv 2019; Sadinle et al. 2019.
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 0, 1])
+    >>> swap = p.with_probs([[0.6, 0.4], [0.9, 0.1], [0.2, 0.8]])
+    >>> changes({"swap": p}, {"swap": swap})["after"].tolist()[1]  # all three pairs
+    1.0
+    """
+    for name, value in (("coverage", coverage), ("share", share), ("level", level)):
+        as_share(value, name, last=name == "coverage")
+    if not after:
+        raise NotAnswerable("there is no recalibrated model to show")
+    lines = []
+    for name, rows in after.items():
+        pair = _Pair.of(before[name], rows, level)
+        lines += [{"calibrator": name, **line} for line in pair.lines(coverage, share, random_state, fold)]
+    return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def sentences(frame: pd.DataFrame, share: float = SHARE) -> tuple[str, ...]:
+    """What ``changes`` found in sentences, one a calibrator: classes a set names, and pairs of rows turned round.
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
+    >>> sentences(changes({"same": p}, {"same": p}))[0]
+    'same: Sets that hold the right class in 90 % of the rows name 1.5 classes on average, as before. No pair of rows \
+is turned round.'
+    """
+    found = []
+    for name, lines in frame.groupby("calibrator", sort=False):
+        known = {str(line["measure"]): line for line in lines.to_dict("records")}
+        size, turned, tied = known["lac_size"], *(float(known[key]["after"]) for key in ("reversed", "tied"))
+        sets = set_sentence(size["after"], size["before"], share) if size["after"] == size["after"] else ""
+        order = "" if turned != turned else _order_sentence(turned, tied)
+        found.append(f"{name}: {' '.join(filter(None, (sets, order)))}")
+    return tuple(sentence for sentence in found if not sentence.endswith(": "))
+
+
+def _order_sentence(turned: float, tied: float) -> str:
+    """
+    >>> _order_sentence(0.0, 0.25), _order_sentence(0.125, 0.0)
+    ('No pair of rows is turned round; 25 % become equal.', '13 % of all pairs of rows are turned round.')
+    """
+    found = f"{in_percent(turned)} of all pairs of rows are" if turned else "No pair of rows is"
+    equal = f"; {in_percent(tied)} become equal" if tied else ""
+    return f"{found} turned round{equal}."
+
+
+@dataclass(frozen=True)
+class PairsOfRows:
+    """Of all pairs of rows the share whose order is turned round, and the share that is tied only afterwards."""
+
+    turned: float
+    tied: float
+
+
+def order_changes(before: Float64s, after: Float64s) -> PairsOfRows:
+    """How the order of n rows by confidence changes, ``before`` and ``after`` of shape (n,), in O(n log n).
+
+    Pairs that are tied before have no order to lose. Confidences count as tied where 12 decimals are the same: less is
+    the rounding of what should be equal. NotAnswerable for fewer than two rows.
+
+    References: Knight 1966 (Kendall's pairs, counted by sorting).
+
+    >>> order_changes(np.array([0.5, 0.6, 0.7]), np.array([0.5, 0.7, 0.6]))  # of three pairs one
+    PairsOfRows(turned=0.3333333333333333, tied=0.0)
+    """
+    n = len(before)
+    if n < 2:
+        raise NotAnswerable("the order of rows needs two rows or more")
+    x, y = np.round(before, 12), np.round(after, 12)
+    pairs, (old, new, both) = n * (n - 1) / 2, (_ties(x), _ties(y), _ties(x + 2j * y))
+    # tau-c = 2 (alike - turned) m / (n^2 (m - 1)), m the smaller number of distinct values; alike + turned is known.
+    m = min(len(np.unique(x)), len(np.unique(y)))
+    from scipy.stats import kendalltau  # heavy: loaded where pairs are compared
+
+    tau = kendalltau(x, y, variant="c").statistic if m > 1 else 0.0
+    apart, lead = pairs - old - new + both, tau * n**2 * (m - 1) / (2 * m)
+    return PairsOfRows(float(np.round((apart - lead) / 2) / pairs), float((new - both) / pairs))
+
+
+def _ties(values: np.ndarray[tuple[int], np.dtype[np.complex128 | np.float64]]) -> float:
+    counts = np.unique(values, return_counts=True)[1].astype(np.float64)
+    return float((counts * (counts - 1) / 2).sum())
+
+
+def surest_right(rows: Answers, coverage: float = COVERAGE) -> Influence:
+    """The share right of the surest rows that make up ``coverage`` c or, as ties stay together, a little more.
+
+    Terms: (1{h >= t} (z - r) / c) + (r - value), t the confidence they reach and r the share right there; a sample in
+    which many rows are sure has a higher t. r is that of the rows within a step sqrt(c (1 - c) / n) of coverage;
+    where these are all tied, t does not move.
+
+    >>> surest_right(Answers.of(Predictions.from_confidence([0.9, 0.8, 0.7], [True, False, True])), 0.5).value
+    0.5
+    """
+    sure = rows.h >= threshold(rows, coverage)
+    mass = float(rows.weights[sure].sum())
+    value, reached = float(rows.weights[sure] @ rows.right[sure] / mass), mass / rows.total
+    if sure.all():
+        return rows.mean(rows.right.astype(np.float64))
+    step = float(np.sqrt(coverage * (1 - coverage) / len(rows.h)))
+    # Between the two thresholds: the rows that would come in or go out.
+    high, low = threshold(rows, max(coverage - step, coverage / 2)), threshold(rows, min(coverage + step, 1.0))
+    near = (rows.h <= high) & (rows.h >= low)
+    edge = value if high == low else float(np.average(rows.right[near], weights=rows.weights[near]))
+    terms = sure * (rows.right - edge) / reached + edge - value
+    return Influence(value, terms, rows.weights, rows.groups)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """The same rows before and after, and the level of the intervals."""
+
+    old: Predictions
+    new: Predictions
+    level: float
+
+    @classmethod
+    def of(cls, before: Predictions, after: Predictions, level: float) -> _Pair:
+        old, new = same_rows(*over_same_rows([before, after]))
+        return cls(counting(old), counting(new), level)
+
+    def lines(self, coverage: float, share: float, random_state: int, fold: Codes | None) -> list[dict[str, object]]:
+        old, new = Answers.of(self.old), Answers.of(self.new)
+        few, names = why_few(old) or why_few(new), self.new.class_names or ()
+        lines = [self._line("auroc", "ranking of right above wrong (AUROC)", "score", auroc(old), auroc(new), few)]
+        risks = old, new
+        if self.old.kind == self.new.kind == "full" and len(names) == 2 and self.old.event is not None:
+            risks = Answers.of_event(self.old), Answers.of_event(self.new.with_event(self.old.event))
+            title = f"ranking by class {names[self.old.event]} (AUROC)"
+            first, last = (_within(auroc, rows, fold) for rows in risks)
+            lines.insert(0, self._line("class_auroc", title, "score", first, last, why_few(risks[0])))
+        lines += self._order(*risks, fold)
+        surest = f"right in surest {in_percent(coverage)}"
+        pair = surest_right(old, coverage), surest_right(new, coverage)
+        lines.append(self._line("surest_right", surest, "share", *pair, few))
+        lines.append(
+            self._line("risk_area", "area under risk-coverage curve", "share", risk_area(old), risk_area(new), few)
+        )
+        return lines + [line for method in METHODS for line in self._sets(method, share, random_state)]
+
+    def _line(self, measure: str, title: str, unit: str, old: Influence, new: Influence, few: str) -> dict[str, object]:
+        change, low, high = new - old, np.nan, np.nan
+        if change.error == 0 and change.value != 0:
+            few = few or PERFECT
+        if not few and np.isfinite(change.value):
+            low, high = change.ends(self.level)
+        line = {"measure": measure, "title": title, "unit": unit, "before": old.value, "after": new.value}
+        return line | {"change": change.value, "low": low, "high": high, "note": few}
+
+    def _order(self, old: Answers, new: Answers, fold: Codes | None) -> list[dict[str, object]]:
+        titles = {"reversed": "pairs of rows turned round", "tied": "pairs of rows that become equal"}
+        found: tuple[float, float] = (np.nan, np.nan)
+        note = ""
+        try:
+            if self.old.weights is not None:
+                raise NotAnswerable("pairs of rows are counted where rows count alike, or as copies")
+            pairs = _pairs_within(old.h, new.h, fold)
+            found = pairs.turned, pairs.tied
+        except NotAnswerable as why:
+            note = str(why)
+        return [
+            _unknown(measure, title, "share", note) | {"after": value}
+            for (measure, title), value in zip(titles.items(), found, strict=True)
+        ]
+
+    def _sets(self, method: str, share: float, random_state: int) -> list[dict[str, object]]:
+        short = method.upper()
+        size, hits = f"classes a {in_percent(share)} set names, {short}", f"such sets that hold the right one, {short}"
+        try:
+            old, new = (class_sets(rows, method, share, random_state) for rows in (self.old, self.new))
+        except NotAnswerable as why:
+            return [
+                _unknown(f"{method}_size", size, "score", str(why)),
+                _unknown(f"{method}_hits", hits, "share", str(why)),
+            ]
+        few = old.few or new.few
+        return [
+            self._line(f"{method}_size", size, "score", old.size, new.size, few),
+            self._line(f"{method}_hits", hits, "share", old.coverage, new.coverage, few),
+        ]
+
+
+def _within(measure: Callable[[Answers], Influence], rows: Answers, fold: Codes | None) -> Influence:
+    """A measure of ranking, its change that within folds: the mean over folds, since their maps are not compared."""
+    if not _known(fold, rows):
+        return measure(rows)
+    assert fold is not None
+    parts = [(np.flatnonzero(fold == f), Answers(rows.h[w], rows.right[w], rows.weights[w]))
+             for f in np.unique(fold) for w in [fold == f]]  # fmt: skip
+    values = [measure(part).value for _, part in parts]
+    mass = np.array([part.total if np.isfinite(v) else 0.0 for (_, part), v in zip(parts, values, strict=True)])
+    if not mass.sum():
+        return measure(rows)
+    terms = np.zeros(len(rows.h))
+    for (where, part), value in zip(parts, values, strict=True):
+        if np.isfinite(value):
+            terms[where] = measure(part).terms * rows.total / mass.sum()
+    return Influence(float(mass @ np.nan_to_num(values) / mass.sum()), terms, rows.weights, rows.groups)
+
+
+def _pairs_within(before: Float64s, after: Float64s, fold: Codes | None) -> PairsOfRows:
+    """How the order changes in all pairs of rows or, where folds are known, in those within a fold."""
+    if fold is None or len(fold) != len(before):
+        return order_changes(before, after)
+    parts = [np.flatnonzero(fold == f) for f in np.unique(fold)]
+    parts = [where for where in parts if len(where) > 1]
+    if not parts:
+        return order_changes(before, after)
+    found = [order_changes(before[where], after[where]) for where in parts]
+    pairs = np.array([len(where) * (len(where) - 1) / 2 for where in parts])
+    turned, tied = (float(pairs @ [getattr(p, n) for p in found] / pairs.sum()) for n in ("turned", "tied"))
+    return PairsOfRows(turned, tied)
+
+
+def _known(fold: Codes | None, rows: Answers) -> bool:
+    return fold is not None and len(fold) == len(rows.h)
+
+
+def _unknown(measure: str, title: str, unit: str, note: str) -> dict[str, object]:
+    nothing = dict.fromkeys(("before", "after", "change", "low", "high"), np.nan)
+    return {"measure": measure, "title": title, "unit": unit, **nothing, "note": note}

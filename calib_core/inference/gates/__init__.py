@@ -1,0 +1,1 @@
+"""May a model pass, by a limit or a baseline."""

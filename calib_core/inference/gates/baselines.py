@@ -1,0 +1,287 @@
+"""What is kept of a released model's error, and whether another's is shown not to be larger by more than is allowed."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from numbers import Real
+from typing import Any, Literal
+
+from calib_core._base.errors import InputError
+from calib_core._base.notebook_display import OneLine
+from calib_core.defaults import LEVEL
+from calib_core.estimators.base import Estimate
+from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, typical_high
+from calib_core.inference.verdicts.verdict import of_one_mean, on_scale_of, on_tolerance_scale
+from calib_core.registry.registry import RegistryError
+from calib_core.text import at_level, in_points, points, rows, short_percent
+
+SCHEMA = "calib-gate/1"
+"""What the JSON of a gate calls its form; a change that readers of the old one would stumble over counts up."""
+
+IncreaseWord = Literal["within", "worse", "too close to call", "too few rows to tell"]
+
+_SAME = {"notion": "notion", "estimator": "estimator", "bins": "bins", "classes": "number of classes",
+         "about": "meaning of its interval"}  # fmt: skip
+_NUMBERS = re.compile(r"one group of all rows|[\d,]+ groups [^,]+|, classes of few rows pooled|[\d.,]+ %")
+_LONGEST = 500
+_MANY = 2**53
+
+
+@dataclass(frozen=True, repr=False)
+class Baseline(OneLine):
+    """A model's error as a later one is held against it: where it lies, and what it is an error of.
+
+    ``low``, ``point`` and ``high`` are the interval at ``level`` on the scale of a tolerance (roots of squared errors).
+    Notion, estimator, bins, number of classes and what the interval is ``about`` have to be the other model's too.
+    """
+
+    name: str
+    notion: str
+    estimator: str
+    bins: str
+    classes: int | None
+    rows: int
+    about: str
+    level: float
+    low: float
+    point: float
+    high: float
+
+    def record(self) -> dict[str, Any]:
+        """The baseline as plain values, for JSON."""
+        return asdict(self)
+
+    def _line(self) -> str:
+        ends = f"{self.low:.4f} to {self.high:.4f} at {at_level(self.level)}"
+        return f"{self.name}: {self.notion} {self.estimator}, {ends}, {self.rows:,} rows"
+
+
+def level_of_each(level: float) -> float:
+    """The level of two intervals whose extremes hold their difference at ``level``: 1 - (1 - level) / 2.
+
+    >>> level_of_each(0.9)
+    0.95
+    """
+    return 1 - (1 - level) / 2
+
+
+def baseline(measured: Estimate, level: float = LEVEL, name: str = "") -> Baseline:
+    """What is kept of an estimate for differences at ``level``: its interval at 1 - (1 - level) / 2.
+
+    >>> from calib_core import Predictions, estimate
+    >>> kept = baseline(estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)), name="v1")
+    >>> kept.level, kept.low < 0.3 < kept.high
+    (0.95, True)
+    """
+    assert measured.question is not None
+    judged = measured.question.predictions
+    reduction, estimator = measured.recipe
+    if reduction is None:
+        raise RegistryError(f"{estimator.title} is a score: a baseline keeps a calibration error of some notion")
+    each = level_of_each(level)
+    span = measured.interval(each)
+    low, point, high = (on_tolerance_scale(measured, end) for end in (span.low, span.point, span.high))
+    count = judged.answered.n_rows
+    of = (name, reduction.key, estimator.key, measured.in_bins, judged.n_classes, count, span.about)
+    return Baseline(*of, each, low, point, high)
+
+
+@dataclass(frozen=True, repr=False)
+class Increase(OneLine):
+    """How much larger a model's error is than a baseline's, in one of four words, and the sentence that says why.
+
+    within: the interval of the increase lies below what is ``allowed``. worse: it lies above. too close to call: it
+    holds it. too few rows to tell: it does, and would for a perfectly calibrated model with these predictions too.
+    ``low``, ``point`` and ``high`` are on the scale of a tolerance.
+    """
+
+    word: IncreaseWord
+    allowed: float
+    level: float
+    low: float
+    point: float
+    high: float
+    sentence: str
+    baseline: Baseline
+    rows_needed: float | None = None
+
+    @property
+    def headline(self) -> str:
+        """The word, and what it rests on."""
+        low, point, high = _written(self.low, self.point, self.high, self.allowed)
+        return f"{_IN_FULL[self.word]}: {point} points, {at_level(self.level)} interval {low} to {high} points"
+
+    @property
+    def between(self) -> str:
+        """Both ends as people read them."""
+        low, _, high = _written(self.low, self.point, self.high, self.allowed)
+        return f"{low} to {high} points"
+
+    def record(self) -> dict[str, Any]:
+        """The increase as plain values, for JSON."""
+        return asdict(self) | {"baseline": self.baseline.record()}
+
+    def _line(self) -> str:
+        return self.headline
+
+
+_IN_FULL: dict[IncreaseWord, str] = {
+    "within": "not worse than the baseline by more than is allowed",
+    "worse": "worse than the baseline",
+    "too close to call": "too close to the baseline to call",
+    "too few rows to tell": "too few rows to tell from the baseline",
+}
+
+
+def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level: float = LEVEL) -> Increase:
+    """Is the error shown not to exceed the baseline's by more than ``allowed``? The rows may be others.
+
+    With the two models' own intervals [a, b] and [c, d] at level 1 - (1 - level) / 2 the difference of the errors lies
+    in [a - d, b - c], whatever rows they have in common: both intervals hold at once with probability ``level`` or
+    more. Each word is wrong in at most (1 - level) / 2 of cases where the intervals' ends hold. Conservative, and wide:
+    ``paired_difference`` on the same rows tells far smaller differences. InputError where the baseline is of another
+    notion, estimator, binning, number of classes or level. What can mislead: each error is the one on its own rows and
+    in bins of its own scores; two baselines that were both "within" may lie ``2 allowed`` apart.
+
+    >>> from calib_core import Predictions, estimate
+    >>> right = estimate(Predictions([[0.9, 0.1]] * 2000, [0] * 1800 + [1] * 200))
+    >>> wrong = estimate(Predictions([[0.9, 0.1]] * 2000, [0] * 1600 + [1] * 400))
+    >>> increase(wrong, baseline(right)).word, increase(right, baseline(wrong)).word
+    ('worse', 'within')
+    """
+    if not 0 <= allowed < 1:
+        raise InputError(f"the increase allowed is {allowed:g}; it must be at least 0 and below 1")
+    after = baseline(measured, level)
+    _check_same(after, before)
+    low, high = after.low - before.high, after.high - before.low
+    point = min(max(after.point - before.point, low), high)
+    ends, where = (allowed, level, low, point, high), f" ({before.name})" if before.name else ""
+    least, middle, most = _written(low, point, high, allowed)
+    found = (
+        f"the error is estimated at {short_percent(after.point)}, that of the baseline{where} at "
+        f"{short_percent(before.point)}, each on its own rows: an increase of {middle} points ({at_level(level)} "
+        f"interval {least} to {most} points)"
+    )
+    limit_words = f"the {points(allowed).removeprefix('+')} allowed"
+    question = measured.question
+    assert question is not None
+    if high < allowed:
+        if (more := rows_for_groups(question, allowed)) is not None:
+            text = f"Too few rows to tell: {found}, below {limit_words}, {of_one_mean(more)}"
+            return Increase("too few rows to tell", *ends, text, before, more)
+        return Increase("within", *ends, f"Not worse: {found}, below {limit_words}.", before)
+    if low > allowed:
+        return Increase("worse", *ends, f"Worse: {found}, above {limit_words}.", before)
+    typical = typical_high(question, after.level) if question.predictions.row_groups is None else 0.0
+    if on_tolerance_scale(measured, typical) - before.low >= allowed:
+        limit = on_scale_of(measured, before.low + allowed)
+        needed = rows_to_tell(question, limit, after.level) if limit > 0 else None
+        many = ""
+        if needed is not None and math.isfinite(needed):
+            many = f"; with about {rows(needed)} rows a model with no error is, in 8 of 10 samples"
+        text = (
+            f"Too few rows to tell: {found}, and even a perfectly calibrated model with these predictions would "
+            f"typically not be shown to stay below {limit_words}{many}."
+        )
+        return Increase("too few rows to tell", *ends, text, before, needed)
+    return Increase("too close to call", *ends, f"Too close to call: {found}, which holds {limit_words}.", before)
+
+
+def _written(low: float, point: float, high: float, allowed: float) -> list[str]:
+    """Points with digits enough to lie on the side of what is allowed that the word says."""
+    return [text.replace("-", "−") for text in in_points((low, point, high), allowed)]
+
+
+def _check_same(after: Baseline, before: Baseline) -> None:
+    """Refuse to compare errors of different things."""
+    mine, theirs = after.record(), before.record()
+    for name, title in _SAME.items():
+        # Bare confidences do not know how many classes there were.
+        if _kind(mine[name]) != _kind(theirs[name]) and None not in (mine[name], theirs[name]):
+            same = "bins of your choice" if name == "about" else "the same"
+            raise InputError(
+                f"the baseline's {title}: {theirs[name]!r}, here: {mine[name]!r}; choose {same} for both, or make "
+                "the baseline again"
+            )
+    if not math.isclose(after.level, before.level):
+        raise InputError(
+            f"the baseline was made for intervals of differences at {at_level(2 * before.level - 1)}, not "
+            f"{at_level(2 * after.level - 1)}: give that level, or make the baseline again"
+        )
+
+
+def _kind(value: Any) -> Any:
+    """What is to be the same: other rows make another number of groups, and lie in other shares of the bins."""
+    return _NUMBERS.sub("", value) if isinstance(value, str) else value
+
+
+# -- from a gate's JSON ---------------------------------------------------------------------------------------
+
+
+def read_baselines(data: bytes, name: str) -> dict[str, Baseline]:
+    """The baselines that a gate's JSON keeps, by the name of the file that each was made of.
+
+    InputError says what is wrong with it.
+
+    >>> read_baselines(b"[]", "old.json")
+    Traceback (most recent call last):
+    ...
+    calib_core._base.errors.InputError: old.json is no baseline: write one with calib gate FILE --format json
+    """
+    try:
+        whole = json.loads(data)
+    except (ValueError, RecursionError):
+        whole = None
+    schema = whole.get("schema") if _is_table(whole) else None
+    if isinstance(schema, str) and schema != SCHEMA and schema.startswith("calib-gate/"):
+        raise InputError(f"{name} has the form {schema[:40]!r}, this version reads {SCHEMA!r}: make the baseline again")
+    checks = whole.get("checks") if _is_table(whole) and schema == SCHEMA else None
+    if not isinstance(checks, list):
+        raise InputError(f"{name} is no baseline: write one with calib gate FILE --format json")
+    kept = [each["kept"] for each in checks if _is_table(each) and _is_table(each.get("kept"))]
+    if not kept:
+        raise InputError(f"{name} keeps no error: its gate could not run; make the baseline again")
+    found = [_baseline(each, name) for each in kept]
+    names = [each.name for each in found]
+    if len(set(names)) < len(names):
+        raise InputError(f"{name} keeps two errors under one name; make a baseline for each file")
+    return dict(zip(names, found, strict=True))
+
+
+def baseline_for(file: str, kept: Mapping[str, Baseline]) -> Baseline:
+    """The only baseline there is, or of several the one made of a file of this name."""
+    if len(kept) == 1:
+        return next(iter(kept.values()))
+    if file not in kept:
+        raise InputError(f"the baseline keeps {', '.join(sorted(kept))[:_LONGEST]}, and nothing of {file}")
+    return kept[file]
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _baseline(kept: dict[str, Any], name: str) -> Baseline:
+    """One baseline, each value checked: what was edited by hand is refused, not believed."""
+    texts = {key: kept.get(key) for key in ("name", "notion", "estimator", "bins", "about")}
+    counts = {key: kept.get(key) for key in ("classes", "rows") if key == "rows" or kept.get(key, 0) is not None}
+    numbers = {key: kept.get(key) for key in ("level", "low", "point", "high")}
+    right = {
+        **{key: isinstance(value, str) and len(value) <= _LONGEST for key, value in texts.items()},
+        **{key: type(value) is int and 0 < value < _MANY for key, value in counts.items()},
+        **{key: _number(value) for key, value in numbers.items()},
+    }
+    wrong = [key for key, fits in right.items() if not fits]
+    if not wrong and not (0 <= kept["low"] <= kept["point"] <= kept["high"] and 0 < kept["level"] < 1):
+        wrong = ["interval"]
+    if wrong:
+        raise InputError(f"{name} is damaged: its {wrong[0]} is none; make the baseline again")
+    return Baseline(**texts, **{"classes": None, **counts}, **{key: float(value) for key, value in numbers.items()})  # type: ignore[arg-type]
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and abs(float(value)) < math.inf

@@ -1,0 +1,144 @@
+"""May a model pass? The primary line against a limit, and against a baseline: one object for every form of answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core.inference.comparison.non_inferiority import MARGIN
+from calib_core.inference.gates.baselines import Baseline, Increase, baseline, increase
+from calib_core.inference.verdicts.estimate_line import EstimateLine, marked
+from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
+from calib_core.predictions.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GateCheck(OneLine):
+    """Whether predictions pass, and why: every form in which a gate answers is made of this.
+
+    ``first`` is the line that decides, held against ``limit`` where there is one; ``growth`` the increase over a
+    baseline, None without one. They pass where each of the two that is there is "within".
+    """
+
+    first: PrimaryLine
+    limit: float | None
+    growth: Increase | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The verdicts there are, that for the limit first."""
+        line = (self.first.line.verdict,) if self.limit is not None else ()
+        return tuple(word for word in (*line, self.growth.word if self.growth else None) if word is not None)
+
+    @property
+    def word(self) -> str:
+        """The verdict that decides: the first that is not "within"."""
+        return next((word for word in self.words if word != "within"), "within")
+
+    @property
+    def passed(self) -> bool:
+        """Is everything that was to be shown shown?"""
+        return bool(self.words) and self.word == "within"
+
+    @property
+    def line(self) -> EstimateLine:
+        """The line of the estimate, without a verdict where there is no limit to hold it against."""
+        whole = self.first.line
+        return (
+            whole if self.limit is not None else replace(whole, verdict=None, sentence="", limit=None, ratio_limit=None)
+        )
+
+    @property
+    def headline(self) -> str:
+        """The word that decides, and what it rests on."""
+        growth, line = self.growth, self.first.line
+        by_growth = growth is not None and (self.limit is None or line.verdict == "within" != growth.word)
+        return growth.headline if growth is not None and by_growth else self.first.headline
+
+    @property
+    def sentence(self) -> str:
+        """Why: for the limit, for the baseline, and why this line decides."""
+        growth = "" if self.growth is None else self.growth.sentence
+        return " ".join(filter(None, (self.first.sentence if self.limit is not None else "", growth))) + (
+            "" if self.limit is not None else f" {self.first.reason}"
+        )
+
+    @property
+    def about(self) -> str:
+        """What the interval is about, and the bins."""
+        line = self.first.line
+        return " ".join([*marked([(line.about, line.tested)])[1], *([f"Bins: {line.bins}."] if line.bins else [])])
+
+    @cached_property
+    def kept(self) -> Baseline:
+        """What a later gate holds its error against."""
+        return baseline(self.first.estimate, self.first.level)
+
+    def record(self, name: str = "") -> dict[str, Any]:
+        """The check as plain values, for JSON; ``name`` is what a later gate calls it."""
+        return {
+            "verdict": self.word,
+            "passed": self.passed,
+            "headline": self.headline,
+            "sentence": self.sentence,
+            "about": self.about,
+            "reason": self.first.reason,
+            "limit": self.limit,
+            "max_ratio": self.line.ratio_limit,
+            "line": self.line.record(),
+            "increase": None if self.growth is None else self.growth.record(),
+            "kept": replace(self.kept, name=name).record(),
+            "error": None,
+        }
+
+    def _line(self) -> str:
+        return self.headline
+
+
+def gate_check(
+    predictions: Predictions,
+    limit: float | None = None,
+    notion: str | None = None,
+    estimator: str | None = None,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    *,
+    before: Baseline | None = None,
+    allowed: float = MARGIN,
+    ratio: float = RATIO,
+) -> GateCheck:
+    """May these predictions pass: is their error shown to lie below ``limit``, or not to grow by ``allowed``?
+
+    The line is that of ``deciding``, chosen before outcomes are looked at; with a baseline it is the baseline's. The
+    interval alone decides, never the value. NotAnswerable where there is no verdict, InputError where there is nothing
+    to hold the error against. Of the event of two classes the ratio of observed to expected events has to lie within
+    1 / ``ratio`` and ``ratio`` too (``verdict``). What can mislead: several models that are each held against a limit
+    of 5 % pass wrongly in up to one of twenty cases each; all of them together, if all have to pass, no more often than
+    one.
+
+    >>> right, wrong = ([[0.9, 0.1]] * 4000, [0] * 3600 + [1] * 400), ([[0.9, 0.1]] * 4000, [0] * 4000)
+    >>> [gate_check(Predictions(*rows), 0.05).passed for rows in (right, wrong)]
+    [True, False]
+    >>> gate_check(Predictions(*wrong), before=gate_check(Predictions(*right), 0.05).kept).word
+    'worse'
+    """
+    if limit is None and before is None:
+        raise InputError("nothing to hold the error against: give the largest error that passes, or a baseline")
+    if limit is not None and not 0 < limit <= 1:
+        raise InputError(f"the largest error that passes is {limit:g}; it must lie above 0 and be at most 1")
+    wanted = notion
+    if before is not None:
+        notion, estimator = notion or before.notion, estimator or before.estimator
+    first = deciding(
+        predictions, notion, estimator or ESTIMATOR, TOLERANCE if limit is None else limit, level, bins, ratio
+    )
+    if wanted is None and notion is not None:
+        first = replace(first, reason=f"Judged by {notion}, as the baseline.")
+    if first.line.verdict is None:
+        raise NotAnswerable(f"no verdict: {first.line.note}")
+    return GateCheck(first, limit, None if before is None else increase(first.estimate, before, allowed, level))

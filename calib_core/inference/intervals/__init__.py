@@ -1,0 +1,1 @@
+"""Confidence intervals, by kind of estimator."""

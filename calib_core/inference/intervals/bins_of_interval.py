@@ -1,0 +1,113 @@
+"""Which binned error a question is about, and the bins its interval is about: its own, or groups of enough rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from calib_core._base.arrays import Float64s
+from calib_core.binning.base import cuts, of_interval
+from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
+from calib_core.binning.groups import Groups
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.estimators.base import Question, error_scale, traits
+from calib_core.estimators.binned import Binned
+from calib_core.estimators.debiased import worth
+from calib_core.inference.intervals.group_sizes import group_variance
+from calib_core.inference.intervals.simulated_domain import Facts
+from calib_core.inference.noise.bin_count_estimators import of_counts
+from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.validation import whole
+from calib_core.reductions.base import REDUCTIONS
+
+OF_BINS = "bins"
+"""The order of the largest error of a bin over its classes."""
+
+TOP_LABEL = "top-label"
+"""The notion whose classes are judged one by one by one claim a row."""
+
+FEW_ROWS = 20
+"""Rows a cell should hold."""
+FEW_VARIANCE = 5.0
+"""What takes the place of rows where every row speaks of every class: the sum of s (1 - s)."""
+SPARSE_SHARE = 0.1
+"""Share of the rows in cells of too few from which on cells count as sparse."""
+_FEWEST_GROUPS = 2
+
+
+def target(estimator: object) -> tuple[int | str, Callable[[float], float]] | None:
+    """Which binned error the estimator is about, and the scale it reports it on."""
+    if traits(estimator).judged != "bins":
+        return None
+    scale = error_scale(estimator)
+    return scale.order, (lambda theta: theta * theta) if scale.squared else float
+
+
+def facts_of(question: Question) -> Facts:
+    """What decides whether a case is one that was simulated, but for its cells."""
+    rows = question.predictions.answered
+    entry = None if question.reduction is None else REDUCTIONS.find(question.reduction)
+    worth = rows.effective_rows
+    n = int(worth) if whole(rows.weights) else rows.n_rows
+    return Facts(None if entry is None else entry.key, rows.kind, rows.n_classes or 2, n, worth)
+
+
+def is_sparse(table: BinTable, rows: Float64s, *, same_rows: bool) -> bool:
+    """Do more than one in ten rows lie in cells that hold too few to say something? Known from scores alone."""
+    if same_rows:
+        mass = rows * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
+        few = mass < FEW_VARIANCE
+    else:
+        mass, few = rows, rows < FEW_ROWS
+    return bool(mass[few].sum() > SPARSE_SHARE * mass.sum())
+
+
+def judged_bins(question: Question) -> Question:
+    """The question in the bins its interval is about: its own, or groups of enough rows where its own are sparse.
+
+    Bins that were asked for always stay; groups are chosen from the scores, never from outcomes. Where every row speaks
+    of every class only squared errors are grouped: absolute ones hold in sparse cells too, and over pooled classes they
+    cancel, since what one class gets too much another gets too little; a single group would show no error at all.
+
+    Absolute errors of predicted classes (top-label) are judged in groups by variance (``group_variance``) unless the
+    bins themselves hold rows enough and tell as much: the width of the interval then falls with the rows.
+    """
+    of = target(question.estimator)
+    # Bins that classes share cannot be joined class by class.
+    if not question.free or of is None or of[0] == OF_BINS:
+        return question
+    claims, scheme = question.claims, cuts(question.estimator.binning)
+    if question.whole or not of_interval(scheme) or scheme.pools:
+        return question
+    if claims.same_rows and of[0] != 2:
+        return question
+    counted = of_counts(Binned(question.estimator.binning), claims)
+    assert counted is not None
+    sparse = is_sparse(counted.table, worth(claims, counted.table), same_rows=claims.same_rows)
+    if of[0] == 1 and facts_of(question).notion == TOP_LABEL:
+        chosen = _by_variance(question, own=not sparse)
+        return question if chosen is None else replace(question, estimator=replace(question.estimator, binning=chosen))
+    if not sparse:
+        return question
+    if claims.same_rows and np.count_nonzero(tabulate(claims, [Groups()])[0].count) < _FEWEST_GROUPS:
+        return question
+    return replace(question, estimator=replace(question.estimator, binning=Groups()))
+
+
+_CHOSEN: WeakKeyDictionary[Predictions, dict[Hashable, Groups | None]] = WeakKeyDictionary()
+"""Groups chosen before, which are asked for often: they depend on predictions and bins alone."""
+
+
+def _by_variance(question: Question, *, own: bool) -> Groups | None:
+    """The groups that classes are judged in, None for the bins themselves."""
+    kept = _CHOSEN.setdefault(question.predictions, {})
+    key = (question.reduction, question.estimator.binning)
+    if key not in kept:
+        claims, plain = question.claims, Groups()
+        fine = tabulate_at(claims, EqualWidth(plain.bins).fixed_edges())
+        variance = group_variance(fine, worth(claims, fine), own=own)
+        kept[key] = None if variance is None else replace(plain, variance=variance)
+    return kept[key]

@@ -1,0 +1,77 @@
+"""What an interval is, and the elementary ones: bootstrap forms, exact and score intervals of shares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import beta, norm
+from calib_core.results.uncertainty import Interval
+
+IN_BINS = "the error in these bins, given these predictions"
+"""What intervals of binned errors are about."""
+NOISELESS = "this estimator's noiseless value, given these predictions"
+"""What intervals of kernel, smooth, convex, swept and cumulative errors are about."""
+
+
+def around(
+    value: float, ends: tuple[float, float], level: float, method: str, tested: bool, about: str = IN_BINS
+) -> Interval:
+    """The interval with these ends whose point is the value, or the end nearest to it."""
+    low, high = ends
+    return Interval(low, high, level, method, tested, about, min(max(value, low), high))
+
+
+def percentile(draws: Float64s, level: float) -> tuple[float, float]:
+    """Percentile interval: the middle share ``level`` of the bootstrap values.
+
+    >>> percentile(np.arange(101.0), 0.5)
+    (25.0, 75.0)
+    """
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def pivotal(value: float, draws: Float64s, level: float) -> tuple[float, float]:
+    """Basic (pivotal) interval: the value less the bootstrap's errors, 2 T - T*; P2's bias-corrected form.
+
+    References: P2 §5.1; Davison & Hinkley 1997, eq. (5.6).
+
+    >>> pivotal(60.0, np.arange(101.0), 0.5)
+    (45.0, 95.0)
+    """
+    low, high = percentile(draws, level)
+    return 2 * value - high, 2 * value - low
+
+
+def wilson(positives: Float64s, rows: Float64s, level: float = 0.9) -> tuple[Float64s, Float64s]:
+    """Wilson score intervals for shares positives / rows, elementwise; NaN where there are no rows.
+
+    (k + z^2/2 +- z sqrt(k (n - k)/n + z^2/4)) / (n + z^2), z the normal (1 + level)/2 point. In [0, 1], not centred.
+
+    References: Wilson 1927; Brown, Cai & DasGupta 2001.
+
+    >>> low, high = wilson(np.array([5.0]), np.array([10.0]), 0.95)
+    >>> low.round(3), high.round(3)
+    (array([0.237]), array([0.763]))
+    """
+    z = float(norm.isf((1 - level) / 2))
+    n = np.where(rows > 0, rows, np.nan)
+    half = z * np.sqrt(np.maximum(positives * (n - positives) / n, 0.0) + z * z / 4)
+    middle = positives + z * z / 2
+    return np.clip((middle - half) / (n + z * z), 0, 1), np.clip((middle + half) / (n + z * z), 0, 1)
+
+
+def clopper_pearson(positives: Float64s, rows: Float64s, level: float | Float64s = 0.9) -> tuple[Float64s, Float64s]:
+    """Exact intervals for shares positives / rows, elementwise: they cover at least at ``level``.
+
+    References: Clopper & Pearson 1934.
+
+    >>> low, high = clopper_pearson(np.array([0.0]), np.array([10.0]), 0.9)
+    >>> low, high.round(3)  # 1 - 0.05^(1/10)
+    (array([0.]), array([0.259]))
+    """
+    tail = (1 - level) / 2
+    low = beta.ppf(tail, positives, rows - positives + 1)
+    high = beta.isf(tail, positives + 1, rows - positives)
+    return np.where(positives > 0, low, 0.0), np.where(positives < rows, high, 1.0)

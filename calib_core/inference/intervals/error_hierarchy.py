@@ -1,0 +1,497 @@
+"""Intervals that respect the order of errors: none lies below that of an error it can never be smaller than."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core.binning.base import BinningScheme, as_intervals, cuts, of_interval
+from calib_core.binning.groups import Groups
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.defaults import LEVEL, SEED
+from calib_core.estimators.base import Question, estimate
+from calib_core.estimators.binned import Binned
+from calib_core.inference.intervals.binned_errors import InBins
+from calib_core.inference.intervals.bins_of_interval import TOP_LABEL, facts_of, target
+from calib_core.inference.intervals.event_gap import EventGap, OtherClass
+from calib_core.inference.intervals.event_rows import EventRows
+from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_null
+from calib_core.inference.intervals.mean_gap import Gap, GapSums, MeanGap, mean_of_gaps
+from calib_core.inference.intervals.simulated_domain import in_bins
+from calib_core.inference.noise.outcome_draws import NULL_DRAWS
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.row_groups import made_for_single_rows
+from calib_core.reductions.base import Reduction, claims_in
+from calib_core.reductions.class_wise import Event
+from calib_core.reductions.top import Confidence, TopLabel
+from calib_core.results.uncertainty import Interval
+
+CONFIDENCE, CLASS_WISE, EVENT = "confidence", "class-wise", "event"
+OF_ONE_STRATUM = ("class-specific", EVENT)
+"""Notions of one stratum of claims, whose error is never smaller than its mean gap."""
+
+_GIVEN = ", given these predictions"
+_OR_TOGETHER = ", or over all classes together where that is more"
+_OR_EVENT = ", or over all classes together or of the event where that is more"
+_CLOSE = 1e-6
+"""Edges that differ by less are one edge: 1 - 0.9 is not 0.1 to the last bit."""
+_JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
+"""What calibrated draws show, by what is asked: every line of the same predictions needs it."""
+
+
+class Chain:
+    """The lines about the same claims, from the mean gap up, and the one level at which their lower ends are read.
+
+    Of what a model says about its predicted class: mean gap <= error of confidence <= error class by class (top-label);
+    about a class or an event: mean gap <= error in bins; of all classes (class-wise): mean gaps of the classes,
+    averaged <= error in the cells. In nested bins that is an order of the true errors. Groups of rows need not be
+    nested in the bins of all classes together, so the error class by class is taken to be the larger of the two. Of
+    two classes with a probability each the errors of both classes, and so their mean, are that of the event, in
+    mirrored bins: their line is the event's. The event's error is not above that class by class, and bounds the
+    confidence's on no side: the error class by class is the largest of the three. No point of a mean over more classes
+    lies below the mean of the points of their mean gaps. Ends:
+
+        upper  the largest of the lines' own upper ends, each missing with (1 - level)/2,
+        lower  the largest of the lines' own lower ends, each read at one chance ``tail`` to miss,
+        point  the largest of the lines' own points.
+
+    ``tail`` is the a at which the smallest p-value of the lines is at most a in a share (1 - level)/2 of calibrated
+    draws, the p-value of a draw being the share of draws that show as much; at least (1 - level)/2 over the number of
+    lines, at most (1 - level)/2. It is known from scores alone, and it is the same for all the lines. So no end and
+    no point of a line lies below that of one it dominates, and their lower ends miss together as often as one may.
+
+    References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3.
+    """
+
+    def __init__(self, bins: InBins) -> None:
+        self._asked = self._bins = bins
+        self._notion = notion_of(bins.question)
+        self._event = self._event_of_two()
+        if self._event is not None and self._notion in (CLASS_WISE, *OF_ONE_STRATUM):
+            self._bins, self._notion = self._event, EVENT
+
+    @classmethod
+    def of(cls, question: Question, random_state: int) -> Chain:
+        """The lines that a question about a binned error belongs to."""
+        return cls(InBins(question, random_state))
+
+    def interval(self, estimator: object, level: float) -> Interval:
+        """The interval of an estimator that reads these bins: of mean absolute errors with all lines below it."""
+        of = target(estimator)
+        assert of is not None
+        order, scale = of
+        if order != 1 or not self.lines:
+            return self._asked.interval(estimator, level)
+        low, point, high = map(scale, self.ends(level))
+        tested = in_bins(self._bins.facts, order, level)
+        return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value)
+
+    @property
+    def about(self) -> str:
+        """What the interval is about, in words."""
+        about = self._bins.about(1)
+        if self._notion != TOP_LABEL or self._nested:
+            return about
+        return about.replace(_GIVEN, f"{_OR_TOGETHER if self._event is None else _OR_EVENT}{_GIVEN}")
+
+    @property
+    def _nested(self) -> bool:
+        """Are the bins of each class those of all classes together, and of the event's risk where there is one?"""
+        others = [self.lines[0], *([] if self._event is None else [self._event])]
+        return self._bins.table.same_edges and all(
+            np.array_equal(self._bins.table.lower[0], other.table.lower[0], equal_nan=True) for other in others
+        )
+
+    def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
+        """The upper end that a ``share`` of calibrated models stay below: the largest over its lines."""
+        return max(line.typical_high(estimator, level, count, share) for line in self._that_bound(estimator))
+
+    def rows_needed(self, estimator: object, limit: float, level: float, error: float) -> float | None:
+        """Rows with which the upper end lies below the limit in 8 of 10 samples, for the line that needs most."""
+        lines = self._that_bound(estimator)
+        needed = [line.rows_needed(estimator, limit, level, error) for line in lines]
+        known = [number for number in needed if number is not None]
+        return max(known) if len(known) == len(needed) else None
+
+    def _that_bound(self, estimator: object) -> list[InBins]:
+        """The lines whose upper ends bound that of this estimator."""
+        of = target(estimator)
+        if of is None or of[0] != 1:
+            return [self._asked]
+        return self._up_to if self._notion == TOP_LABEL else [self._bins]
+
+    def ends(self, level: float) -> Ends:
+        """Ends of the line that was asked about."""
+        tail, outer = self.tail(level), (1.0 - level) / 2
+        below = [line.absolute(level, tail) for line in self._up_to]
+        for gap in self._gaps_below:
+            found = MeanGap.of(gap, level, tail)
+            below.append(Ends(found.least, found.point, gap.most(outer)))
+        if self._notion == CLASS_WISE:
+            below.append(self._of_mean_gaps(level))
+        low, point, high = (max(part) for part in zip(*below, strict=True))
+        return Ends(low, min(max(point, low), high), high)
+
+    @property
+    def p_value(self) -> float:
+        """The chance that a calibrated model shows as much in one of the lines up to this one: none counts twice.
+
+        (1 + #{smallest p-value of a draw <= that seen}) / (draws + 1), over all lines: it falls from line to line.
+        """
+        sizes, smallest = self._draws
+        up_to = [*self._gaps_below, *self._up_to]
+        least = min(
+            _behind(drawn, _seen(node))
+            for drawn, node in zip(sizes, self._nodes, strict=True)
+            if any(node is mine for mine in up_to)
+        )
+        return float((1 + np.searchsorted(smallest, least * (1.0 + 1e-12), side="right")) / (len(smallest) + 1))
+
+    def lowest_at(self, tail: float) -> float:
+        """The lower end if every line's own were read at this chance to miss: at the full one they miss too often."""
+        own = [line.absolute(1.0 - 2.0 * tail, tail).low for line in self._up_to]
+        return max([*own, *(gap.least(tail) for gap in self._gaps_below)])
+
+    def mean_gap(self, level: float) -> MeanGap:
+        """The lowest line: that of the mean gap."""
+        # Of two classes each has a mean gap, the one less the other's.
+        return MeanGap.of(_gap_of(self._asked.question), level, self.tail(level))
+
+    def tail(self, level: float) -> float:
+        """The chance to miss at which the lower ends of all these lines are read."""
+        alpha = (1.0 - level) / 2
+        smallest = self._smallest
+        within = int(np.floor(alpha * len(smallest) * (1 + 1e-12)))
+        if int((smallest <= alpha).sum()) <= within:
+            return alpha
+        # The largest value that at most a share alpha of the draws reach.
+        reached = smallest[:within]
+        kept = reached[reached < smallest[within]]
+        return float(np.clip(kept[-1] if len(kept) else 0.0, alpha / len(self._nodes), alpha))
+
+    # -- the lines ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def lines(self) -> list[InBins]:
+        """The lines in bins, from the lowest up; none where a notion has no order to keep.
+
+        Of two classes that of the event stands apart: it bounds the error of confidence neither from above nor below.
+        """
+        bins = self._bins
+        if self._notion == CLASS_WISE:
+            return [self._one_cell_a_class(), bins] if bins.question.claims.same_rows else []
+        if self._notion == TOP_LABEL:
+            return [self._beside(Confidence()), bins]
+        if self._notion == CONFIDENCE:
+            with suppress(NotAnswerable):
+                return [bins, self._beside(TopLabel())]
+        if self._event is not None:
+            return [self._beside(Confidence()), self._beside(TopLabel())]
+        return [bins] if self._notion in (CONFIDENCE, *OF_ONE_STRATUM) else []
+
+    @property
+    def of_classes(self) -> bool:
+        """Is the line asked about one of all classes, not of one claim a row?"""
+        return notion_of(self._asked.question) == CLASS_WISE
+
+    @property
+    def _up_to(self) -> list[InBins]:
+        """The line that was asked about, and those below it."""
+        if self._event is None:
+            return self.lines[: self.lines.index(self._bins) + 1]
+        if self._notion == TOP_LABEL:
+            return [self.lines[0], self._event, self.lines[1]]
+        return [self._bins]
+
+    @cached_property
+    def _nodes(self) -> list[Gap | InBins]:
+        """Every line, mean gaps first: what calibrated draws are compared with."""
+        first: list[Gap | InBins] = [] if self._gap is None else [self._gap]
+        of_event: list[Gap | InBins] = [] if self._event is None else [self._event_gap, self._event]
+        return [*first, *self.lines, *of_event]
+
+    @property
+    def _gaps_below(self) -> list[Gap]:
+        """The mean gaps that the line asked about is never smaller than."""
+        if self._event is None or self._notion == CONFIDENCE:
+            return [] if self._gap is None else [self._gap]
+        if self._notion == EVENT:
+            return [self._event_gap]
+        assert self._gap is not None
+        return [self._gap, self._event_gap]
+
+    @cached_property
+    def _gap(self) -> Gap | None:
+        """The claims as a whole; of all classes their probabilities sum to one, and no gap is left."""
+        return None if self._notion == CLASS_WISE else _gap_of(self.lines[0].question)
+
+    @cached_property
+    def _event_gap(self) -> Gap:
+        assert self._event is not None
+        return _gap_of(self._event.question)
+
+    def _event_of_two(self) -> InBins | None:
+        """The event's line where there are two classes with a probability each: it bounds, or is, that asked about.
+
+        Both classes have the error of the event in mirrored bins, and so has their mean; bins of the predicted class
+        part those of the event. None where classes are many, bins are asked for that no mirror leaves as they are, or
+        one of the notions has no answer.
+        """
+        question = self._bins.original
+        if self._notion not in (CONFIDENCE, TOP_LABEL, CLASS_WISE, *OF_ONE_STRATUM):
+            return None
+        if question.predictions.event is None:
+            return None
+        try:
+            if self._notion != EVENT and not self._mirrored:
+                return None
+            event = self._bins if self._notion == EVENT else self._beside(Event())
+            for other in (Confidence(), TopLabel()):
+                _ = claims_in(other, question.predictions)
+        except NotAnswerable:
+            return None
+        return event
+
+    @property
+    def _mirrored(self) -> bool:
+        """Do the bins of one class mirror those of the other?"""
+        scheme = self._bins.original.estimator.binning
+        fixed = as_intervals(scheme).fixed_edges() if of_interval(cuts(scheme)) else None
+        if fixed is None:
+            return True
+        edges = np.asarray(fixed, dtype=np.float64)
+        return bool(np.allclose(edges, (1.0 - edges)[::-1], rtol=0.0, atol=_CLOSE))
+
+    def _beside(self, reduction: Reduction) -> InBins:
+        """The same asked in another notion."""
+        question = self._bins.original
+        rows: Any = question.predictions
+        if rows.grain == "counts" and reduction == Confidence() and rows.in_own_notion(TopLabel()) is not None:
+            question = replace(question, predictions=rows.over_classes)
+        return InBins(
+            replace(question, reduction=reduction, estimator=Binned(question.estimator.binning)), self._bins.seed
+        )
+
+    def _of_mean_gaps(self, level: float) -> Ends:
+        """What the mean gaps of single classes bound of their mean: no point below their mean, no end below one."""
+        return Ends(0.0, *mean_of_gaps(self._asked.question.claims, (1.0 - level) / 2))
+
+    def _one_cell_a_class(self) -> InBins:
+        question = self._bins.original
+        by_class = InBins(replace(question, estimator=Binned(EqualWidth(1)), free=False), self._bins.seed)
+        # What calibrated rows do to a class is what they do to its cells.
+        places = np.flatnonzero(by_class.cells[:, 0])
+        mine, weight = np.searchsorted(places, np.nonzero(self._bins.cells)[0]), self._bins.gaps.weight
+        by_class.null = _summed(self._bins.null * weight, mine, len(places)) / by_class.gaps.weight
+        return by_class
+
+    # -- the level they share ----------------------------------------------------------------------------------
+
+    @property
+    def _smallest(self) -> Float64s:
+        """The smallest p-value of the lines in calibrated draws, ascending."""
+        return self._draws[1]
+
+    @property
+    def _draws(self) -> tuple[list[Float64s], Float64s]:
+        """What calibrated draws show in each line, and their smallest p-values; each ascending."""
+        question = self._bins.original
+        about = CONFIDENCE if self._notion in (CONFIDENCE, TOP_LABEL) else question.reduction
+        if self._event is not None:
+            about = EVENT
+        key = (about, question.estimator.binning, question.free, self._bins.seed)
+        kept = _JOINT.setdefault(question.predictions, {})
+        if key not in kept:
+            sizes = self._of_rows() if self._notion == CLASS_WISE else self._of_claims()
+            smallest = np.min([_p_values(size) for size in sizes], axis=0)
+            kept[key] = [np.sort(size) for size in sizes], np.sort(smallest)
+        return kept[key]
+
+    def _of_rows(self) -> list[Float64s]:
+        """What calibrated draws show in each line of the classes."""
+        return [np.abs(line.null) @ line.gaps.weight for line in self.lines]
+
+    def _of_claims(self) -> list[Float64s]:
+        """What calibrated draws show as mean gap and in each line: of one claim a row, drawn in the cells of all."""
+        side = None
+        if self._event is not None:
+            code = self._bins.original.predictions.event
+            assert code is not None
+            side = _Event(self._event.table.edge_sets(self._event.question.claims.dtype)[0], code)
+        places, gaps, facing = _overlaid(self.lines, side)
+        rng = np.random.default_rng(np.random.SeedSequence(self._bins.seed, spawn_key=(7,)))
+        drawn = binomial_null(gaps, rng, NULL_DRAWS) * gaps.weight
+        sizes = [np.abs(drawn.sum(axis=1)), *(_in_cells(drawn, place) for place in places[: len(self.lines)])]
+        if side is not None:
+            # Where the other class is predicted, more of them right are fewer events.
+            turned = drawn * facing
+            sizes += [np.abs(turned.sum(axis=1)), _in_cells(turned, places[-1])]
+        return sizes
+
+
+@dataclass(frozen=True)
+class _Event:
+    """The inner edges of the bins of an event's risk, and the code of its class."""
+
+    edges: Floats
+    code: int
+
+
+def mean_gap(
+    predictions: Predictions,
+    notion: str | Reduction = CONFIDENCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    random_state: int = SEED,
+) -> MeanGap:
+    """By how much the claims of a notion are too low or too high on average, with ends no verdict contradicts.
+
+    m = (1/N) sum_i (y_i - s_i) over all claims of one notion of one claim a row (confidence, top-label, class-specific,
+    event); scores s and outcomes y in [0, 1]. Of two classes with an event the ends are those of the number of events
+    (``EventGap``), as in ``risk.in_the_large``; else of a sum of residuals (``GapSums``). |m| can not exceed the
+    calibration error in any bins, and its lower end is read at the level that all lines of these predictions share
+    (``Chain``): an error in ``bins`` is never said to be smaller than the mean gap is shown to be. The sign test is
+    two-sided: 0 is left out where |m| is more than its noise explains at ``MeanGap.tail``.
+
+    What can mislead: gaps of opposite sign cancel; no mean gap is not calibration. NotAnswerable for other notions and
+    for rows in groups, which hang together.
+
+    References: the folded normal law, Leone, Nelson & Nottingham 1961.
+
+    >>> found = mean_gap(Predictions.from_confidence([0.9] * 100, [True] * 70 + [False] * 30))
+    >>> round(found.gap, 2), found.low < -0.2 < found.high < 0, found.least == -found.high
+    (-0.2, True, True)
+    """
+    question = estimate(predictions, notion, "ece", bins).question
+    assert question is not None
+    if question.predictions.row_groups is not None:
+        raise NotAnswerable(made_for_single_rows(question.predictions.row_groups, "the interval of a mean gap"))
+    chain = Chain.of(question, random_state)
+    if not chain.lines or chain.of_classes:
+        raise NotAnswerable("a mean gap is that of one claim a row: ask for confidence, one class or the event")
+    return chain.mean_gap(level)
+
+
+def event_tail(predictions: Predictions, level: float, bins: int | str | BinningScheme | None = None) -> float:
+    """The chance to miss at which ends of an event's mean number of events are read on the side of the expected one.
+
+    It is that of the mean gap of the event (``Chain.tail``), so that the event's calibration error in ``bins`` and its
+    calibration in the large cannot contradict each other. Rows in groups have no such level: (1 - level)/2.
+    """
+    if predictions.row_groups is not None:
+        return (1.0 - level) / 2
+    question = estimate(predictions, "event", "ece", bins).question
+    assert question is not None
+    return Chain.of(question, SEED).tail(level)
+
+
+def notion_of(question: Question) -> str:
+    """The key of a question's notion, empty where it has none."""
+    return facts_of(question).notion or ""
+
+
+def _overlaid(lines: list[InBins], event: _Event | None = None) -> tuple[list[Codes], CellGaps, Float64s]:
+    """The cells that all lines' bins are made of, and which bin of each line they are in; outcomes as the scores say.
+
+    The last line's claims have the most strata; the first one's all are in one. Of an event the bins of its risk come
+    last; the third answer is 1 in cells where the event is predicted, -1 in others.
+    """
+    claims = lines[-1].question.claims
+    strata, sets = len(claims.strata), []
+    for line in lines:
+        mine, joined = line.table.edge_sets(claims.dtype), line.table.joined
+        if joined is not None and len(line.table.strata) > 1 and len(mine) > 1:
+            mine = [mine[s] for s in joined]
+        sets.append(mine if len(mine) == strata else mine * strata)
+    alike = all(len(line.table.edge_sets(claims.dtype)) == 1 for line in lines)
+    number = 1 if alike else strata
+    more = [] if event is None else _both_ways(event.edges, [edges for mine in sets for edges in mine])
+    unions = [np.unique(np.concatenate([*(mine[s] for mine in sets), *more])) for s in range(number)]
+    sums = claims.moments(unions)
+    places = [np.zeros(sums.count.shape, dtype=np.intp) for _ in lines]
+    facing = np.ones(sums.count.shape)
+    if event is not None:
+        places.append(np.zeros(sums.count.shape, dtype=np.intp))
+        facing[np.arange(strata) != event.code] = -1.0
+        for s in range(strata):
+            ends = np.concatenate([[0.0], unions[0 if alike else s], [1.0]]).astype(np.float64)
+            middle = (ends[:-1] + ends[1:]) / 2
+            risk = middle if s == event.code else 1.0 - middle
+            places[-1][s, : len(risk)] = np.searchsorted(event.edges, risk, side="right")
+    for line, mine, place in zip(lines, sets, places[: len(lines)], strict=True):
+        for s, union in enumerate(unions):
+            # The bin of a cell is that of its lower edge; of the first cell the first.
+            place[slice(None) if alike else s, : len(union) + 1] = np.append(
+                0, np.searchsorted(mine[s], union, side="right")
+            )
+        if len(line.table.strata) > 1 or len(lines) == 1:
+            of = np.arange(strata) if line.table.joined is None else line.table.joined
+            place += of[:, None] * line.table.count.shape[1]
+    filled = sums.count > 0
+    codes = np.stack([*(place[filled] for place in places), (facing[filled] > 0).astype(np.intp)])
+    cells, code = np.unique(codes, axis=1, return_inverse=True)
+    count, score, squares = (
+        np.bincount(code.ravel(), part[filled])
+        for part in (sums.count, sums.score, sums.count if sums.squares is None else sums.squares)
+    )
+    mean = np.clip(score / count, 0.0, 1.0)
+    found = CellGaps(count / count.sum(), np.square(count) / squares, mean, mean)
+    return list(cells[:-1]), found, 2.0 * cells[-1] - 1.0
+
+
+def _both_ways(edges: Floats, others: list[Floats]) -> list[Floats]:
+    """Edges and their mirror images, which are the edges that lie there where there are such: a summary knows these."""
+    fine = EqualWidth(Groups().bins).fixed_edges().astype(edges.dtype)
+    known = np.unique(np.concatenate([edges, *others, fine]))
+    mirrored = (1 - edges).astype(edges.dtype)
+    near = np.clip(np.searchsorted(known, mirrored), 1, len(known) - 1)
+    nearest = np.where(mirrored - known[near - 1] < known[near] - mirrored, known[near - 1], known[near])
+    return [edges, np.where(np.abs(nearest - mirrored) < _CLOSE, nearest, mirrored).astype(edges.dtype)]
+
+
+def _gap_of(question: Question) -> Gap:
+    """The mean gap of one line: of two classes with an event that of the number of events, for either class."""
+    event = question.predictions.event
+    if event is None or notion_of(question) not in OF_ONE_STRATUM:
+        return GapSums.of(question.claims)
+    claims = claims_in(Event(), question.predictions)
+    found = EventGap.of(EventRows.of_claims(claims, question.predictions))
+    return found if getattr(question.reduction, "cls", event) == event else OtherClass(found)
+
+
+def _seen(node: Gap | InBins) -> float:
+    """What the outcomes that were seen show in a line."""
+    if isinstance(node, InBins):
+        return abs(float(node.gaps.weight @ np.abs(node.gaps.gap)))
+    return abs(node.gap)
+
+
+def _in_cells(drawn: Float64s, place: Codes) -> Float64s:
+    """Sizes of errors in the bins that cells are in, (draws,)."""
+    _, where = np.unique(place, return_inverse=True)
+    return np.asarray(np.abs(_summed(drawn, where, int(where.max()) + 1)).sum(axis=1))
+
+
+def _p_values(sizes: Float64s) -> Float64s:
+    """For each draw the share of draws that are at least as large."""
+    return np.asarray(_behind(np.sort(sizes), sizes))
+
+
+def _behind(ordered: Float64s, sizes: Any) -> Any:
+    """The share of ascending draws that are at least as large."""
+    # Sums in another order may differ in the last bit.
+    return 1.0 - np.searchsorted(ordered, sizes * (1.0 - 1e-12), side="left") / len(ordered)
+
+
+def _summed(drawn: Float64s, codes: Codes, size: int) -> Float64s:
+    """Sums of columns that have the same code, (draws, size)."""
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(size))
+    return np.asarray(np.add.reduceat(drawn[:, order], starts, axis=1))

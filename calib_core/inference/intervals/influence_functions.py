@@ -1,0 +1,237 @@
+"""What each row adds to a measure of confidences: from it come its interval, and that of a difference of two models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import digamma
+
+from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core._base.distributions import t as student
+from calib_core.inference.intervals.clustered_rows import drawn_apart, of_like_size, together
+from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.row_groups import RowGroups
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """A measure's ``value``, and what each row adds to it, ``terms`` (n,), with ``weights`` (n,), of mean 0.
+
+    To first order the value moves by terms_i / n when row i counts once more; so the variance of the value is that of
+    the terms over n, and the difference of two measures of the same rows has the difference of their terms. Terms of
+    rows of one of the ``groups`` are added up before they are squared.
+    """
+
+    value: float
+    terms: Float64s
+    weights: Float64s
+    groups: RowGroups | None = None
+
+    def __sub__(self, other: Influence) -> Influence:
+        return Influence(self.value - other.value, self.terms - other.terms, self.weights, self.groups)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the value."""
+        sums = together(self.weights * self.terms, self.groups)
+        if self.groups is None:
+            return float(np.sqrt(np.square(sums).sum() * len(sums) / self.freedom) / self.weights.sum())
+        return float(np.sqrt(np.square(drawn_apart(sums, self.groups, self.weights)).sum()) / self.weights.sum())
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom: independent rows, or groups of like size, less one."""
+        count = len(self.terms) if self.groups is None else of_like_size(self.groups, self.weights)
+        return max(count - 1, 1)
+
+    def ends(self, level: float) -> tuple[float, float]:
+        """value -+ t error, Student's interval."""
+        low, high = self.spread(level)
+        return self.value + low, self.value + high
+
+    def spread(self, level: float, slope: float = 1.0) -> tuple[float, float]:
+        """-+ t error / slope: how far the ends lie from the value on a scale that is 1 / ``slope`` times as wide."""
+        half = self.error / slope * float(student.ppf((1 + level) / 2, self.freedom))
+        return -half, half
+
+    @property
+    def p_value(self) -> float:
+        """Of the test that the true value is 0, by Student's t."""
+        if self.error == 0:
+            return float(self.value == 0)
+        return float(2 * student.sf(abs(self.value) / self.error, self.freedom))
+
+
+def counting(predictions: Predictions) -> Predictions:
+    """The rows that a model answers and that carry weight."""
+    rows = predictions.answered
+    weights = rows.weights
+    return rows if weights is None or (weights > 0).all() else rows.take(np.flatnonzero(weights > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Rows with their confidence ``h``, whether they are ``right``, and their weights, each (n,); and their groups."""
+
+    h: Float64s
+    right: Bools
+    weights: Float64s
+    groups: RowGroups | None = None
+
+    @classmethod
+    def of(cls, predictions: Predictions) -> Answers:
+        """The rows that a model answers; whole-number weights as copies, rows of no weight left out."""
+        rows = counting(predictions.written_out())
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
+        return cls(rows.confidence.astype(np.float64), rows.correct, weights, rows.row_groups)
+
+    @classmethod
+    def of_event(cls, predictions: Predictions) -> Answers:
+        """The event's predicted risk in place of the confidence, and whether it happened in place of being right."""
+        rows = counting(predictions.written_out())
+        assert rows.event is not None
+        weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
+        risk = rows.rows.column(rows.event).astype(np.float64)
+        return cls(risk, rows.true_labels == rows.event, weights, rows.row_groups)
+
+    @classmethod
+    def ranked(cls, predictions: Predictions) -> Answers:
+        """What ranking is about: the risk of an event, where there is one; else the confidence."""
+        return cls.of(predictions) if predictions.event is None else cls.of_event(predictions)
+
+    @cached_property
+    def levels(self) -> tuple[Float64s, Codes]:
+        """The distinct confidences, the surest first, and each row's place among them."""
+        values, codes = np.unique(-self.h, return_inverse=True)
+        return -values, codes
+
+    @cached_property
+    def masses(self) -> tuple[Float64s, Float64s]:
+        """Weight of the rows at each of those, and of the wrong ones among them."""
+        _, codes = self.levels
+        mass, wrong = np.bincount(codes, self.weights), np.bincount(codes, self.weights * ~self.right)
+        return mass.astype(np.float64), wrong.astype(np.float64)
+
+    @property
+    def total(self) -> float:
+        return float(self.weights.sum())
+
+    def mean(self, values: Float64s) -> Influence:
+        """A mean of the rows."""
+        middle = float(self.weights @ values / self.total)
+        return Influence(middle, values - middle, self.weights, self.groups)
+
+
+def accuracy(rows: Answers) -> Influence:
+    """Share of rows that are right."""
+    return rows.mean(rows.right.astype(np.float64))
+
+
+def overconfidence(rows: Answers) -> Influence:
+    """Mean confidence less the share that is right: above 0 it says too much on average."""
+    return rows.mean(rows.h - rows.right)
+
+
+def brier(rows: Answers) -> Influence:
+    """Mean of (h - right)^2."""
+    return rows.mean(np.square(rows.h - rows.right))
+
+
+def skill(rows: Answers) -> Influence:
+    """1 - Brier / (a (1 - a)): the share of the squared error saved that saying the accuracy a for every row has.
+
+    Terms by the delta method: -(b_i - B) / V + (B / V^2) (1 - 2 a) (z_i - a), V = a (1 - a). NaN where a is 0 or 1.
+    """
+    loss, right = brier(rows), accuracy(rows)
+    constant = right.value * (1 - right.value)
+    if constant == 0:
+        return _unknown(rows)
+    terms = loss.value / constant**2 * (1 - 2 * right.value) * right.terms - loss.terms / constant
+    return Influence(1 - loss.value / constant, terms, rows.weights, rows.groups)
+
+
+def auroc(rows: Answers) -> Influence:
+    """The chance that a right row has more confidence than a wrong one, a tie counted half.
+
+    Terms are DeLong's: of a right row (V_i - value) / a, V_i the share of wrong rows below it; of a wrong one in turn.
+    NaN where all are right, or all wrong.
+
+    References: DeLong, DeLong & Clarke-Pearson 1988.
+    """
+    (mass, wrong), (_, codes) = rows.masses, rows.levels
+    right = mass - wrong
+    if not right.sum() or not wrong.sum():
+        return _unknown(rows)
+    # Levels descend: below a level are those after it.
+    below = (wrong.sum() - np.cumsum(wrong) + wrong / 2) / wrong.sum()
+    above = (np.cumsum(right) - right / 2) / right.sum()
+    value, a = float(right @ below / right.sum()), right.sum() / mass.sum()
+    terms = np.where(rows.right, (below[codes] - value) / a, (above[codes] - value) / (1 - a))
+    return Influence(value, terms, rows.weights, rows.groups)
+
+
+def risk_area(rows: Answers) -> Influence:
+    """Area under the risk-coverage curve: the mean, over k = 1..n, of the share wrong among the k surest rows.
+
+    Rows of one confidence enter in random order, and their mean over all orders is taken: with A rows and W wrong ones
+    before, m rows and w wrong ones of a level add w + (W - w A / m) (H_(A+m) - H_A), H the harmonic numbers. Terms are
+    the derivatives by m and w with logarithms in place of H. Weights that are not whole take H between its numbers.
+
+    References: Geifman, Uziel & El-Yaniv 2019.
+    """
+    (mass, wrong), (_, codes) = rows.masses, rows.levels
+    n = mass.sum()
+    value = _area(mass, wrong)
+    before, mistakes = np.cumsum(mass) - mass, np.cumsum(wrong) - wrong
+    share = wrong / mass
+    excess = mistakes - share * before
+    first = before <= 0
+    wide = np.where(first, 0.0, np.log1p(mass / np.where(first, 1.0, before)))
+    by_wrong = 1 - before / mass * wide + _after(wide)
+    behind = np.where(first, 0.0, excess * (1 / (before + mass) - 1 / np.where(first, 1.0, before)))
+    by_mass = share * before / mass * wide + excess / (before + mass) + _after(behind - share * wide)
+    terms = np.where(rows.right, 0.0, by_wrong[codes]) + by_mass[codes]
+    return Influence(value, terms - rows.weights @ terms / n, rows.weights, rows.groups)
+
+
+def excess_area(rows: Answers) -> Influence:
+    """That area less the least which so many wrong rows can have, all of them coming last.
+
+    References: Geifman, Uziel & El-Yaniv 2019 (E-AURC).
+    """
+    area, right = risk_area(rows), accuracy(rows)
+    wrong = np.array([0.0, rows.total * (1 - right.value)])
+    mass = np.array([rows.total - wrong[1], wrong[1]])
+    least = _area(mass[mass > 0], wrong[mass > 0])
+    slope = np.log(right.value) if right.value > 0 else 0.0
+    return Influence(area.value - least, area.terms - slope * right.terms, rows.weights, rows.groups)
+
+
+MEASURES: dict[str, Callable[[Answers], Influence]] = {
+    "accuracy": accuracy,
+    "overconfidence": overconfidence,
+    "brier": brier,
+    "skill": skill,
+    "auroc": auroc,
+    "risk_area": risk_area,
+    "excess_area": excess_area,
+}
+"""Measures of confidences, by the names of their columns."""
+
+
+def _area(mass: Float64s, wrong: Float64s) -> float:
+    before, mistakes = np.cumsum(mass) - mass, np.cumsum(wrong) - wrong
+    steps = digamma(before + mass + 1) - digamma(before + 1)
+    return float((wrong + (mistakes - wrong * before / mass) * steps).sum() / mass.sum())
+
+
+def _after(values: Float64s) -> Float64s:
+    """Sums of what comes after each place."""
+    return np.asarray(values.sum() - np.cumsum(values))
+
+
+def _unknown(rows: Answers) -> Influence:
+    return Influence(float("nan"), np.full(len(rows.h), np.nan), rows.weights)

@@ -1,0 +1,228 @@
+"""Which interval an estimate has: the tested default of its kind, or a bootstrap form that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from calib_core._base.arrays import Float64s
+from calib_core.estimators.base import Question, error_scale, traits
+from calib_core.inference.intervals import (
+    canonical_cells,
+    grouped_rows,
+    kernel_errors,
+    mean_scores,
+    smoothed_errors,
+    wild_bootstrap,
+)
+from calib_core.inference.intervals.binned_errors import InBins, one_claim_a_row
+from calib_core.inference.intervals.bins_of_interval import facts_of, target
+from calib_core.inference.intervals.clustered_rows import groups_of
+from calib_core.inference.intervals.elementary import (
+    NOISELESS,
+    around,
+    percentile,
+    pivotal,
+)
+from calib_core.inference.intervals.error_hierarchy import Chain
+from calib_core.inference.intervals.larger_samples import POWER
+from calib_core.inference.intervals.row_bootstrap import bootstrap
+from calib_core.inference.intervals.simulated_domain import CANONICAL, CANONICAL_KERNEL, of_rows
+from calib_core.inference.noise import simplex_draws
+from calib_core.inference.noise.noise_floor import calibrated_claims
+from calib_core.registry.registry import RegistryError
+from calib_core.results.uncertainty import Interval
+
+LEAST_ROWS = 5
+"""Rows per non-empty cell of the simplex, on average, below which nothing is claimed from below about an L1 error."""
+
+DRAWS, DRAWS_OF_ROWS = 9, 3
+"""Outcomes drawn from the scores for a typical upper end."""
+
+Method = Literal["default", "percentile", "pivotal"]
+
+
+def interval(question: Question, level: float = 0.9, random_state: int = 0, method: Method = "default") -> Interval:
+    """Where the true value lies with this confidence, given the predictions.
+
+    Default by what is estimated: binned errors (ECE, RMSCE and their debiased forms) by test inversion, the largest
+    error by Clopper-Pearson (canonical: multinomial) bounds that hold for all cells at once, errors that are a norm of
+    the residuals (kernel, smooth, convex, swept, cumulative) by what a norm can gain from noise, the squared kernel
+    error by test inversion or from its blocks, means of rows (log loss, Brier score, accuracy) by the percentile
+    bootstrap. All but the last are in the coverage table (canonical: three classes) or have a proof; what is left over
+    has the pivotal bootstrap and says that it is untested. Rows that belong together: means and shares by groups, norms
+    as in ``grouped_intervals``, bootstraps draw groups; what is made for independent rows is refused. ``percentile``
+    and ``pivotal`` ask for the bootstrap forms of any estimate: of plug-in and debiased binned errors they do not
+    cover.
+
+    >>> from calib_core import Predictions, estimate
+    >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
+    >>> got = interval(estimate(p).question)
+    >>> 0.3 in got, 0.1 in got, got.tested
+    (True, False, True)
+    """
+    if not 0 < level < 1:
+        raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    counted = method == "default" and _in_bins(question) and question.predictions.row_groups is None
+    if not (counted and one_claim_a_row(question)):
+        question = question.written_out
+    if method != "default":
+        return _bootstrapped(question, level, random_state, method)
+    groups = groups_of(question)
+    if (mean := mean_scores.of_mean(question, level)) is not None:
+        value, about = (
+            question.answer(question.predictions).value,
+            mean.about + ("" if groups is None else groups.together),
+        )
+        return around(value, (mean.low, mean.high), level, mean.method, mean.tested, about)
+    if groups is not None:
+        found = grouped_rows.interval(question, groups, level, random_state)
+        return replace(found, about=found.about + groups.together)
+    if question.reduction is not None:
+        return _default(question, question.claims, level, random_state)
+    return _bootstrapped(question, level, random_state, "pivotal")
+
+
+def typical_high(question: Question, level: float, random_state: int = 0) -> float:
+    """The upper end a perfectly calibrated model with these predictions would typically have.
+
+    The median over outcomes drawn from the scores, so that it is known before any outcome is seen: ``DRAWS`` of them
+    where counts in bins suffice, ``DRAWS_OF_ROWS`` where the estimator looks at the rows.
+    """
+    return _drawn_high(question, level, random_state, 0.5)
+
+
+def _drawn_high(question: Question, level: float, random_state: int, share: float) -> float:
+    """The upper end that this share of calibrated models stay below."""
+    if _in_bins(question):
+        return Chain.of(question, random_state).typical_high(question.estimator, level, DRAWS, share)
+    question = question.written_out
+    drawn = calibrated_claims(question, DRAWS_OF_ROWS, random_state)
+    return float(np.quantile([_default(question, claims, level, random_state).high for claims in drawn], share))
+
+
+def rows_for_groups(question: Question, limit: float, random_state: int = 0) -> float | None:
+    """About how many rows it takes until more is judged than one mean, whose scores lie further apart than ``limit``.
+
+    None where groups are judged, or a group cannot hide an error of that size.
+    """
+    # Where every row speaks of every class one group is never judged (``judged_bins``).
+    if not _in_bins(question) or question.claims.same_rows or question.predictions.row_groups is not None:
+        return None
+    return InBins(question, random_state).rows_for_groups(limit)
+
+
+def rows_to_tell(question: Question, limit: float, level: float, random_state: int = 0) -> float:
+    """Sample size with which the upper end of a calibrated model lies below ``limit`` in 8 of 10 samples, about.
+
+    Of mean absolute errors of one claim a row: by samples drawn in the cells that so many rows would be judged in.
+    Of others: the upper end that 8 of 10 samples of the rows at hand stay below falls at least like one over the root
+    of the rows (of squares: over their number).
+    """
+    needed = rows_with_error(question, limit, 0.0, level, random_state)
+    if needed is not None:
+        return needed
+    power = 1 if error_scale(question.estimator).squared else 2
+    high = _drawn_high(question, level, random_state, POWER)
+    return question.predictions.answered.effective_rows * max(high / limit, 1.0) ** power
+
+
+def rows_with_error(
+    question: Question, limit: float, error: float, level: float, random_state: int = 0
+) -> float | None:
+    """The same for a model that is too confident by ``error`` everywhere; None where that is not known.
+
+    Known of mean absolute errors of one claim a row, where it takes at most 10,000 times the rows at hand.
+    """
+    if not _in_bins(question):
+        return None
+    return Chain.of(question, random_state).rows_needed(question.estimator, limit, level, error)
+
+
+def highs_of_most(question: Question, factors: Sequence[float], level: float, random_state: int = 0) -> Float64s:
+    """The upper ends that 8 of 10 calibrated models' samples stay below, with so many times the rows at hand."""
+    bins = InBins(question, random_state) if _in_bins(question) else None
+    if bins is not None and bins.knows_more_rows(question.estimator):
+        return np.array([bins.high_with(factor, level) for factor in factors])
+    power = 1.0 if error_scale(question.estimator).squared else 0.5
+    high = _drawn_high(question, level, random_state, POWER)
+    return np.asarray(high / np.asarray(factors, dtype=np.float64) ** power)
+
+
+# -- the default, in order of use -----------------------------------------------------------------------------
+
+
+def _in_bins(question: Question) -> bool:
+    return target(question.estimator) is not None and not question.whole
+
+
+def _default(question: Question, claims: Any, level: float, random_state: int) -> Interval:
+    """The interval of these claims: those of the question, or what they might have been."""
+    for form in (_of_bins, _of_cells, _of_norms, _of_smoothed, _of_pairs):
+        if (answer := form(question, claims, level, random_state)) is not None:
+            return answer
+    return _bootstrapped(question, level, random_state, "pivotal")
+
+
+def _bootstrapped(question: Question, level: float, random_state: int, method: str) -> Interval:
+    draws = bootstrap(question, random_state=random_state)
+    value = question.answer(question.predictions).value
+    if method == "percentile":
+        return around(value, percentile(draws, level), level, "percentile bootstrap", False, NOISELESS)
+    return around(value, pivotal(value, draws, level), level, "pivotal bootstrap", False, NOISELESS)
+
+
+def _of_bins(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if not _in_bins(question):
+        return None
+    return Chain.of(question, random_state).interval(question.estimator, level)
+
+
+def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    cells = simplex_draws.in_cells([question.estimator], claims) if question.whole else None
+    about = target(question.estimator)
+    if cells is None or about is None:
+        return None
+    order, scale = about
+    low, high = canonical_cells.bounds(cells, order, level, random_state)
+    value = question.of(claims).value
+    if order == "max":
+        method = "multinomial bounds for all cells at once, conservative"
+        return around(value, (low, high), level, method, True)
+    if order == 1 and float(cells.worth.mean()) < LEAST_ROWS:
+        method = "test inversion, upper end only: cells hold too few rows for a lower one"
+        return around(value, (0.0, scale(high)), level, method, False)
+    tested = claims.weights is None and CANONICAL.holds(len(claims.class_names), len(claims.labels), level)
+    return around(value, (scale(low), scale(high)), level, "test inversion", tested)
+
+
+def _of_norms(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if question.whole or traits(question.estimator).judged != "residuals":
+        return None
+    estimated = question.estimator(claims)
+    ends = wild_bootstrap.bounds(question.estimator, claims, estimated, question.ranks, level, random_state)
+    tested = of_rows(facts_of(question), level)
+    return around(estimated.value, ends, level, "bounds for a norm of residuals", tested, NOISELESS)
+
+
+def _of_smoothed(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if not question.whole or traits(question.estimator).judged != "smoothed":
+        return None
+    value, *ends = smoothed_errors.bounds(question.estimator, claims, level, random_state)
+    about = smoothed_errors.SMOOTHED
+    return around(value, (ends[0], ends[1]), level, "bounds for a norm of residual vectors", False, about)
+
+
+def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
+    if traits(question.estimator).judged != "pairs":
+        return None
+    value = question.of(claims).value
+    if question.whole:
+        ends = kernel_errors.of_blocks(question.estimator, claims, level)
+        tested = claims.weights is None and CANONICAL_KERNEL.holds(len(claims.class_names), len(claims.labels), level)
+        return around(value, ends, level, "independent blocks of rows", tested, NOISELESS)
+    ends = kernel_errors.inverted_pairs(question.estimator, claims, value, question.ranks, level, random_state)
+    return around(value, ends, level, "test inversion", of_rows(facts_of(question), level), NOISELESS)

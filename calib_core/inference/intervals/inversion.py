@@ -1,0 +1,377 @@
+"""Intervals for binned errors by inverting a test: which true errors would make the observed one unremarkable?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from scipy.special import ndtr
+
+from calib_core._base.arrays import BLOCK_BYTES, Bools, Float64s
+from calib_core._base.distributions import norm
+from calib_core._base.notebook_display import OneLine
+from calib_core.inference.intervals.poisson_limits import beyond, surplus
+from calib_core.inference.noise.outcome_draws import NULL_DRAWS
+
+DRAWS = 4000
+"""Noise draws for few cells; fewer for many, where single draws vary less."""
+RICH = 10.0
+"""Expected minority outcomes per cell, on average, from which an inversion's normal law is trusted for upper ends."""
+_DRAWN_NUMBERS = 300_000
+_PRECISE = 1e-5
+
+Law: TypeAlias = Callable[[float], float]
+"""theta -> the chance that the statistic is at most the observed one when the true error is theta."""
+ErrorsOf: TypeAlias = Callable[[Bools], Float64s]
+"""Standard normal errors (draws, wanted) of the cells that are wanted (cells,)."""
+NO_ERRORS = np.zeros((0, 0))
+
+
+class Ends(NamedTuple):
+    """The ends of an interval and the estimate between them."""
+
+    low: float
+    point: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellGaps(OneLine):
+    """What the inversion knows of each non-empty cell: weight in the aggregate, rows, mean outcome and mean score.
+
+    Arrays are (cells,), weights sum to 1, ``rows`` may be an effective number.
+    """
+
+    weight: Float64s
+    rows: Float64s
+    outcome: Float64s
+    score: Float64s
+
+    @property
+    def gap(self) -> Float64s:
+        return self.outcome - self.score
+
+    @property
+    def deviation(self) -> Float64s:
+        """Standard deviation of each cell's mean outcome around its unknown truth.
+
+        sqrt(q (1 - q) / n), q the outcomes' share after two more rows that behave as the scores say, made free of the
+        bias this q has where they do: E q(1 - q) is short of the truth by a share n / (n + 2)^2.
+        """
+        n = self.rows
+        q = (n * self.outcome + 2.0 * self.score) / (n + 2.0)
+        return np.sqrt(np.maximum(q * (1.0 - q), 0.0) / n / (1.0 - n / (n + 2.0) ** 2))
+
+    @property
+    def claimed_deviation(self) -> Float64s:
+        """The same if the scores were right: sqrt(s (1 - s) / n)."""
+        return np.sqrt(np.maximum(self.score * (1.0 - self.score), 0.0) / self.rows)
+
+    @property
+    def expected_minority(self) -> float:
+        """sum of n s (1 - s) over the number of cells: how rich cells are in outcomes, from scores alone."""
+        return float((self.rows * self.score * (1.0 - self.score)).mean())
+
+    @property
+    def rich(self) -> bool:
+        """Do cells hold enough outcomes of both kinds, by what the scores claim, for a normal law of their sums?"""
+        return self.expected_minority >= RICH
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What outcomes alone can move: ``unit``, the most one row can move the error, and counts of surprising rows.
+
+    ``residual`` is the sum over rows of (what its residuals move / unit)^2, ``outcome`` the same with each cell's own
+    mean outcome in place of the scores.
+    """
+
+    unit: float
+    residual: float
+    outcome: float
+
+
+def draws_for(cells: int) -> int:
+    """How many noise draws an inversion over so many cells uses: 4000, less where cells are many, 1000 at least."""
+    return int(np.clip(_DRAWN_NUMBERS // max(cells, 1), 1000, DRAWS))
+
+
+def absolute_ends(
+    gaps: CellGaps,
+    noise: Noise,
+    level: float,
+    errors_of: ErrorsOf,
+    null: Float64s,
+    *,
+    disjoint: bool,
+    low_tail: float | None = None,
+) -> Ends:
+    """Interval for sum_b w_b |true gap_b|, given the predictions and the cells.
+
+    ``low_tail`` is the chance with which the lower end may miss where that is another one than (1 - level)/2.
+
+    T = sum_b w_b |d_b| with gaps d_b, tail = (1 - level)/2, z its normal point, R the rows' squared residuals, u the
+    most one row moves the error. The upper end is that of ``absolute_high``.
+
+    Lower end: the smaller of two. (1) Cells that stand out from noise, beyond sqrt(2 log cells) deviations, carry the
+    error, all others draw calibrated outcomes (``null``, gaps (draws, cells)): the theta at which T is the upper tail
+    point of that law; 0 where calibrated models show as much. (2) T - u z sqrt(R), for cells whose scores leave no
+    noise although the truth does. Disjoint cells poor in outcomes also take the lower end of ``inverted``.
+
+    The point is where law (1) puts half its mass; of disjoint cells, of which no error is smaller than their mean gap,
+    no less than what that shows (``_mean_gap``); moved into the interval where it lies outside. What can mislead: the
+    target is the error in these cells, at most that of the model.
+
+    References: Fay & Feuer 1997; Casella & Berger 2002, §9.2.1; Donoho & Johnstone 1994.
+    """
+    tail = (1.0 - level) / 2 if low_tail is None else low_tail
+    size, null = _size(gaps, gaps.gap, 1), np.abs(null)
+    law, top = _clear_law(gaps, errors_of, null)
+    unremarkable = float(np.mean(null @ gaps.weight < size * (1.0 - 1e-12))) <= 1.0 - tail
+    low = 0.0 if unremarkable else _crossing(law, 1.0 - tail, top)
+    low = min(low, max(0.0, size - noise.unit * float(norm.isf(tail)) * float(np.sqrt(noise.residual))))
+    every = np.ones(len(gaps.rows), dtype=bool)
+    if disjoint and not gaps.rich:
+        errors = errors_of(every)
+        low = min(low, _inverted_low(gaps, 1, 1.0 - 2.0 * tail, gaps.deviation * errors, null @ gaps.weight))
+    point = max(_crossing(law, 0.5, top), _mean_gap(gaps) if disjoint else 0.0)
+    return _ordered(low, point, absolute_high(gaps, noise, level, errors_of(every) if gaps.rich else NO_ERRORS))
+
+
+def _mean_gap(gaps: CellGaps) -> float:
+    """The size of the mean gap over cells, freed of noise: no error of these cells is smaller.
+
+    The theta at which half of |N(theta, sum w_b^2 s_b^2)| lies below the observed |sum_b w_b d_b|. An error spread
+    evenly over cells shows here although no cell stands out.
+    """
+    size = abs(float(gaps.weight @ gaps.gap))
+    spread = float(np.sqrt((np.square(gaps.weight * gaps.deviation)).sum()))
+    if spread == 0.0:
+        return size
+    return _crossing(lambda theta: float(ndtr((size - theta) / spread) - ndtr(-(size + theta) / spread)), 0.5, 1.0)
+
+
+def absolute_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
+    """Upper end for sum_b w_b |true gap_b|: T + u X(R) where cells are poor in outcomes, else inversion plus u D.
+
+    The error is at most T less a noise of mean 0 whose variance u^2 R bounds; X is the Poisson limit that stands for z
+    sqrt(R). Near scores of 0 and 1, where outcomes can only fall to one side and do not fold, nothing may be taken off
+    T. Where cells are rich (``CellGaps.rich``, known from scores alone) noise folds into T and ``inverted`` takes it
+    off again; u D(outcomes) is what a Poisson limit has over a normal one.
+    """
+    tail = (1.0 - level) / 2
+    if not gaps.rich:
+        return _size(gaps, gaps.gap, 1) + noise.unit * beyond(noise.residual, tail)
+    return _inverted_high(gaps, 1, level, gaps.deviation * errors) + noise.unit * surplus(noise.outcome, tail)
+
+
+def absolute_high_reaches(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, limit: float) -> bool:
+    """Is ``absolute_high`` at least ``limit``? Where that is plain, laws are read near the limit alone, not all along.
+
+    The same answer as by the end itself: within the precision of its bisection the end is made.
+    """
+    if not gaps.rich or _size(gaps, gaps.gap, 1) == 0.0:
+        return absolute_high(gaps, noise, level, errors) >= limit
+    tail = (1.0 - level) / 2
+    more = noise.unit * surplus(noise.outcome, tail)
+    if limit - more > 1.0:
+        return False
+    laws, top = _high_laws(gaps, 1, gaps.deviation * errors)
+    near = False
+    for law in laws:
+        if _crosses_beyond(law, tail, top, limit - more + _PRECISE):
+            return True
+        near = near or _crosses_beyond(law, tail, top, limit - more - _PRECISE)
+    return near and min(1.0, max(_crossing(law, tail, top) for law in laws)) + more >= limit
+
+
+def square_ends(gaps: CellGaps, noise: Noise, level: float, errors: Float64s, null: Float64s) -> Ends:
+    """Interval for (sum_b w_b gap_b^2)^(1/2) over cells of many rows: test inversion, its upper end raised by u D.
+
+    As ``absolute_ends``; the direction of the error is the observed one.
+    """
+    low = _inverted_low(gaps, 2, level, gaps.deviation * errors, np.square(null) @ gaps.weight)
+    size = _size(gaps, gaps.gap, 2)
+    point = 0.0
+    if size > 0.0:
+        point = _crossing(_law(gaps, gaps.gap / size, size, 2, gaps.deviation * errors), 0.5, _top(gaps, size))
+    return _ordered(low, point, square_high(gaps, noise, level, errors))
+
+
+def square_high(gaps: CellGaps, noise: Noise, level: float, errors: Float64s) -> float:
+    """Upper end for the root of the squared error over cells of many rows."""
+    high = _inverted_high(gaps, 2, level, gaps.deviation * errors)
+    return high + noise.unit * surplus(noise.outcome, (1.0 - level) / 2)
+
+
+def inverted(
+    gaps: CellGaps, order: int, level: float, noise: Float64s, null: Float64s | None = None
+) -> tuple[float, float]:
+    """Ends of the interval for (sum_b w_b |true gap_b|^p)^(1/p) under a normal law; p = ``order`` 1 or 2.
+
+    T = sum_b w_b |d_b|^p with gaps d_b. Were the error theta, T would be about sum_b w_b |theta u_b + s_b Z_b|^p, with
+    directions u of unit norm, deviations s and standard normal Z (``noise``, (draws, cells)). The interval holds every
+    theta with alpha/2 <= P(T_theta <= T) <= 1 - alpha/2. For p = 2 the direction is the observed one, d / norm. For
+    p = 1 the law depends on how the error is spread over cells, which noise hides, so each end takes the direction
+    that makes it careful: the lower one only cells that stand out from the noise (beyond sqrt(2 log cells) deviations,
+    the largest excess over all cells when all are noise), the upper one the larger end of two: the observed gaps with
+    half as much again in proportion to the deviations, and the deviations alone.
+
+    ``null``, values of T under perfect calibration, decide with the normal law whether the lower end is 0. For the
+    upper end a T below the middle of noise alone counts as that middle (a power-constrained limit): bins that fit too
+    well, as those of a calibrator judged on the rows it was fitted on do, must not make an error look smaller than
+    these rows could show. What can mislead: the normal law is wrong where outcomes are rare (scores near 0 or 1, cells
+    of few rows); ``absolute_ends`` and ``square_ends`` mend that.
+
+    References: test inversion as in Casella & Berger 2002, §9.2.1; threshold sqrt(2 log n) Donoho & Johnstone 1994;
+    power-constrained limits Cowan et al. 2011.
+
+    >>> gaps = CellGaps(np.ones(1), np.array([100.0]), np.array([0.7]), np.array([0.5]))
+    >>> low, high = inverted(gaps, 2, 0.9, np.random.default_rng(0).standard_normal((4000, 1)))
+    >>> round(low, 2), round(high, 2)  # 0.2 +- 1.64 sqrt(0.7 0.3 / 100)
+    (0.12, 0.28)
+    """
+    errors = gaps.deviation * noise
+    low = _inverted_low(gaps, order, level, errors, null)
+    return low, max(low, _inverted_high(gaps, order, level, errors))
+
+
+def _inverted_low(gaps: CellGaps, order: int, level: float, errors: Float64s, null: Float64s | None) -> float:
+    size, tail = _size(gaps, gaps.gap, order), (1.0 - level) / 2
+    if size == 0.0:
+        return 0.0
+    way = _low_way(gaps) if order == 1 else gaps.gap
+    law = _law(gaps, way / _size(gaps, way, order), size, order, errors)
+    unremarkable = null is not None and np.mean(null <= size**order * (1.0 - 1e-12)) <= 1.0 - tail
+    return 0.0 if unremarkable else _crossing(law, 1.0 - tail, _top(gaps, size))
+
+
+def _inverted_high(gaps: CellGaps, order: int, level: float, errors: Float64s) -> float:
+    size, tail = _size(gaps, gaps.gap, order), (1.0 - level) / 2
+    if size == 0.0:
+        # No direction is seen: any cell could hold the error that noise happens to hide.
+        return min(1.0, _size(gaps, float(norm.isf(tail)) * gaps.deviation, order))
+    laws, top = _high_laws(gaps, order, errors)
+    return min(1.0, max(_crossing(law, tail, top) for law in laws))
+
+
+def _high_laws(gaps: CellGaps, order: int, errors: Float64s) -> tuple[list[Law], float]:
+    """The laws an upper end is read from, and their last theta."""
+    sizes = np.abs(errors)
+    middle = float(np.median(np.power(sizes, order, out=sizes) @ gaps.weight)) ** (1 / order)
+    shown = max(_size(gaps, gaps.gap, order), middle)
+    ways = _high_ways(gaps, order)
+    return [_law(gaps, way / _size(gaps, way, order), shown, order, errors) for way in ways], _top(gaps, shown)
+
+
+def binomial_null(gaps: CellGaps, rng: np.random.Generator, count: int = NULL_DRAWS) -> Float64s:
+    """Gaps (count, cells) under perfect calibration, every cell's positives binomial at its mean score.
+
+    Real cells mix scores, which makes their counts vary a little less: the lower end errs on the side of 0.
+    """
+    rows = np.maximum(np.round(gaps.rows), 1.0)
+    drawn = rng.binomial(rows.astype(np.int64), np.clip(gaps.score, 0.0, 1.0), size=(count, len(rows)))
+    return np.asarray(drawn / rows - gaps.score)
+
+
+def _ordered(low: float, point: float, high: float) -> Ends:
+    high = float(np.clip(high, low, 1.0))
+    return Ends(low, float(np.clip(point, low, high)), high)
+
+
+def _size(gaps: CellGaps, way: Float64s, order: int) -> float:
+    return float((gaps.weight @ np.abs(way) ** order) ** (1 / order))
+
+
+def _top(gaps: CellGaps, size: float) -> float:
+    """More than any error that could have shown as little as ``size``."""
+    return size + 6.0 * float(np.sqrt((gaps.weight * np.square(gaps.deviation)).sum())) + 1e-9
+
+
+def _clear(gaps: CellGaps, deviation: Float64s) -> Bools:
+    """Cells that stand out from the noise, the one that does so most when none does."""
+    ratio = np.abs(gaps.gap) / np.maximum(deviation, 1e-300)
+    clear = np.asarray(ratio > np.sqrt(2.0 * np.log(len(ratio))))
+    if not clear.any():
+        clear[int(np.argmax(ratio))] = True
+    return clear
+
+
+def _clear_law(gaps: CellGaps, errors_of: ErrorsOf, null: Float64s) -> tuple[Law, float]:
+    """The law of T when clear cells carry the error and all others draw calibrated outcomes, and its last theta."""
+    size = _size(gaps, gaps.gap, 1)
+    clear = _clear(gaps, np.maximum(gaps.deviation, gaps.claimed_deviation)) & (gaps.gap != 0)
+    if not clear.any():
+        return lambda theta: 0.0, 1.0
+    weight, way = gaps.weight[clear], np.abs(gaps.gap[clear])
+    way = way / float(weight @ way)
+    still = null @ np.where(clear, 0.0, gaps.weight)
+    errors = gaps.deviation[clear] * errors_of(clear)[: len(null)]
+    return _shifted_law(weight, way, size, errors, still), _top(gaps, size)
+
+
+def _low_way(gaps: CellGaps) -> Float64s:
+    return np.where(_clear(gaps, gaps.deviation), gaps.gap, 0.0)
+
+
+def _high_ways(gaps: CellGaps, order: int) -> list[Float64s]:
+    """How the error may be spread over cells for an upper end.
+
+    Squares: as observed. Absolute errors: the observed gaps with half as much again in proportion to the deviations,
+    and in proportion to the deviations alone, the spread that noise hides best: over many cells observed gaps are more
+    uneven than true ones, and the more uneven an error the less of it folds into noise.
+    """
+    d, deviation = gaps.gap, gaps.deviation
+    if order == 2:
+        return [d]
+    evened = 0.5 * deviation * (_size(gaps, d, 1) / max(_size(gaps, deviation, 1), 1e-300))
+    observed = np.asarray(np.sign(d) * (np.abs(d) + evened))
+    return [observed, deviation] if deviation.any() else [observed]
+
+
+def _law(gaps: CellGaps, way: Float64s, size: float, order: int, noise: Float64s) -> Law:
+    """P(T_theta <= T) over the noise draws; for squares a polynomial of theta in every draw."""
+    if order == 1:
+        moved = way != 0
+        if moved.all():
+            return _shifted_law(gaps.weight, way, size, noise, np.zeros(len(noise)))
+        still = np.abs(noise[:, ~moved]) @ gaps.weight[~moved]
+        return _shifted_law(gaps.weight[moved], way[moved], size, noise[:, moved], still)
+    limit = size**order * (1.0 + 1e-12)
+    linear, square = noise @ (gaps.weight * way), np.square(noise) @ gaps.weight
+    return lambda theta: float(np.mean(theta**2 + 2.0 * theta * linear + square <= limit))
+
+
+def _shifted_law(weight: Float64s, way: Float64s, size: float, noise: Float64s, still: Float64s) -> Law:
+    """P(sum_b w_b |theta u_b + noise_b| + still <= size), the moved cells summed in blocks of draws."""
+    limit = size * (1.0 + 1e-12)
+    step = max(1, BLOCK_BYTES // (8 * max(len(way), 1)))
+    blocks = [noise[i : i + step] for i in range(0, len(noise), step)]
+    room = np.empty((step, len(way)))
+
+    def law(theta: float) -> float:
+        sums = np.empty(len(noise))
+        for i, block in enumerate(blocks):
+            part = np.add(block, theta * way, out=room[: len(block)])
+            sums[i * step : i * step + len(block)] = np.abs(part, out=part) @ weight
+        return float(np.mean(sums + still <= limit))
+
+    return law
+
+
+def _crossing(law: Law, target: float, top: float) -> float:
+    """The theta at which a falling law passes the target, by bisection; 0 where it starts below."""
+    if law(0.0) <= target:
+        return 0.0
+    low, high = 0.0, top
+    while high - low > _PRECISE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if law(middle) > target else (low, middle)
+    return (low + high) / 2
+
+
+def _crosses_beyond(law: Law, target: float, top: float, theta: float) -> bool:
+    """Does a falling law pass the target above theta? One that starts below passes at 0, at the latest at its top."""
+    return theta < 0.0 or (theta < top and law(theta) > target and law(0.0) > target)

@@ -1,0 +1,133 @@
+"""Sample sizes: upper ends that models of a stated error have in cells of more rows, and how many rows suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import ndtri
+
+from calib_core._base.arrays import Float64s
+from calib_core.binning.bin_table import BinTable
+from calib_core.binning.groups import group_codes, variance_codes
+from calib_core.claims.tallies import Tally
+from calib_core.inference.intervals.bins_of_interval import is_sparse
+from calib_core.inference.intervals.group_sizes import group_variance
+from calib_core.inference.intervals.inversion import (
+    NO_ERRORS,
+    CellGaps,
+    Noise,
+    absolute_high,
+    absolute_high_reaches,
+    binomial_null,
+)
+
+POWER = 0.8
+"""Share of samples in which a model of the stated error is shown to be within the tolerance, with the rows named."""
+DRAWS = 24
+"""Samples drawn for one number of rows; the number named rests on those of all numbers tried."""
+_CURVE_DRAWS, _ERRORS = 12, 500
+_MOST_TIMES, _HALVINGS, _NEAR = 10_000, 4, 4.0
+
+Stream: TypeAlias = Callable[[int], np.random.Generator]
+"""A stream of random numbers by its number, each time from its start."""
+
+
+def times_for_power(within: Callable[[float], int]) -> float | None:
+    """How many times the rows it takes until ``POWER`` of samples are within; None where it is very many.
+
+    ``within(factor)`` is how many of ``DRAWS`` samples are, with so many times the rows. Doubled until enough are, then
+    halved on a log scale; the number is where a probit line through the shares near it, each weighted by what it tells,
+    crosses ``POWER``.
+
+    >>> times_for_power(lambda factor: DRAWS if factor > 3 else 0) is not None
+    True
+    """
+    seen: dict[float, int] = {}
+
+    def enough(factor: float) -> bool:
+        seen[factor] = within(factor)
+        return seen[factor] >= POWER * DRAWS
+
+    low, high = 1.0, 2.0
+    while not enough(high):
+        low, high = high, 2.0 * high
+        if high > _MOST_TIMES:
+            return None
+    least, most = low, high
+    for _ in range(_HALVINGS):
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    center = float(np.sqrt(low * high))
+    near = {factor: count for factor, count in seen.items() if center / _NEAR <= factor <= center * _NEAR}
+    return float(np.clip(_crossing(near, high), least / 1.2, most * 1.2))
+
+
+def _crossing(seen: dict[float, int], fallback: float) -> float:
+    """Where a probit line through shares of samples crosses ``POWER``; the fallback where none rises."""
+    factor, share = np.log(np.array(list(seen))), (np.array(list(seen.values())) + 0.5) / (DRAWS + 1)
+    height = ndtri(share)
+    weight = np.exp(-np.square(height)) / (share * (1.0 - share))
+    mean, middle = np.average(factor, weights=weight), np.average(height, weights=weight)
+    slope = weight @ ((factor - mean) * (height - middle)) / max(float(weight @ np.square(factor - mean)), 1e-300)
+    return fallback if slope <= 0 else float(np.exp(mean + (ndtri(POWER) - middle) / slope))
+
+
+def cells_with(gaps: CellGaps, fine: BinTable | None, factor: float, *, by_variance: bool = False) -> CellGaps:
+    """The cells that so many times the rows would be judged in; ``fine`` are the bins that groups are made of.
+
+    ``by_variance``: groups are those of ``group_variance``, else of enough rows.
+    """
+    if fine is None:
+        return replace(gaps, rows=gaps.rows * factor)
+    tally = fine.tally
+    more = replace(fine, tally=Tally(tally.count * factor, tally.score * factor, tally.outcome * factor))
+    sparse = is_sparse(more, more.count, same_rows=False)
+    codes = np.arange(more.count.size).reshape(more.count.shape)
+    if by_variance:
+        variance = group_variance(more, more.count, own=not sparse)
+        codes = codes if variance is None else variance_codes(more, variance)
+    elif sparse:
+        codes = group_codes(more)
+    weight, count, score, outcome = (
+        np.bincount(codes.ravel(), part.ravel()).astype(np.float64)
+        for part in (more.weight, more.count, more.tally.score, more.tally.outcome)
+    )
+    full = count > 0
+    return CellGaps(weight[full], count[full], outcome[full] / count[full], score[full] / count[full])
+
+
+def high_of_most(gaps: CellGaps, level: float, stream: Stream) -> float:
+    """The upper end that ``POWER`` of calibrated models' samples in these cells stay below."""
+    drawn, errors = drawn_cells(gaps, 0.0, _CURVE_DRAWS, stream)
+    return float(np.quantile([absolute_high(cells, noise, level, errors) for cells, noise in drawn], POWER))
+
+
+def number_within(gaps: CellGaps, error: float, level: float, limit: float, stream: Stream) -> int:
+    """How many of ``DRAWS`` samples of a model with this error in every cell have an upper end below the limit."""
+    drawn, errors = drawn_cells(gaps, error, DRAWS, stream)
+    return sum(not absolute_high_reaches(cells, noise, level, errors, limit) for cells, noise in drawn)
+
+
+def drawn_cells(
+    gaps: CellGaps, error: float, count: int, stream: Stream
+) -> tuple[Iterator[tuple[CellGaps, Noise]], Float64s]:
+    """These cells as models fill them that are too confident by ``error``, with their noise; and their normal errors.
+
+    In each cell claims come true less often than stated, or more often where they are stated less often than that.
+    """
+    s, unit = gaps.score, float((gaps.weight / gaps.rows).max())
+    true = np.where(s >= error, s - error, np.minimum(s + error, 1.0))
+    of_true = replace(gaps, score=true)
+    rng = np.random.default_rng(stream(2).integers(2**63) + round(float(gaps.rows.sum())))
+    drawn = np.clip(true + binomial_null(of_true, rng, count), 0.0, 1.0)
+    each = np.square(gaps.weight / unit) / gaps.rows
+    errors = stream(3).standard_normal((_ERRORS, len(s))) if gaps.rich else NO_ERRORS
+
+    def noise(z: Float64s) -> Noise:
+        residual = float((each * (z * np.square(1.0 - s) + (1.0 - z) * np.square(s))).sum())
+        return Noise(unit, residual, float((each * z * (1.0 - z)).sum()))
+
+    return ((replace(gaps, outcome=z), noise(z)) for z in drawn), errors

@@ -1,0 +1,229 @@
+"""Observed against expected events: exact ends of their ratio, the intercept with the same ends, and an exact test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.distributions import beta
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.event_rows import EventRows, Trials, grid_of
+from calib_core.inference.intervals.logistic_regression import FirthLine, root
+from calib_core.inference.intervals.share_intervals import WEIGHED
+from calib_core.inference.noise.poisson_binomial import poisson_binomial
+from calib_core.predictions.predictions import Predictions
+
+TRUSTED = 5.0
+"""Events (and non-events) below which the recalibrated scores do not count: there rows count as their number."""
+FIT_ENTRIES = 20_000
+"""Different scores up to which logistic fits use every one; beyond, as many groups of neighbours in log-odds."""
+_TEST_ENTRIES, _TEST_WORK = 2048, 3_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class EventEnds:
+    """Ends for the number of events that rows with these scores have on average; how they were computed."""
+
+    low: float
+    high: float
+    method: str
+    tested: bool
+
+
+def ratio_ends(scores: Float64s, outcomes: Bools, weights: Float64s | None, tail: float) -> tuple[float, float]:
+    """Return the two ends for the ratio of the events' mean number to the expected one, each failing by ``tail``.
+
+    With O events of N rows, E = sum s, p^ Firth's logistic fit of the outcomes on log-odds s, and m = min(O, N - O):
+
+        pi = sum p^2 / sum p^,  pi' = O/N + (max(pi, O/N) - O/N) max(0, 1 - 5/m),  N' = min(N, O / pi')
+        low = N' B(tail; O, N' - O + 1) / E,  high = N' B(1 - tail; O + 1, N' - O) / E
+
+    B is the quantile of a beta distribution: Clopper and Pearson's ends for N' rows, because the variance of O is
+    O (1 - sum p^2 / sum p). N' = N where the scores do not separate rows, and without any event. Weights that are not
+    whole numbers: rows and events are divided by c = sum w^2 v / sum w v, v = p^ (1 - p^), Kish's factor for the
+    variance of the events; this was not simulated as the rest was.
+
+    Rows are read on the fine grid of summaries, every cell at its mean score, so that counts of rows give the same.
+
+    scores : (n,) in [0, 1]; outcomes : (n,); weights : (n,) or None. What can mislead: the target is the mean chance of
+    these rows, so that the ends carry no uncertainty about which rows were drawn.
+
+    References: Clopper & Pearson 1934; Hoeffding 1956; Firth 1993; Kish 1965.
+
+    >>> low, high = ratio_ends(np.full(100, 0.2), np.arange(100) < 20, None, 0.05)
+    >>> round(low, 3), round(high, 3)  # 13.7 and 27.7 of 20 expected
+    (0.683, 1.386)
+    """
+    low, high = counted_ends(scores, outcomes, weights, tail)
+    expected = float(scores.sum() if weights is None else weights @ scores)
+    return over(low, expected), over(high, expected)
+
+
+def counted_ends(scores: Float64s, outcomes: Bools, weights: Float64s | None, tail: float) -> tuple[float, float]:
+    """The ends of ``ratio_ends`` times the expected number of events: ends for the mean number of events.
+
+    Rows and copies of rows are read on the fine grid of summaries, so that rows and counts of them have the same ends.
+    """
+    if weights is None or np.array_equal(weights, np.round(weights)):
+        return event_ends(Trials.of_cells(grid_of(scores, outcomes, weights)), tail)
+    factor = _inflation(scores, outcomes, weights)
+    low, high = event_ends(Trials.of(scores, outcomes, weights).scaled(1 / factor), tail)
+    return low * factor, high * factor
+
+
+def event_ends(trials: Trials, tail: float) -> tuple[float, float]:
+    """Ends for the mean number of events of independent rows, each failing by ``tail`` (``ratio_ends``)."""
+    return binomial_ends(trials.observed, effective_number(trials), tail, trials.total)
+
+
+def binomial_ends(events: float, rows: float, tail: float, total: float) -> tuple[float, float]:
+    """Clopper and Pearson's ends for the mean number of events among ``rows`` of equal chances; at most ``total``."""
+    low = rows * float(beta.ppf(tail, events, rows - events + 1)) if events > 0 else 0.0
+    high = rows * float(beta.isf(tail, events + 1, rows - events)) if rows > events else total
+    return low, high
+
+
+def effective_events(rows: EventRows) -> tuple[Trials, float, float]:
+    """Rows on the fine grid, their effective number (N'), and the factor that rows and events were divided by."""
+    factor = 1.0
+    if rows.copies:
+        trials = Trials.of_cells(
+            grid_of(rows.scores, rows.outcomes, rows.weights) if rows.cells is None else rows.cells
+        )
+    else:
+        assert rows.weights is not None
+        factor = _inflation(rows.scores, rows.outcomes, rows.weights)
+        trials = rows.trials.scaled(1 / factor)
+    return trials, effective_number(trials), factor
+
+
+def over(events: float, expected: float) -> float:
+    """Events over expected ones; where none is expected NaN for none and infinity for any."""
+    if expected > 0:
+        return events / expected
+    return np.inf if events > 0 else np.nan
+
+
+def effective_number(trials: Trials) -> float:
+    """N', the number of rows of equal chances among which the events vary as they do here (``ratio_ends``)."""
+    events, rows = trials.observed, trials.total
+    fewer = min(events, rows - events)
+    if fewer <= TRUSTED:
+        return rows
+    chance = fitted_chance(trials)
+    share = events / rows
+    concentration = float(trials_of_fit(trials).rows @ np.square(chance) / (trials_of_fit(trials).rows @ chance))
+    shrunk = share + (max(concentration, share) - share) * max(0.0, 1 - TRUSTED / fewer)
+    return max(min(rows, events / shrunk), events)
+
+
+def trials_of_fit(trials: Trials) -> Trials:
+    """What logistic fits use: every score, or as many groups of neighbours as are enough."""
+    return trials.grouped(FIT_ENTRIES)
+
+
+def fitted_chance(trials: Trials) -> Float64s:
+    """Firth's logistic fit of the events on the log-odds of ``trials_of_fit``, as chances."""
+    used = trials_of_fit(trials)
+    if not np.ptp(used.x) > 0:
+        return np.full(len(used.x), trials.observed / trials.total)
+    line = FirthLine.of(used.x, used.rows, used.events)
+    intercept, slope = line.fit().coefficients
+    return np.asarray(expit(intercept + slope * line.x))
+
+
+def _inflation(scores: Float64s, outcomes: Bools, weights: Float64s) -> float:
+    """sum w^2 v / sum w v: by how much weights make events vary more than as many rows of weight 1."""
+    plain = float(np.square(weights).sum() / weights.sum())
+    trials = Trials.of(scores, outcomes, weights).scaled(1 / plain)
+    if min(trials.observed, trials.total - trials.observed) <= TRUSTED:
+        return plain
+    used = trials_of_fit(trials)
+    # Chances rise or fall with scores, so that those of rows lie between those of their neighbours.
+    chance = np.interp(scores, used.score, fitted_chance(trials))
+    variance = chance * (1 - chance)
+    return float(np.square(weights) @ variance / (weights @ variance))
+
+
+def ends_of_groups(rows: EventRows, predictions: Predictions, level: float) -> EventEnds:
+    """Ends for the mean number of events of rows that belong together: Korn and Graubard's of the observed share."""
+    every = np.arange(len(rows.scores))
+    carried = predictions if predictions.n_rows == len(every) else None
+    if carried is None:
+        assert predictions.weights is not None
+        carried = predictions.take(np.flatnonzero(predictions.weights > 0))
+    low, high, method = shares_in_cells(carried, np.zeros_like(every), rows.outcomes, every, 1, level)
+    total = rows.trials.total
+    return EventEnds(float(low[0]) * total, float(high[0]) * total, method, method != WEIGHED)
+
+
+def intercept_at(trials: Trials, events: float) -> float:
+    """The shift b of all log-odds at which sum expit(log-odds s + b) is this number of ``events``.
+
+    At the observed number this is the maximum-likelihood intercept with slope 1 (offset). Minus infinity at no
+    event, plus infinity where every row has it.
+
+    References: Cox 1958, Biometrika 45; Van Calster et al. 2016.
+
+    >>> trials = Trials.of(np.full(10, 0.5), np.arange(10) < 2)
+    >>> round(intercept_at(trials, 2.0), 4)  # 2 of 10 events: log(0.2 / 0.8)
+    -1.3863
+    """
+    if trials.expected <= 0 or trials.expected >= trials.total:
+        return np.nan  # all risks are 0, or all 1: no shift moves them
+    if events == trials.expected:
+        return 0.0
+    if events <= 0:
+        return -np.inf
+    if events >= trials.total * (1 - 1e-12):
+        return np.inf
+
+    def excess(shift: float) -> float:
+        return float(trials.rows @ expit(trials.x + shift)) - events
+
+    reach = 1.0
+    while excess(-reach) > 0 or excess(reach) < 0:
+        reach *= 2
+    return root(excess, -reach, reach)
+
+
+def events_p_value(trials: Trials) -> float:
+    """Two-sided p-value of the number of events given the scores, where every score is the chance of its row.
+
+    p = min(1, 2 min(P(X <= O), P(X >= O))), X the sum of independent outcomes with these chances (Poisson-binomial), by
+    Fourier transform. Many rows: scores are collected into 2,048 groups of their mean, which changes the distribution
+    by at most sum over groups of sum (s - mean)^2 / ((rows + 1) mean (1 - mean)) in total variation.
+
+    References: Hong 2013 (Fourier form); Ehm 1991, Statistics & Probability Letters 11, Theorem 1 (the error).
+
+    >>> round(events_p_value(Trials.of(np.full(10, 0.5), np.arange(10) < 0)), 6)  # 2 / 2^10
+    0.001953
+    """
+    certain = (trials.score <= 0) | (trials.score >= 1)
+    surprises = trials.events[trials.score <= 0].sum() + (trials.rows - trials.events)[trials.score >= 1].sum()
+    if surprises > 0:
+        return 0.0
+    score, rows = trials.score[~certain], trials.rows[~certain]
+    events = round(float(trials.events[~certain].sum()))
+    if not len(score):
+        return 1.0
+    width = 16 * float(np.sqrt(rows @ (score * (1 - score)))) + 25
+    if len(score) * width > _TEST_WORK and len(score) > _TEST_ENTRIES:
+        score, rows = _mean_groups(score, rows)
+    first, chances = poisson_binomial(rows, score)
+    place = events - first
+    if place < 0 or place >= len(chances):
+        return 0.0  # farther than 8 standard deviations and 12 rows: less than 1e-14
+    below, above = float(chances[: place + 1].sum()), float(chances[place:].sum())
+    return min(1.0, 2 * min(below, above))
+
+
+def _mean_groups(score: Float64s, rows: Float64s) -> tuple[Float64s, Float64s]:
+    """Neighbouring scores collected into groups of like variance, each at its mean."""
+    spread = np.cumsum(rows * np.sqrt(score * (1 - score)))
+    place = np.minimum((spread / spread[-1] * _TEST_ENTRIES).astype(np.intp), _TEST_ENTRIES - 1)
+    count, total = np.bincount(place, rows), np.bincount(place, rows * score)
+    return total[count > 0] / count[count > 0], count[count > 0].astype(np.float64)

@@ -1,0 +1,1 @@
+"""What estimates show on a calibrated model."""

@@ -1,0 +1,238 @@
+"""The noise floor: what an estimator shows on a perfectly calibrated model with these very predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy
+
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.parallel import chunks
+from calib_core.binning.bin_table import BinTable
+from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.row_covariance import MOST_CELLS
+from calib_core.estimators.base import Estimate, Question, traits
+from calib_core.inference.intervals.grouped_row_noise import of_groups
+from calib_core.inference.noise import outcome_draws as draws
+from calib_core.inference.noise import redrawn_errors, simplex_draws, smoothed_residuals
+from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
+from calib_core.inference.noise.cell_copula import LEAST_OUTCOMES, shared_outcomes
+from calib_core.inference.noise.cell_draws import MANY_ROWS, FineCells, counts_suffice
+from calib_core.inference.noise.cell_sums import claimed_covariance, normal
+from calib_core.inference.noise.score_draws import calibrated_scores
+from calib_core.predictions.predictions import InputError
+from calib_core.reductions.base import counts
+from calib_core.results.uncertainty import NoiseFloor
+
+RESAMPLES = 1000
+POOR_SHARE = 0.01
+"""Weight that bins whose sums are not normal may have together."""
+_CLAIMS = 512
+"""Claims whose drawn outcomes are counted together."""
+_AT_ONCE = 2_000_000
+"""Drawn classes held before they are placed and counted."""
+
+
+def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = 0) -> NoiseFloor:
+    """Noise floor and Monte Carlo test of calibration, for any estimator and notion.
+
+    ``question`` is an estimate, or the question it answers (``estimate.question``); InputError for anything else.
+    Draw y*_i ~ Categorical(p_i) (Bernoulli of the claim's score where a row makes one claim), recompute the statistic
+    ``resamples`` times. The class of a row is drawn once, so that claims about its other classes go with it. Tests of
+    a calibrated model reject it at the stated level whatever the statistic. Row weights that are whole numbers are
+    copies of the row, each with its own outcome; other weights belong to one outcome a row.
+
+    >>> from calib_core import Predictions, estimate
+    >>> exact = estimate(Predictions([[0.5, 0.5]] * 10, [0] * 5 + [1] * 5))
+    >>> exact.value, exact.noise_floor.p_value
+    (0.0, 1.0)
+    """
+    subject = question.question if isinstance(question, Estimate) else question
+    if not isinstance(subject, Question):
+        raise InputError(
+            f"noise_floor needs an estimate and got {type(question).__name__}: call noise_floor(estimate(predictions))"
+        )
+    return noise_floors([subject], resamples, random_state)[0]
+
+
+def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:
+    """Noise floors of questions about the same predictions, notion and bins: outcomes are drawn once for all."""
+    smoothed = [traits(q.estimator).judged == "smoothed" for q in questions]
+    # What few hundred labels at a time are for must not be asked label by label; a summary draws for each score anew.
+    apart = len(set(smoothed)) > 1 or (questions[0].reduction is None and counts(questions[0].predictions) is not None)
+    if apart and len(questions) > 1:
+        return [noise_floors([q], resamples, random_state)[0] for q in questions]
+    first = questions[0] if _by_cells(questions) else questions[0].written_out
+    every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
+    found = np.concatenate(list(_null_values(every, resamples, random_state)), axis=1)
+    if first.predictions.row_groups is not None:
+        found = np.array([of_groups(q, values, random_state) for q, values in zip(every, found, strict=True)])
+    return [
+        NoiseFloor(q.answer(q.predictions).value, values, traits(q.estimator).higher_is_worse)
+        for q, values in zip(every, found, strict=True)
+    ]
+
+
+def _null_values(questions: Sequence[Question], resamples: int, random_state: int) -> Iterator[Float64s]:
+    """Values under perfect calibration, (questions, replicates), replicates in parts."""
+    streams = draws.streams(resamples, random_state)
+    question, estimators = questions[0], [q.estimator for q in questions]
+    if question.reduction is None:
+        drawn = calibrated_scores(questions)
+        for count, rng in streams:
+            yield drawn(rng, count)
+        return
+    claims = question.claims
+    if question.whole or claims.same_rows:
+        draws.distributions(question.predictions.kind)
+    elif question.ranks == 1 and not _by_cells(questions):
+        claims = in_order(claims)
+    if question.whole and all(traits(e).judged == "smoothed" for e in estimators):
+        for count, rng in streams:
+            yield np.array([smoothed_residuals.null_values(e, claims, rng, count) for e in estimators])
+        return
+    cells = simplex_draws.in_cells(estimators, claims) if question.whole else None
+    if cells is not None:
+        for count, rng in streams:
+            yield simplex_draws.null_values(estimators, claims, cells, rng, count)
+        return
+    counted = None if question.whole else _all_of_counts(estimators, claims)
+    if counted is not None:
+        outcomes = null_outcomes(claims, counted[0].table, question.ranks)
+        for count, rng in streams:
+            drawn = outcomes(rng, count)
+            yield np.array([counts.values(drawn) for counts in counted])
+        return
+    if not question.whole and all(traits(e).redrawn for e in estimators):
+        pictures = [partial(e.redrawn, claims) for e in estimators]
+        yield redrawn_errors.values(claims, question.ranks, pictures, streams)
+        return
+    for count, rng in streams:
+        drawn_claims = draws.outcomes(claims, question.ranks, rng, count)
+        yield np.array([[q.of(sample).value for q in questions] for sample in drawn_claims]).T
+
+
+def _by_cells(questions: Sequence[Question]) -> bool:
+    """Are outcomes drawn cell by cell, so that copies need not be written out and rows not be sorted?"""
+    first = questions[0]
+    if first.reduction is None or first.whole or first.predictions.row_groups is not None:
+        return False
+    counts = (traits(q.estimator).counts for q in questions)
+    return counts_suffice(first.claims, first.ranks) and "never" not in counts
+
+
+def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims) -> list[Counted] | None:
+    """How to estimate each from the counts of the first one's bins, None if one of them looks at the rows."""
+    first = of_counts(estimators[0], claims)
+    rest = [None if first is None else of_counts(e, claims, first.table) for e in estimators[1:]]
+    counted = [counts for counts in (first, *rest) if counts is not None]
+    return counted if len(counted) == len(estimators) else None
+
+
+def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int = 1) -> Any:
+    """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
+
+    Drawn row by row up to ``MANY_ROWS`` rows. Beyond, and where rows are not known: of rows that make one claim from
+    the normal limit of the bins' sums where bins hold outcomes of both kinds, elsewhere by fine cells; of rows that
+    make several from how their sums vary together (``shared_outcomes``).
+    """
+    if (ranks > 1 or claims.same_rows) and (drawn := shared_outcomes(claims, table, ranks)) is not None:
+        return drawn
+    if ranks == 1 and (sums := _normal_sums(claims, table)) is not None:
+        return sums
+    if counts_suffice(claims, ranks):
+        return FineCells(claims, table).outcomes
+    if isinstance(claims, ColumnClaims):
+        return lambda rng, count: _column_outcomes(claims, table, rng, count)
+    m = len(claims.scores)
+    weight = np.ones(m) if claims.weights is None else claims.weights
+    cell = table.cells(claims.scores, claims.codes)
+
+    def outcomes(rng: np.random.Generator, count: int) -> Float64s:
+        sums = np.zeros((count, table.count.size))
+        for where, block in draws.listed(claims.scores, ranks, rng, count):
+            # One line a claim with a single entry, its cell: a sparse product counts what was drawn. Claims in order
+            # reach few of many cells at a time.
+            for part in chunks(len(block), _CLAIMS):
+                mine, came_true = cell[where][part], block[part].astype(np.float64)
+                low, size = int(mine.min()), int(np.ptp(mine)) + 1
+                single = weight[where][part], mine - low, np.arange(len(mine) + 1)
+                cells = scipy.sparse.csr_array(single, shape=(len(mine), size))
+                sums[:, low : low + size] += np.asarray(cells.T @ came_true, dtype=np.float64).T
+        return sums.reshape(count, *table.count.shape)
+
+    return outcomes
+
+
+def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
+    """Normal draws of the bins' outcome sums, None where rows or the outcomes of most of them are too few for that."""
+    rows = len(claims.hit) if isinstance(claims, ColumnClaims) else float(table.count.sum())
+    if rows <= MANY_ROWS or table.count.size > MOST_CELLS:
+        return None
+    expected = table.count * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
+    if (table.weight * (expected >= LEAST_OUTCOMES)).sum() < 1.0 - POOR_SHARE:
+        return None
+    of_rows = normal(claimed_covariance(claims, table)) if isinstance(claims, ColumnClaims) else None
+    # Variance of each bin's outcome sum if claims come true as they say.
+    deviation = np.zeros(0) if of_rows else np.sqrt(table.together(table.moments(claims)).claim.ravel())
+
+    def outcomes(rng: np.random.Generator, count: int) -> Float64s:
+        if of_rows is not None:
+            noise = of_rows(rng, count)
+        else:
+            noise = deviation * rng.standard_normal((count, table.count.size))
+        return np.asarray(np.clip(noise.reshape(count, *table.count.shape) + table.tally.score, 0.0, table.count))
+
+    return outcomes
+
+
+def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Generator, count: int) -> Float64s:
+    size = table.count.size
+    sums = np.zeros((count, size))
+    pending: list[tuple[Codes, Floats]] = []
+    start = 0
+
+    def add(stop: int) -> None:
+        # Placed together, since each stratum's edges may be others.
+        drawn, scores = (np.concatenate(parts) for parts in zip(*pending, strict=True))
+        cells = np.ascontiguousarray(table.cells(scores.ravel(), drawn.ravel()).reshape(drawn.shape).T)
+        weight = None if claims.weights is None else claims.weights[start:stop]
+        for r in range(count):
+            sums[r] += np.bincount(cells[r], weight, minlength=size)
+        pending.clear()
+
+    for where, block, drawn in draws.classes(claims.rows, rng, count):
+        pending.append((drawn, np.take_along_axis(block, drawn, axis=1)))
+        if sum(len(codes) for codes, _ in pending) * count >= _AT_ONCE:
+            add(where.stop)
+            start = where.stop
+    if pending:
+        add(len(claims.hit))
+    return sums.reshape(count, *table.count.shape)
+
+
+def calibrated_claims(question: Question, count: int, random_state: int) -> Iterator[Any]:
+    """The question's claims with outcomes of perfectly calibrated models in place of their own, one after the other."""
+    claims = question.claims
+    if not isinstance(claims, FlatClaims):
+        draws.distributions(question.predictions.kind)
+    elif question.ranks == 1:
+        claims = in_order(claims)
+    return draws.outcomes(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
+
+
+def in_order(claims: FlatClaims) -> FlatClaims:
+    """The claims by stratum, score (and weight), so that what is drawn does not depend on the order of the rows."""
+    keys = (claims.scores, claims.codes) if claims.weights is None else (claims.weights, claims.scores, claims.codes)
+    order = np.lexsort(keys)
+    return replace(
+        claims,
+        scores=claims.scores[order],
+        outcomes=claims.outcomes[order],
+        codes=claims.codes[order],
+        weights=None if claims.weights is None else claims.weights[order],
+    )

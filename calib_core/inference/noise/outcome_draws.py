@@ -1,0 +1,184 @@
+"""Outcomes as a perfectly calibrated model of the same predictions would have them, and every replicate's seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats, Rows
+from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.predictions.predictions import NotAnswerable
+
+CHUNK = 200
+"""Replicates that share one random stream; a constant, so that nothing else decides which numbers are drawn."""
+NULL_DRAWS = 1000
+"""Replicates of a calibrated model that an interval's inversion is compared with."""
+_BLOCK_ROWS = 8192
+_BLOCK_BYTES = 1 << 20
+_PARTS = 64
+"""Parts of [0, 1], a power of 2 so that their ends are exact, in most of which a uniform number means one class."""
+_FEW_CLASSES, _ROWS_OF_FEW = 50, 256
+"""Up to so many classes a uniform is compared with each bound in turn, so many rows at a time, which stay in cache."""
+
+MOST_TOTAL = 1.0 + 1e-3
+"""What a row's probabilities may add up to, rounding and all."""
+
+
+class Uniforms(Protocol):
+    """What outcomes are drawn with: uniform numbers, row after row."""
+
+    def random(self, size: tuple[int, int]) -> Float64s: ...
+
+
+class Alike:
+    """Uniforms (groups, count) that all rows of a group share, so that the rows of a group come out alike.
+
+    The most that rows can hang together while each is still calibrated. They are handed out row after row.
+    """
+
+    def __init__(self, codes: Codes, uniforms: Float64s) -> None:
+        self._codes, self._uniforms, self._next = codes, uniforms, 0
+
+    def random(self, size: tuple[int, int]) -> Float64s:
+        """The uniforms of the next rows."""
+        mine = self._codes[self._next : self._next + size[0]]
+        self._next += size[0]
+        return np.asarray(self._uniforms[mine])
+
+
+def streams(resamples: int, random_state: int) -> Iterator[tuple[int, np.random.Generator]]:
+    """Pairs of (replicates, their own random stream), spawned from one seed.
+
+    >>> [count for count, _ in streams(450, 0)]
+    [200, 200, 50]
+    """
+    counts = [min(CHUNK, resamples - i) for i in range(0, resamples, CHUNK)]
+    seeds = np.random.SeedSequence(random_state).spawn(len(counts))
+    return ((count, np.random.default_rng(seed)) for count, seed in zip(counts, seeds, strict=True))
+
+
+def hits(scores: Floats, rng: Uniforms, count: int) -> Iterator[tuple[slice, Bools]]:
+    """Blocks of (rows, outcomes ~ Bernoulli(score) of shape (rows, count)) of claims that share no row.
+
+    Uniforms are drawn row after row, so that the size of the blocks decides nothing.
+    """
+    for start in range(0, len(scores), _BLOCK_ROWS):
+        where = slice(start, min(start + _BLOCK_ROWS, len(scores)))
+        score = scores[where].astype(np.float64)[:, None]
+        yield where, rng.random((len(score), count)) < score
+
+
+def ranked_hits(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterator[tuple[Codes, Bools]]:
+    """The same where every row makes ``ranks`` claims, at most one of which comes true: one uniform a row.
+
+    NotAnswerable where a row's claims add up to more than 1: no outcome can fulfil them all.
+    """
+    upto = np.cumsum(scores.astype(np.float64).reshape(ranks, -1), axis=0)
+    if (upto[-1] > MOST_TOTAL).any():
+        raise no_distribution()
+    n = upto.shape[1]
+    below = np.vstack([np.zeros(n), upto])
+    for start in range(0, n, _BLOCK_ROWS):
+        rows = np.arange(start, min(start + _BLOCK_ROWS, n))
+        u = rng.random((len(rows), count))
+        parts = [(u >= below[r, rows, None]) & (u < below[r + 1, rows, None]) for r in range(ranks)]
+        yield np.concatenate([rows + r * n for r in range(ranks)]), np.concatenate(parts)
+
+
+def no_distribution() -> NotAnswerable:
+    """Why rows whose claims add up to more than 1 have no noise."""
+    return NotAnswerable(
+        "the probabilities of one row add up to more than 1, so no outcome can be drawn from them; "
+        "normalise them, or choose a notion with one claim a row"
+    )
+
+
+def listed(scores: Floats, ranks: int, rng: Uniforms, count: int) -> Iterator[tuple[slice | Codes, Bools]]:
+    """Blocks of outcomes of listed claims, ``ranks`` of which belong to one row."""
+    return hits(scores, rng, count) if ranks == 1 else ranked_hits(scores, ranks, rng, count)
+
+
+def came_true(claims: FlatClaims, ranks: int, rng: Uniforms, count: int) -> Bools:
+    """Outcomes of listed claims as a calibrated model would have them, (claims, count)."""
+    found = np.empty((len(claims.scores), count), dtype=bool)
+    for where, block in listed(claims.scores, ranks, rng, count):
+        found[where] = block
+    return found
+
+
+def classes(rows: Rows, rng: Uniforms, count: int) -> Iterator[tuple[slice, Floats, Codes]]:
+    """Blocks of (rows, their probabilities, classes ~ Categorical(p_i) of shape (rows, count)), by inverse CDF.
+
+    One class a row and replicate: claims about different classes of a row are never drawn apart. Rows are taken to
+    sum to 1; what rounding leaves over is shared out in proportion.
+    """
+    k = rows.shape[1]
+    few = k <= _FEW_CLASSES
+    for where, block in rows.blocks(_ROWS_OF_FEW * k * rows.dtype.itemsize if few else _BLOCK_BYTES):
+        upto = np.cumsum(block.astype(np.float64), axis=1)
+        if not upto[:, -1].all():
+            # Raw scores of single classes can all be 0: no class is left to prefer.
+            upto[upto[:, -1] == 0] = np.arange(1, k + 1)
+        if few:
+            bounds, u = upto / upto[:, -1:], rng.random((len(block), count))
+            passed = np.zeros(u.shape, dtype=np.uint8)
+            for j in range(k - 1):
+                passed += u >= bounds[:, j, None]
+            yield where, block, passed.astype(np.intp)
+            continue
+        # Row i's cumulative probabilities are moved to [i, i + 1], so that one sorted search serves all rows.
+        line = np.arange(len(block))[:, None]
+        upto /= upto[:, -1:].copy()
+        upto += line
+        drawn = _passed(upto.ravel(), rng.random((len(block), count)), line)
+        yield where, block, np.minimum(drawn - line * k, k - 1)
+
+
+def _passed(keys: Float64s, uniforms: Float64s, line: Codes) -> Codes:
+    """How many of the ascending keys are at most line + uniform; searched for where its part of [0, 1] leaves it open.
+
+    The ends of the parts ascend too, and are found much faster than as many numbers in no order.
+    """
+    least = np.searchsorted(keys, (np.arange(_PARTS + 1) / _PARTS + line).ravel(), side="right")
+    part = (uniforms * _PARTS).astype(np.intp) + line * (_PARTS + 1)
+    passed = least[part]
+    still = passed < least[part + 1]
+    passed[still] = np.searchsorted(keys, (uniforms + line)[still], side="right")
+    return np.asarray(passed)
+
+
+def distributions(kind: str) -> None:
+    """NotAnswerable where a row's probabilities are no distribution to draw a class from."""
+    if kind == "per-class":
+        raise NotAnswerable(
+            "these rows hold one probability per class and need not sum to 1, so no class can be drawn from them; "
+            "use a normalised calibrator, or a notion with one claim a row"
+        )
+
+
+def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any]:
+    """The claims with outcomes of calibrated models in place of their own, one after the other."""
+    if isinstance(claims, FlatClaims):
+        each = came_true(claims, ranks, rng, count)
+        return (replace(claims, outcomes=each[:, r].copy()) for r in range(count))
+    drawn = labels(claims.rows, rng, count)
+    name = "hit" if isinstance(claims, ColumnClaims) else "labels"
+    return (replace(claims, **{name: drawn[:, r].astype(np.intp)}) for r in range(count))
+
+
+def labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.unsignedinteger[Any]]:
+    """Classes drawn from every row's probabilities, (rows, count), in the smallest type that holds them."""
+    found = no_labels(rows, count)
+    for where, _, drawn in classes(rows, rng, count):
+        found[where] = drawn
+    return found
+
+
+def no_labels(rows: Rows, count: int) -> NDArray[np.unsignedinteger[Any]]:
+    """Room for so many classes a row."""
+    n, k = rows.shape
+    return np.empty((n, count), dtype=np.min_scalar_type(k - 1))

@@ -1,0 +1,119 @@
+"""Errors that look at the rows, for many outcomes of the same claims: scores are placed once, outcomes summed there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.parallel import chunks
+from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
+from calib_core.estimators.residuals import Image
+from calib_core.inference.noise import outcome_draws
+
+Listed: TypeAlias = FlatClaims | ColumnClaims
+Picture: TypeAlias = Callable[[int, Stratum], Image]
+Stream: TypeAlias = tuple[int, np.random.Generator]
+
+_AT_ONCE = 4_000_000
+"""Drawn outcomes, or sums of them, worked on at a time."""
+_HELD = 100_000_000
+"""Drawn classes or outcomes held, a byte or two each: each stratum is placed once for so many."""
+
+
+def values(
+    claims: Listed, ranks: int, pictures: Sequence[Picture], streams: Iterable[Stream], *, apart: bool = False
+) -> Float64s:
+    """Errors (pictures, draws) for outcomes drawn from the claims' scores.
+
+    ``pictures`` give a stratum's image, whose ``errors`` are those of sums (draws, size) of drawn outcomes at its
+    places; strata are averaged by their shares. One class a row is drawn where claims share rows, unless ``apart``:
+    then every claim is drawn as if alone. What is drawn is that of ``draws``, whatever is held at a time.
+    """
+    return np.concatenate([_of(claims, ranks, pictures, part, apart) for part in _parts(claims, streams)], axis=1)
+
+
+def _parts(claims: Listed, streams: Iterable[Stream]) -> Iterator[list[Stream]]:
+    """Streams, taken apart or put together to as many draws as are held."""
+    most, joined = max(1, _HELD // max(_size(claims), 1)), list[Stream]()
+    for count, rng in streams:
+        for part in chunks(count, most):
+            few = part.stop - part.start
+            if sum(m for m, _ in joined) + few > most:
+                yield joined
+                joined = []
+            joined.append((few, rng))
+    yield joined
+
+
+def _size(claims: Listed) -> int:
+    return len(claims.scores) if isinstance(claims, FlatClaims) else len(claims.hit)
+
+
+def _of(claims: Listed, ranks: int, pictures: Sequence[Picture], streams: Sequence[Stream], apart: bool) -> Float64s:
+    total = np.zeros((len(pictures), sum(count for count, _ in streams)))
+    drawn = None if apart else np.concatenate([_drawn(claims, ranks, *stream) for stream in streams], axis=1)
+    for s in np.flatnonzero(claims.shares > 0).tolist():
+        stratum = claims.stratum(s)
+        if stratum.total <= 0:
+            continue
+        came_true = _outcomes(claims, s, stratum, streams, drawn)
+        for picture, add in zip(pictures, total, strict=True):
+            image = picture(s, stratum)
+            weight = np.ones(len(stratum.scores)) if stratum.weights is None else stratum.weights
+            sums = _listed(image, weight) if isinstance(claims, FlatClaims) else _counted(image, stratum.weights)
+            for part in chunks(total.shape[1], max(1, _AT_ONCE // max(len(weight), image.size))):
+                add[part] += claims.shares[s] * image.errors(sums(came_true(part)))
+    return total
+
+
+def _drawn(claims: Listed, ranks: int, count: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Classes (rows, draws), or whether each listed claim came true (claims, draws)."""
+    if isinstance(claims, ColumnClaims):
+        return outcome_draws.labels(claims.rows, rng, count)
+    return outcome_draws.came_true(claims, ranks, rng, count)
+
+
+def _outcomes(
+    claims: Listed, s: int, stratum: Stratum, streams: Sequence[Stream], drawn: NDArray[Any] | None
+) -> Callable[[slice], Bools]:
+    """Outcomes (claims, draws) of one stratum, some draws at a time."""
+    if drawn is None:
+        each = [[part for _, part in outcome_draws.hits(stratum.scores, rng, count)] for count, rng in streams]
+        alone = np.concatenate([np.concatenate(parts) for parts in each], axis=1)
+        return lambda part: alone[:, part]
+    if isinstance(claims, ColumnClaims):
+        return lambda part: np.asarray(drawn[:, part] == s)
+    rows = slice(None) if len(claims.strata) == 1 else np.flatnonzero(claims.codes == s)
+    return lambda part: np.asarray(drawn[rows, part])
+
+
+def _listed(image: Image, weight: Float64s) -> Callable[[Bools], Float64s]:
+    """Sums (draws, size) of outcomes by a sparse map: where most claims come true, as the likeliest do."""
+    n = len(weight)
+    places = image.map(weight, np.arange(n), n)
+    return lambda came_true: np.ascontiguousarray(np.asarray(places @ came_true.astype(np.float64)).T)
+
+
+def _counted(image: Image, weights: Float64s | None) -> Callable[[Bools], Float64s]:
+    """The same by counting those that came true: where few do, one class of many."""
+    size, each = image.size, image.amounts(weights)
+
+    def sums(came_true: Bools) -> Float64s:
+        row, draw = np.divmod(np.flatnonzero(came_true), came_true.shape[1])
+        cell, shape = draw * size + image.first[row], (came_true.shape[1], size)
+        amount = None if each is None else each[row]
+        if image.beyond is None:
+            return np.asarray(np.bincount(cell, amount, size * shape[0]).reshape(shape), dtype=np.float64)
+        ahead = image.beyond[row] if amount is None else image.beyond[row] * amount
+        whole = np.bincount(cell, amount, size * shape[0]).reshape(shape)
+        beyond = np.bincount(cell, ahead, size * shape[0]).reshape(shape)
+        found: Float64s = np.asarray(whole - beyond, dtype=np.float64)
+        found[:, 1:] += beyond[:, :-1]
+        found[:, -1] += beyond[:, -1]
+        return found
+
+    return sums

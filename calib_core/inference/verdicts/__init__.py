@@ -1,0 +1,1 @@
+"""An estimate against a tolerance, in words and in tables."""

@@ -1,0 +1,98 @@
+"""Whether estimators say the same of a model, in a sentence that claims no more than their verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from calib_core.defaults import TOLERANCE
+from calib_core.inference.verdicts.primary_measure import ESTIMATOR
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.reductions.base import REDUCTIONS
+from calib_core.text import in_points
+
+_FIRST = {
+    "miscalibrated": "Miscalibrated",
+    "within": "Within tolerance",
+    "too close to call": "Too close to call",
+    "too few rows to tell": "Too few rows to tell",
+}
+_OTHERS = {
+    "miscalibrated": "it is miscalibrated",
+    "within": "it is within tolerance",
+    "too close to call": "it is too close to call",
+    "too few rows to tell": "there are too few rows to tell",
+}
+_NAMED = 2
+"""Up to this many estimators that say something else are named."""
+
+
+def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANCE) -> str:
+    """The verdict of one estimator, and how many of the others have the same one, in a sentence or two.
+
+    ``lines`` are those of one model in one notion (``estimate_lines``), judged by the tolerance ``eps``; ``first`` is
+    the estimator that was chosen before they were seen. Only verdicts are counted, so that estimators without an
+    interval say nothing. What can mislead: estimators look at the same rows, and most of them at the same bins: that
+    they agree makes none of them surer.
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.inference import estimate_lines, estimates
+    >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
+    >>> agreement(estimate_lines(estimates({"one": p}, [("confidence", key) for key in ("ece", "rmsce")])))
+    'Miscalibrated: 30.0 points off (20.6 to 41.1). Both estimators with an interval agree.'
+    """
+    if lines["model"].nunique() > 1 or lines["notion"].nunique() > 1:
+        raise NotAnswerable("agreement is of the estimators of one model in one notion")
+    chosen = lines[lines["estimator"] == first]
+    word = None if chosen.empty else chosen["verdict"].iloc[0]
+    if word not in _FIRST:
+        return _without_verdict(chosen)
+    line = chosen.iloc[0]
+    scale = eps / line["limit"]
+    low, point, high = in_points([scale * max(line[end], 0.0) for end in ("low", "point", "high")], apart=eps)
+    judged = "" if word in ("miscalibrated", "within") else f", and the tolerance is {_bare(eps)}"
+    rough = "" if line["tested"] else " This is a rough guide: such cases were not simulated."
+    verdict = f"{_FIRST[word]}: {point} points {_of_what(scale)} ({low} to {high}){judged}.{rough}"
+    return f"{verdict} {_others(lines[lines['verdict'].notna()], word)}".rstrip()
+
+
+def _others(judged: pd.DataFrame, word: str) -> str:
+    """How many verdicts are this word, and which are not."""
+    agree, every = int((judged["verdict"] == word).sum()), len(judged)
+    if every < 2:
+        return ""
+    if agree == every:
+        return f"{'Both' if agree == 2 else f'All {agree}'} estimators with an interval agree."
+    parts = []
+    for other, phrase in _OTHERS.items():
+        titles = judged.loc[judged["verdict"] == other, "title"].tolist()
+        if other != word and titles:
+            parts.append(f"by {_listed(judged, titles)} {phrase}")
+    # The first agrees with itself.
+    count = f"{agree} of {every}" if agree > 1 else f"None of the {every - 1} other"
+    return f"{count} estimators with an interval agree: {', '.join(parts)}."
+
+
+def _listed(judged: pd.DataFrame, titles: Sequence[str]) -> str:
+    if len(titles) > _NAMED:
+        return f"{len(titles)} of them"
+    notion = judged["notion"].iloc[0]
+    prefix = f"{REDUCTIONS[notion].title} " if notion in REDUCTIONS else ""
+    return " and ".join(title.removeprefix(prefix) for title in titles)
+
+
+def _without_verdict(chosen: pd.DataFrame) -> str:
+    """What is known of a line without a verdict: nothing that decides."""
+    if chosen.empty or not math.isfinite(chosen["value"].iloc[0]):
+        return "No verdict in this notion."
+    return "No verdict yet: the interval of the estimator that decides was not computed."
+
+
+def _of_what(scale: float) -> str:
+    return "off" if math.isclose(scale, 1.0) else "of the most it can be off"
+
+
+def _bare(eps: float) -> str:
+    return f"{100 * eps:.6g}"

@@ -1,0 +1,21 @@
+"""Estimates whose answers are kept beside their predictions: what two tables ask is answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from calib_core.estimators.answer_cache import Answers
+from calib_core.estimators.base import Estimate, estimate
+from calib_core.predictions.predictions import Predictions
+
+# No answer holds predictions, so that what is kept goes when they go.
+_KEPT: WeakKeyDictionary[Predictions, dict[Hashable, Answers]] = WeakKeyDictionary()
+
+
+def recalled(predictions: Predictions, notion: Any, estimator: Any, bins: Any = None) -> Estimate:
+    """``estimate`` of these; what was answered of the same predictions and question before, it has at hand."""
+    fresh = estimate(predictions, notion, estimator, bins)
+    free = fresh.question is not None and fresh.question.free
+    return fresh.sharing(_KEPT.setdefault(predictions, {}).setdefault((fresh.recipe, free), fresh.answers))

@@ -1,0 +1,49 @@
+"""What takes long where classes are many: known from the number of claims, before anything is computed."""
+
+from __future__ import annotations
+
+from calib_core.estimators.base import ESTIMATORS, Estimate, reads_bins
+from calib_core.inference.verdicts.primary_measure import ESTIMATOR
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import Reduction, as_reduction, scope
+
+LEFT_OUT = "takes long with so many classes and was not computed (slow)"
+"""Why there is no value."""
+MANY_CLASSES = 200
+"""Strata, beyond which estimators that look at them one by one take seconds."""
+MANY_CLAIMS, MOST_CLAIMS = 2_000_000, 5_000_000
+"""Claims, beyond which few intervals are made in seconds, and none."""
+
+
+def value_takes_long(predictions: Predictions, notion: str, estimator: str) -> bool:
+    """Whether even the number takes seconds: estimators of many classes that do not read the bins all share.
+
+    >>> p = Predictions([[0.7, 0.3]], [0])
+    >>> value_takes_long(p, "class-wise", "smece")
+    False
+    """
+    takes = ESTIMATORS[estimator].flags.takes
+    if reads_bins(estimator) or "predictions" in takes or scope(as_reduction(notion)).of == "vector":
+        return False
+    strata, claims = _size(predictions, notion)
+    return strata > MANY_CLASSES or claims > MANY_CLAIMS
+
+
+def interval_takes_long(estimate: Estimate) -> bool:
+    """Whether an interval and a noise floor take seconds; of the estimator that decides only for the most claims."""
+    question = estimate.question
+    assert question is not None
+    assert question.reduction is not None
+    if question.whole:
+        return False
+    strata, claims = _size(question.predictions, question.reduction)
+    if estimate.recipe[1].key == ESTIMATOR:
+        return claims > MOST_CLAIMS
+    return strata > MANY_CLASSES or claims > MANY_CLAIMS
+
+
+def _size(predictions: Predictions, notion: str | Reduction) -> tuple[int, int]:
+    """Strata and claims of a notion."""
+    reduction = as_reduction(notion)
+    strata = len(reduction.split(predictions).strata)
+    return strata, predictions.n_rows * (strata if scope(reduction).of == "classes" else 1)

@@ -1,0 +1,213 @@
+"""One estimate as a line: the number, what it is about, what noise would show, and the verdict; made here only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from string import ascii_lowercase
+from typing import Any
+
+from calib_core._base.notebook_display import OneLine
+from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
+from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
+from calib_core.inference.verdicts.verdict import on_scale_of
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.results.uncertainty import RatioWord, Verdict, Word
+from calib_core.text import Unit, at_level, chance, measured, measured_between
+
+
+@dataclass(frozen=True, repr=False)
+class EstimateLine(OneLine):
+    """What screen, report, command line and gate show of one estimate.
+
+    ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
+    ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
+    at or below; ``p`` the chance that one shows as much of what the interval is about; ``verdict`` one of four words,
+    with ``sentence``.
+    ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
+    ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
+    score. ``limit`` is the tolerance on the scale of the value. Of an event ``ratio`` is that of observed to expected
+    events, in [``ratio_low``, ``ratio_high``], ``ratio_limit`` its tolerance, and ``ratio_word`` what it shows about
+    it. None where there is no such number; ``note`` says why.
+    """
+
+    notion: str | None
+    estimator: str
+    title: str
+    rows: int
+    bins: str
+    value: float
+    point: float | None = None
+    low: float | None = None
+    high: float | None = None
+    level: float = LEVEL
+    about: str = ""
+    method: str = ""
+    tested: bool | None = None
+    floor: float | None = None
+    p: float | None = None
+    verdict: Word | None = None
+    sentence: str = ""
+    note: str = ""
+    unit: Unit = "share"
+    limit: float | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+    ratio_limit: float | None = None
+    ratio_word: RatioWord | None = None
+
+    def written(self, number: float | None) -> str:
+        """A number of this line as people read it: shares in percent, others in three digits; a dash for None.
+
+        >>> EstimateLine("confidence", "ece", "Confidence ECE", 10, "", 0.1234).written(0.1234)
+        '12 %'
+        >>> EstimateLine(None, "brier", "Brier score", 10, "", 0.1234, unit="score").written(0.1234)
+        '0.123'
+        """
+        if number is None:
+            return "–"
+        return measured(number, self.unit)
+
+    @property
+    def interval(self) -> str:
+        """Both ends as people read them, the unit once; a dash where there is none."""
+        if self.low is None or self.high is None:
+            return "–"
+        # With digits enough to lie on the side of the tolerance that the verdict says.
+        return measured_between(self.low, self.high, self.unit, self.limit)
+
+    def record(self) -> dict[str, Any]:
+        """The line as plain values, for JSON."""
+        return asdict(self)
+
+    def _line(self) -> str:
+        ends = "" if self.low is None or self.high is None else f", {self.low:.4f} to {self.high:.4f}"
+        word = "" if self.verdict is None else f": {self.verdict}"
+        return f"{self.title} {self.value:.4f}{ends} at {at_level(self.level)}{word}"
+
+    def _facts(self) -> dict[str, object]:
+        beside = "" if self.tested or self.tested is None else ", a rough guide"
+        return {
+            "estimate": f"{self.title} of {self.rows:,} rows",
+            "bins": self.bins,
+            "value": self.written(self.value),
+            "estimated": None if self.point is None else self.written(self.point),
+            f"{at_level(self.level)} interval": None if self.low is None else f"{self.interval} ({self.about}{beside})",
+            "noise floor": None if self.floor is None else self.written(self.floor),
+            "p": None if self.p is None else chance(self.p).removeprefix("p = "),
+            "verdict": self.sentence,
+            "note": self.note,
+        }
+
+
+def estimate_line(
+    estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
+) -> EstimateLine:
+    """The line of an estimate: interval, noise floor and verdict are made if they are not there yet.
+
+    What an estimate cannot give (a score has no verdict, rows that are no distributions no noise floor) is None, and
+    ``note`` says why.
+
+    >>> from calib_core import Predictions, estimate
+    >>> line = estimate_line(estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)))
+    >>> line.verdict, line.low < line.point < line.high, line.value > line.floor
+    ('miscalibrated', True, True)
+    """
+    numbers: dict[str, Any] = {}
+    notes: list[str] = []
+    try:
+        span = estimate.interval(level)
+        numbers = {"point": span.point, "low": span.low, "high": span.high, "about": span.about}
+        numbers |= {"method": span.method, "tested": span.tested}
+        floor = estimate.noise_floor
+        numbers |= {"floor": floor.high, "p": floor.p_value if span.p_value is None else span.p_value}
+        if estimate.recipe[0] is not None and not _is_score_of_claims(estimate):
+            verdict: Verdict = estimate.verdict(eps, level, ratio)
+            numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}
+            if (events := verdict.ratio) is not None:
+                numbers |= {"ratio": events.value, "ratio_low": events.low, "ratio_high": events.high}
+                numbers |= {"ratio_limit": events.tolerance, "ratio_word": events.word}
+    except NotAnswerable as why:
+        notes.append(str(why))
+    return replace(plain_line(estimate), level=level, note="; ".join(notes), **numbers)
+
+
+def plain_line(estimate: Estimate) -> EstimateLine:
+    """The line of an estimate that is not asked how sure it is: nothing is computed.
+
+    >>> from calib_core import Predictions, estimate
+    >>> plain_line(estimate(Predictions([[0.9, 0.1]], [0]))).low is None
+    True
+    """
+    reduction, estimator = estimate.recipe
+    # The bins stand in a column of their own.
+    named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
+    assert estimate.question is not None
+    title = named.title if reduction is None or _is_score_of_claims(estimate) else f"{reduction.title} {named.title}"
+    if reduction is None and estimator.key == "brier" and estimate.question.predictions.event is not None:
+        title = f"{title}, summed over classes"
+    return EstimateLine(
+        notion=None if reduction is None else reduction.key,
+        estimator=estimator.key,
+        title=title,
+        rows=estimate.question.predictions.answered.n_rows,
+        bins=estimate.in_bins,
+        value=estimate.value,
+        unit=unit_of(estimate.question.estimator),
+    )
+
+
+def _is_score_of_claims(estimate: Estimate) -> bool:
+    """A score of the event's risk, or of the claim made, needs no name but its own, and has no tolerance."""
+    reduction, estimator = estimate.recipe
+    return reduction is not None and reduction.key in ("event", "confidence") and estimator.key in ("brier", "log-loss")
+
+
+def unit_of(estimator: Estimator | str) -> Unit:
+    """How the numbers of an estimator, or of the one by this key, are read.
+
+    >>> unit_of("ece"), unit_of("debiased-l2"), unit_of("log-loss")
+    ('share', 'square', 'score')
+    """
+    member = ESTIMATORS.make(estimator) if isinstance(estimator, str) else estimator
+    unit: Unit = ESTIMATORS.flags(member).unit
+    return "square" if error_scale(member).squared else unit
+
+
+def each_alone(p_values: Iterable[float | None]) -> str:
+    """What a table of many p-values has to say about looking at many; empty for fewer than two.
+
+    >>> each_alone([0.2] * 20)
+    'Each of the 20 lines stands alone: about 1 of 20 would stand out by chance (p at most 0.05) if all was calibrated.'
+    """
+    tests = sum(p is not None and p == p for p in p_values)
+    if tests < 2:
+        return ""
+    return (
+        f"Each of the {tests} lines stands alone: about {tests * SIGNIFICANCE:.2g} of {tests} would stand out by "
+        f"chance (p at most {SIGNIFICANCE:g}) if all was calibrated."
+    )
+
+
+ROUGH_GUIDE = "*: a rough guide; such cases were not simulated."
+
+
+def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tuple[str, ...]]:
+    """A mark for every interval of a table, and the sentences below it that say what the marks mean, each once.
+
+    ``intervals`` are what each is about (empty where there is none) and whether it is tested. A letter tells intervals
+    about different things apart, a star marks a rough guide.
+
+    >>> marked([("the error in these bins", True)])
+    ([''], ('Intervals are about the error in these bins.',))
+    >>> marked([("one", True), ("", None), ("two", False)])
+    (['a', '', 'b*'], ('Intervals are about (a) one; (b) two.', '*: a rough guide; such cases were not simulated.'))
+    """
+    every = list(intervals)
+    abouts = list(dict.fromkeys(about for about, _ in every if about))
+    letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
+    marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
+    targets = "; ".join(f"({letters[about]}) {about}" if letters else about for about in abouts)
+    star = any("*" in mark for mark in marks)
+    return marks, (*([f"Intervals are about {targets}."] if targets else []), *([ROUGH_GUIDE] if star else []))

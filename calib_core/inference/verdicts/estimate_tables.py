@@ -1,0 +1,244 @@
+"""Tables of lines: many estimates at once, the lines that decide, tests and bounds without bins, as frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, NamedTuple, get_args
+
+import pandas as pd
+
+from calib_core.binning.base import BinningScheme
+from calib_core.binning.declared import bins_said
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core.estimators.base import ESTIMATORS, Estimate, takes_bins
+from calib_core.inference.intervals.joint_intervals import shares_draws, sharpen
+from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
+from calib_core.inference.significance.multiple_testing import benjamini_hochberg, holm
+from calib_core.inference.significance.unbinned_bound import Assumption, unbinned_bound
+from calib_core.inference.verdicts.cached_estimates import recalled
+from calib_core.inference.verdicts.class_count_cost import LEFT_OUT, interval_takes_long, value_takes_long
+from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line, marked, plain_line
+from calib_core.inference.verdicts.primary_measure import PrimaryLine
+from calib_core.inference.verdicts.verdict import on_scale_of
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import REDUCTIONS
+from calib_core.results.uncertainty import TestOfCalibration
+from calib_core.text import short_percent
+
+NOT_MADE = "interval and noise floor take minutes and were not made (slow)"
+"""Note of a line that only has a value because more was not asked for."""
+_NUMBERS = ("value", "point", "low", "high", "level", "floor", "p", "limit",
+            "ratio", "ratio_low", "ratio_high", "ratio_limit")  # fmt: skip
+_SCORES = ("log-loss", "brier")
+"""Means over rows, quick in every notion of one claim a row."""
+SLOPE = 1.0
+"""The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
+
+
+class Answer(NamedTuple):
+    """One model's estimate of one question, or the sentence why there is none; ``whole``: with interval and floor."""
+
+    model: str
+    notion: str | None
+    estimator: str
+    estimate: Estimate | str
+    whole: bool
+
+
+def estimates(
+    models: Mapping[str, Predictions],
+    questions: Sequence[tuple[str | None, str]],
+    bins: int | str | BinningScheme | None = None,
+    level: float = LEVEL,
+    slow: bool = True,
+    progress: Callable[[int], object] | None = None,
+    by_model: bool = True,
+) -> list[Answer]:
+    """Every model's estimate for every question, with intervals and noise floors, made together.
+
+    ``questions`` are pairs (notion, estimator); None as notion scores the whole prediction. What estimates of the same
+    claims have in common is drawn once (``sharpen``). Not ``slow``: those whose intervals and floors are no matter of
+    counts in bins (kernel, smooth, convex, swept estimators) are left with their value; of hundreds of classes the
+    first estimator alone has an interval, and those that place bins of their own have no value (``many_classes``).
+    ``bins`` are those of estimators that take a binning. A notion in which nothing can be answered is one refusal,
+    without estimator; NotAnswerable where nothing can be at all. ``progress`` is told percent. They come model by
+    model, or question by question where models are compared (not ``by_model``); ``estimate_lines`` is their table.
+    Models that abstain are given over the same rows first (``study.over_same_rows_by_name``).
+
+    >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
+    >>> found = estimates({"one": p}, [("confidence", "ece"), (None, "brier"), ("confidence", "smece")], slow=False)
+    >>> [answer.whole for answer in found]
+    [True, True, False]
+    """
+    places = [(name, *question) for name in models for question in questions]
+    if not by_model:
+        places = [(name, *question) for question in questions for name in models]
+    found = [Answer(*place, _estimate_or_why(models[place[0]], *place[1:], bins, slow), False) for place in places]
+    if all(isinstance(answer.estimate, str) for answer in found):
+        refusals = dict.fromkeys(str(answer.estimate) for answer in found)
+        raise NotAnswerable("; ".join(refusals) or "there is nothing to judge")
+    found = [answer._replace(whole=_is_made(answer, slow)) for answer in found]
+    wanted = [answer.estimate for answer in found if answer.whole and isinstance(answer.estimate, Estimate)]
+    sharpen(wanted, level, progress or (lambda _: None))
+    return _refused_once(found)
+
+
+def estimate_lines(answers: Sequence[Answer], eps: float = TOLERANCE, level: float = LEVEL) -> pd.DataFrame:
+    """A table of estimates, judged by a tolerance: value, point with interval, noise floor, p-value and verdict.
+
+    One line per answer (``estimates``): its model, the fields of ``EstimateLine``, and ``mark``, which tells intervals
+    about different things apart (``marked``). What has no answer has no value, and ``note`` says why. The verdict of a
+    line is about its own error: the ratio of observed to expected events, which an event's overall verdict needs too
+    (``verdicts``), has no say in it. What can mislead: lines are not corrected for their number (``each_alone``).
+
+    >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
+    >>> estimate_lines(estimates({"one": p}, [("confidence", "ece")]))[["model", "title", "verdict"]].values.tolist()
+    [['one', 'Confidence ECE', 'miscalibrated']]
+    """
+    return _framed([(answer.model, _line(answer, eps, level)) for answer in answers])
+
+
+def verdicts(
+    first: Mapping[str, PrimaryLine], eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO
+) -> pd.DataFrame:
+    """The line that decides about each model (``primaries``), for a tolerance, with all that stands behind the verdict.
+
+    One line per model with the fields of ``EstimateLine``; ``sentence`` and ``headline`` are those of ``PrimaryLine``,
+    ``reason`` says why this notion decides, ``p_of_any_error`` is the p-value of ``shown_at_all``.
+
+    >>> from calib_core.inference import primaries
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 10, [0, 1] * 10)
+    >>> verdicts(primaries({"one": p}))[["model", "notion", "verdict"]].values.tolist()
+    [['one', 'event', 'too few rows to tell']]
+    """
+    lines = {name: replace(line, eps=eps, level=level, ratio=ratio) for name, line in first.items()}
+    frame = _framed([(name, line.line) for name, line in lines.items()])
+    return frame.assign(
+        sentence=[line.sentence for line in lines.values()],
+        headline=[line.headline for line in lines.values()],
+        reason=[line.reason for line in lines.values()],
+        p_of_any_error=[line.shown.p_value for line in lines.values()],
+    )
+
+
+def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
+    """Tests of calibration that need no bins: Kuiper's, and Spiegelhalter's with both scores, of every model.
+
+    One line per model and test: model, test, statistic, p, and a note in place of both where the predictions do not
+    say enough. ``p``: the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter`` with
+    the log loss). With the Brier score it is the test that stands beside a verdict, to the last digit
+    (``shown_at_all``): of the claims made where no more is known, and drawn where the normal law might be off.
+    ``p_holm`` and ``p_bh`` are corrected for the number of other lines (``holm``, ``benjamini_hochberg``); the test
+    beside a verdict is fixed in advance, one a model, and keeps its p there: a question has one p.
+
+    >>> p = Predictions.from_confidence([0.5] * 4, [True] * 4)
+    >>> unbinned_tests({"one": p})["statistic"].round(2).tolist()
+    [2.0, 0.0, nan]
+    """
+    every: tuple[tuple[str, Callable[[Predictions], TestOfCalibration]], ...] = (
+        ("Kuiper's cumulative differences", kuiper),
+        ("Spiegelhalter's Z, Brier score", shown_at_all),
+        ("Spiegelhalter's Z (log loss)", lambda predictions: spiegelhalter(predictions, "log-loss")),
+    )
+    lines = []
+    for name, predictions in models.items():
+        for title, test in every:
+            line: dict[str, Any] = {"model": name, "test": title, "statistic": float("nan"), "p": float("nan")}
+            try:
+                result = test(predictions)
+                line |= {"statistic": result.statistic, "p": result.p_value, "note": ""}
+                # As a verdict calls it: it says of what the score is.
+                line |= {"test": result.name} if test is shown_at_all else {}
+            except NotAnswerable as why:
+                line["note"] = str(why)
+            lines.append(line)
+    table = pd.DataFrame(lines, columns=["model", "test", "statistic", "p", "note"])
+    # The test beside a verdict was chosen beforehand, one a model: its p is the same everywhere, and the others follow.
+    others = [test is not shown_at_all for _ in models for _, test in every]
+    corrected = {"p_holm": holm, "p_bh": benjamini_hochberg}
+    for place, (column, correct) in enumerate(corrected.items(), start=4):
+        table.insert(place, column, table["p"])
+        table.loc[others, column] = correct(table.loc[others, "p"])
+    return table
+
+
+def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> pd.DataFrame:
+    """How large each model's error can be with what bins do not see, in its primary notion, under each assumption.
+
+    One line per model and assumption: model, notion, assumption, value = binned + added (at most 1), level (one-sided,
+    (1 + ``level``) / 2), bins, and the sentence that says so (``unbinned_bound`` with slope ``SLOPE``). What can
+    mislead: the assumptions are not tested; where they are false the bounds are too low.
+
+    >>> from calib_core.inference import primaries
+    >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 90 + [1] * 10)
+    >>> unbinned_bounds(primaries({"one": p}))["assumption"].tolist()
+    ['lipschitz', 'monotone']
+    """
+    lines = []
+    assumptions: tuple[Assumption, ...] = get_args(Assumption)
+    for name, line in first.items():
+        assert line.estimate.question is not None
+        for assumption in assumptions:
+            predictions = line.estimate.question.predictions
+            bound = unbinned_bound(predictions, line.notion, assumption, SLOPE, level=(1 + level) / 2)
+            in_bins = bins_said(bound.bins)
+            numbers = {"value": bound.value, "binned": bound.binned, "added": bound.added, "level": bound.level}
+            words = f"{bound.sentence} Of it {short_percent(bound.binned)} is the upper end in {in_bins} bins."
+            about = {"model": name, "notion": line.notion, "assumption": assumption}
+            lines.append(about | numbers | {"bins": in_bins, "sentence": words})
+    return pd.DataFrame(lines)
+
+
+def _framed(lines: Sequence[tuple[str, EstimateLine]]) -> pd.DataFrame:
+    """Lines as a table, after the names of the models they are of."""
+    columns = ["model", *(field.name for field in fields(EstimateLine))]
+    frame = pd.DataFrame([{"model": name, **line.record()} for name, line in lines], columns=columns)
+    # A column of nothing but None is one of numbers all the same.
+    frame = frame.astype(dict.fromkeys(_NUMBERS, float))
+    return frame.assign(mark=marked((line.about, line.tested) for _, line in lines)[0])
+
+
+def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bins: Any, slow: bool) -> Estimate | str:
+    given = bins if notion is not None and takes_bins(key, bins) else None
+    try:
+        if not slow and notion is not None and value_takes_long(predictions, notion, key):
+            return LEFT_OUT
+        return recalled(predictions, notion, key, given)
+    except NotAnswerable as why:
+        return str(why)
+
+
+def _is_made(answer: Answer, slow: bool) -> bool:
+    if isinstance(answer.estimate, str):
+        return False
+    if slow or answer.notion is None or answer.estimator in _SCORES:
+        return True
+    return shares_draws(answer.estimate) and not interval_takes_long(answer.estimate)
+
+
+def _refused_once(found: Sequence[Answer]) -> list[Answer]:
+    """Where nothing can be answered in a notion for one and the same reason, it is one refusal."""
+    kept: list[Answer] = []
+    for answer in found:
+        same = [other for other in found if other[:2] == answer[:2]]
+        if answer.notion is None or any(other.estimate != answer.estimate for other in same):
+            kept.append(answer)
+        elif answer is same[0]:
+            kept.append(answer if isinstance(answer.estimate, Estimate) else answer._replace(estimator=""))
+    return kept
+
+
+def _line(answer: Answer, eps: float, level: float) -> EstimateLine:
+    if isinstance(answer.estimate, str):
+        titles = (
+            REDUCTIONS[answer.notion].title if answer.notion else "",
+            ESTIMATORS[answer.estimator].title if answer.estimator else "",
+        )
+        title = " ".join(filter(None, titles))
+        return EstimateLine(answer.notion, answer.estimator, title, 0, "", float("nan"), note=answer.estimate)
+    if answer.whole:
+        return estimate_line(answer.estimate, eps, level, math.inf)
+    limit = None if answer.notion is None else on_scale_of(answer.estimate, eps)
+    return replace(plain_line(answer.estimate), level=level, note=NOT_MADE, limit=limit)

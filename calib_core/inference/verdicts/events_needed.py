@@ -1,0 +1,149 @@
+"""How many expected events it takes to judge the ratio of observed to expected events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from scipy.special import pdtr
+
+from calib_core._base.arguments import as_share
+from calib_core._base.arrays import Float64s
+from calib_core._base.distributions import gamma
+from calib_core._base.notebook_display import OneLine
+from calib_core.defaults import LEVEL, RATIO
+from calib_core.predictions.predictions import InputError, NotAnswerable
+
+POWER = 0.8
+"""How often the wanted verdict is reached."""
+_MOST = 1 << 17
+
+
+@dataclass(frozen=True, repr=False)
+class EventsNeeded(OneLine):
+    """Expected ``events`` from which on the wanted verdict is reached with probability ``power``; ``rows`` for them.
+
+    ``rows`` is None where no event rate was given.
+    """
+
+    events: int
+    rows: int | None
+    wanted: str
+    stated: float
+    ratio: float
+    power: float
+    level: float
+
+    @property
+    def sentence(self) -> str:
+        """What the number means."""
+        aim = "within" if self.wanted == "within" else "outside"
+        amount = f"{self.events:,} expected events" + ("" if self.rows is None else f" (about {self.rows:,} rows)")
+        return (
+            f"With {amount}, a model whose true ratio of observed to expected events is {self.stated:g} is found "
+            f"{aim} {1 / self.ratio:.3g} to {self.ratio:.3g} in {self.power:.0%} of samples."
+        )
+
+
+def events_needed(
+    wanted: Literal["within", "outside"] = "within",
+    stated: float = 1.0,
+    ratio: float = RATIO,
+    *,
+    power: float = POWER,
+    level: float = LEVEL,
+    concentration: float = 0.0,
+    event_rate: float | None = None,
+) -> EventsNeeded:
+    """Return the number of expected events from which on a verdict on the ratio is reached with probability ``power``.
+
+    O is a Poisson number with mean ``stated`` * E. Its exact ends (Garwood), each failing by (1 - level)/2, over E must
+    lie inside (1/ratio, ratio), or for "outside" entirely beyond one side. The answer is the smallest E such that every
+    E from there on has the power: power is not monotone, because O is a whole number.
+
+    Parameters
+    ----------
+    wanted : "within" or "outside".
+    stated : the true ratio of observed to expected events that the answer is for.
+    concentration : sum p^2 / sum p of the true chances, 0 for rare events. The variance of O is smaller by this share,
+        so that E times (1 - concentration) events are enough (to first order; the number is rounded up).
+    event_rate : mean risk, to translate events into rows.
+
+    NotAnswerable where the stated ratio has the other verdict, or is too near the tolerance.
+
+    References: Garwood 1936.
+
+    >>> events_needed().events, events_needed("outside", 2.0).events
+    (177, 19)
+    """
+    as_share(power, "power")
+    as_share(level, "level")
+    if wanted not in ("within", "outside"):
+        raise InputError(f'wanted is {wanted!r:.80}; it must be "within" or "outside"')
+    check_ratio(ratio)
+    if not stated >= 0 or not np.isfinite(stated):
+        raise InputError(f"stated is {stated!r:.80}; it must be a ratio of observed to expected events, 0 or more")
+    if not 0 <= concentration < 1:
+        raise InputError(f"concentration is {concentration!r:.80}; it must be at least 0 and below 1")
+    if event_rate is not None:
+        as_share(event_rate, "event_rate", last=True)
+    inside = 1 / ratio < stated < ratio
+    beyond = stated < 1 / ratio or stated > ratio
+    if (wanted == "within" and not inside) or (wanted == "outside" and not beyond):
+        raise NotAnswerable(
+            f"a ratio of {stated:g} is not {wanted} {1 / ratio:.3g} to {ratio:.3g}: no number of events can show it"
+        )
+    events = int(np.ceil(_least_events(wanted, stated, ratio, power, level) * (1 - concentration) - 1e-9))
+    rows = None if event_rate is None else int(np.ceil(events / event_rate))
+    return EventsNeeded(events, rows, wanted, stated, ratio, power, level)
+
+
+@lru_cache(maxsize=64)
+def _least_events(wanted: str, stated: float, ratio: float, power: float, level: float) -> int:
+    """The smallest number of expected rare events such that every larger one has the power."""
+    most = 64
+    while most <= _MOST:
+        reached = verdict_power(np.arange(1.0, most + 1), wanted, stated, ratio, level) >= power
+        if reached[most // 2 :].all():
+            short = np.flatnonzero(~reached)
+            return int(short[-1]) + 2 if len(short) else 1
+        most *= 2
+    raise NotAnswerable(
+        f"a ratio of {stated:g} is so near the tolerance that more than {_MOST // 2:,} events would be needed"
+    )
+
+
+def verdict_power(
+    expected: Float64s, wanted: str, stated: float, ratio: float = RATIO, level: float = LEVEL
+) -> Float64s:
+    """How often the verdict is reached at each number of ``expected`` events, (m,), for the stated true ratio.
+
+    >>> verdict_power(np.array([10.0, 177.0]), "within", 1.0).round(2).tolist()
+    [0.0, 0.81]
+    """
+    tail = (1 - level) / 2
+    mean = stated * expected
+    top = float(max(mean.max(), (expected * ratio).max()))
+    count = np.arange(int(top + 12 * np.sqrt(top) + 40), dtype=np.float64)
+    # Garwood's ends for the mean of a Poisson number; both rise with it.
+    low = np.append(0.0, gamma.isf(1 - tail, count[1:]))
+    high = gamma.isf(tail, count + 1)
+    if wanted == "within":
+        first = np.searchsorted(low, expected / ratio, side="right")
+        last = np.searchsorted(high, expected * ratio, side="left") - 1
+        return np.maximum(_up_to(last, mean) - _up_to(first - 1, mean), 0.0)
+    too_many = 1 - _up_to(np.searchsorted(low, expected * ratio, side="right") - 1, mean)
+    too_few = _up_to(np.searchsorted(high, expected / ratio, side="left") - 1, mean)
+    return np.asarray(too_many + too_few)
+
+
+def check_ratio(ratio: float) -> None:
+    """InputError unless a tolerance for the ratio is a number above 1."""
+    if isinstance(ratio, bool) or not ratio > 1 or not np.isfinite(ratio):
+        raise InputError(f"ratio is {ratio!r:.80}; it must be above 1 (1.25 means 0.8 to 1.25)")
+
+
+def _up_to(count: np.typing.NDArray[np.intp], mean: Float64s) -> Float64s:
+    return np.where(count < 0, 0.0, pdtr(np.maximum(count, 0), mean))

@@ -1,0 +1,214 @@
+"""The one line that decides, declared before looking at outcomes, and the one test of whether anything is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme
+from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core.estimators.base import Estimate, takes_bins
+from calib_core.inference.intervals.binned_errors import InBins
+from calib_core.inference.significance.calibration_tests import shown_at_all
+from calib_core.inference.verdicts.cached_estimates import recalled
+from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
+from calib_core.inference.verdicts.verdict import any_size, is_score, ratio_range
+from calib_core.predictions.event_names import title_of_event
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.reductions.base import REDUCTIONS
+from calib_core.results.uncertainty import TestOfCalibration, in_full
+from calib_core.text import at_level, begun, called, short_percent
+
+ESTIMATOR = "ece"
+"""The error of the primary line."""
+MOST_NOISE = TOLERANCE
+"""The top-label line decides where noise alone would show less than this."""
+
+MOST_POOLED = 0.5
+"""... and no more than this share of the rows is of classes that are judged together."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrimaryLine(OneLine):
+    """The line a verdict rests on: its notion and why it is this one, known from scores alone; then what it shows.
+
+    ``notion`` is "event" for two classes, else "top-label" where its cells hold enough rows to have power, else
+    "confidence"; ``reason`` says so.
+    ``estimate`` is the expected calibration error there; ``line`` its line; ``shown`` tests on the whole prediction
+    whether there is an error of any size at all: the calibration error only says how large it is.
+    """
+
+    notion: str
+    reason: str
+    estimate: Estimate
+    eps: float
+    level: float
+    ratio: float = RATIO
+
+    @cached_property
+    def line(self) -> EstimateLine:
+        """The estimate's line, made when asked."""
+        line = estimate_line(self.estimate, self.eps, self.level, self.ratio)
+        return line if line.verdict is not None or line.note else replace(line, note=is_score(self.estimate))
+
+    @cached_property
+    def shown(self) -> TestOfCalibration:
+        """Spiegelhalter's test with the Brier score of the whole prediction."""
+        assert self.estimate.question is not None
+        return shown_at_all(self.estimate.question.predictions)
+
+    def _line(self) -> str:
+        return f"{self.estimate.title} {self.estimate.value:.4f}, tolerance {short_percent(self.eps)}"
+
+    def _facts(self) -> dict[str, object]:
+        facts: dict[str, object] = {
+            "decided by": self.estimate.title,
+            "value": f"{self.estimate.value:.4f}",
+            "why": self.reason,
+        }
+        known = self.estimate.knows("verdict", self.eps, self.level)
+        return facts | ({"verdict": self.line.sentence} if known else {"ask": ".headline, .sentence, .line"})
+
+    @property
+    def sentence(self) -> str:
+        """Verdict, whether any error is shown, and why this line decides."""
+        verdict = self.line.sentence or f"{begun(self.line.note)}."
+        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.line.low, self.shown)}"
+        return f"{verdict}{shown} {self.reason}"
+
+    @property
+    def headline(self) -> str:
+        """The word, and what it rests on: the estimate with its interval; or why there is no verdict."""
+        line = self.line
+        if line.verdict is None:
+            return f"could not run ({line.note})"
+        ends = f"{at_level(line.level)} interval {line.interval}"
+        events = ""
+        if line.ratio is not None and line.ratio_low is not None and line.ratio_high is not None:
+            span = ratio_range(line.ratio_low, line.ratio_high, line.ratio_limit or RATIO)
+            events = f"; observed to expected events {line.ratio:.2f}, {span}"
+        return f"{in_full(line.verdict)}: {line.title} {line.written(line.point)}, {ends}{events}"
+
+
+def primary(
+    predictions: Predictions,
+    eps: float = TOLERANCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    beside: PrimaryLine | None = None,
+    ratio: float = RATIO,
+) -> PrimaryLine:
+    """The line that decides about these predictions, chosen from their scores before any outcome is looked at.
+
+    Of two classes the predicted risk of the event (``predictions.event``), whichever class is predicted; of rows that a
+    model may decline, the claim about the class predicted, as below. Of more classes top-label, the strictest claim
+    about the class predicted, where noise alone would show an error of less than ``MOST_NOISE`` in its cells
+    (``expected_noise``) and most rows are of classes judged one by one; else confidence. With many classes and few rows
+    the top-label error has next to no power. A model that is shown ``beside`` another is judged in the other's notion
+    where it can be: two verdicts about two notions do not compare.
+
+    References: Van Calster et al. 2019, Calibration: the Achilles heel of predictive analytics (why the risk).
+
+    >>> rows = Predictions([[0.9, 0.1, 0], [0.2, 0.8, 0]] * 4000, [0, 1] * 4000)
+    >>> primary(rows).notion, primary(rows.take(range(20))).notion
+    ('top-label', 'confidence')
+    >>> primary(Predictions([[0.7, 0.3]], [0], class_names=["survived", "died"])).reason
+    'Judged by the predicted risk of “died”: two classes.'
+    """
+    if beside is not None:
+        with suppress(NotAnswerable):
+            reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()}, as the model beside it."
+            same = recalled(predictions, beside.notion, ESTIMATOR, bins)
+            return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
+    if predictions.event is not None and predictions.abstained is None:
+        reason = f"Judged by the predicted risk of {called(title_of_event(predictions))}: two classes."
+        return PrimaryLine("event", reason, recalled(predictions, "event", ESTIMATOR, bins), eps, level, ratio)
+    noise, pooled = None, 0.0
+    try:
+        strict = recalled(predictions, "top-label", ESTIMATOR, bins)
+        noise, pooled = expected_noise(strict)
+    except NotAnswerable:
+        reason = "Judged by confidence: the predicted classes are not known."
+    if pooled > MOST_POOLED:
+        reason = (
+            "Judged by confidence: most rows are of classes with too few uncertain predictions to be judged one by one."
+        )
+    elif noise is not None and noise < MOST_NOISE:
+        reason = f"Judged by {REDUCTIONS['top-label'].title.lower()}: its groups contain enough rows."
+        return PrimaryLine("top-label", reason, strict, eps, level)
+    elif noise is not None:
+        reason = (
+            f"Judged by confidence: {predictions.answered.n_rows:,} rows are too few to judge "
+            f"{predictions.n_classes:,} classes one by one."
+        )
+    return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
+
+
+def primaries(
+    models: Mapping[str, Predictions],
+    eps: float = TOLERANCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    ratio: float = RATIO,
+    notion: str | None = None,
+) -> dict[str, PrimaryLine]:
+    """The lines that decide about several models, by name: the first model's notion is that of all.
+
+    ``notion``: the one that was asked for instead, as "confidence" for two classes (``deciding``).
+
+    >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 10, [0, 1] * 10)
+    >>> {name: line.notion for name, line in primaries({"one": p, "other": p}).items()}
+    {'one': 'event', 'other': 'event'}
+    >>> primaries({"one": p}, notion="confidence")["one"].reason
+    'Judged by confidence, as asked for.'
+    """
+    found: dict[str, PrimaryLine] = {}
+    if notion is not None:
+        return {name: deciding(p, notion, ESTIMATOR, eps, level, bins, ratio) for name, p in models.items()}
+    for name, predictions in models.items():
+        found[name] = primary(predictions, eps, level, bins, next(iter(found.values()), None), ratio)
+    return found
+
+
+def deciding(
+    predictions: Predictions,
+    reduction: str | None = None,
+    estimator: str = ESTIMATOR,
+    eps: float = TOLERANCE,
+    level: float = LEVEL,
+    bins: int | str | BinningScheme | None = None,
+    ratio: float = RATIO,
+) -> PrimaryLine:
+    """The primary line, or the line of the notion and the estimator that were asked for, which then decides.
+
+    ``bins`` are those of estimators that take a binning. What can mislead: a notion or an estimator chosen after its
+    number was seen decides nothing.
+
+    >>> rows = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 1] * 20)
+    >>> deciding(rows).reason == primary(rows).reason, deciding(rows, "top-label", "rmsce").reason
+    (True, 'Judged by top-label, as asked for.')
+    """
+    reason = f"Judged by {reduction}, as asked for."
+    if reduction is None:
+        first = primary(predictions, eps, level, bins, ratio=ratio)
+        if estimator == ESTIMATOR:
+            return first
+        reduction, reason = first.notion, first.reason
+    given = bins if takes_bins(estimator, bins) else None
+    return PrimaryLine(reduction, reason, recalled(predictions, reduction, estimator, given), eps, level, ratio)
+
+
+def expected_noise(measured: Estimate) -> tuple[float, float]:
+    """What a calibrated model would show on average in the cells of a binned error, and the rows' share that is pooled.
+
+    From scores alone: the mean over cells of sqrt(2/pi) sqrt(s (1 - s) / n); classes of few rows are pooled in groups.
+    """
+    assert measured.question is not None
+    bins = InBins(measured.question, 0)
+    gaps = bins.gaps
+    return float(np.sqrt(2 / np.pi) * (gaps.weight @ gaps.claimed_deviation)), bins.pooled

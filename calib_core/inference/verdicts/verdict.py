@@ -1,0 +1,309 @@
+"""A verdict for a tolerance, in one of four words, and the sentence that says why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
+from calib_core.estimators.base import Estimate, error_scale, traits
+from calib_core.inference.intervals.bins_of_interval import OF_BINS
+from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
+from calib_core.inference.significance.calibration_tests import shown_at_all
+from calib_core.inference.verdicts.event_ratio import event_ratio
+from calib_core.inference.verdicts.tolerance_scale import full_scale
+from calib_core.predictions.event_names import title_of_event
+from calib_core.predictions.predictions import NotAnswerable
+from calib_core.reductions.base import scope
+from calib_core.registry.registry import RegistryError
+from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
+from calib_core.text import at_level, begun, between, called, chance, exact_tolerance, rows, short_percent
+
+_SHARE = ", as a share of the most it can be,"
+
+
+def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
+    """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
+
+    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of ``on_scale_of``:
+    squared errors against the squared tolerance, means over classes against the tolerance's share of what such a mean
+    can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and wrongly called kept in at
+    most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end of
+    a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
+    rows, which may hang together as nobody knows beforehand, it is never said. What can mislead: "within" is about the
+    error in these bins; "too close to call" is not "calibrated".
+
+    The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
+    ``ratio`` (infinity: none). It is within where both are, each at its own level: an intersection-union test, which
+    needs no correction. It is miscalibrated where either is shown to be left. Each of the two tolerances is wrongly
+    called exceeded in at most 5 % of cases; where the truth lies at the edge of both at once, the two chances can add
+    up. Where ``eps`` is at least (``ratio`` - 1) times the mean risk the ratio decides, and the sentence says so.
+
+    NotAnswerable, never a word, for scores (log loss, Brier score, accuracy), and where the value, an end of the
+    interval, the noise floor or its p-value is not a finite number.
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.estimators import estimate
+    >>> estimate(Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)).verdict(0.02).word
+    'miscalibrated'
+    >>> estimate(Predictions([[0.9, 0.1]] * 10, [0] * 9 + [1])).verdict(0.02).word
+    'too few rows to tell'
+    """
+    if not 0 < eps <= 1:
+        raise RegistryError(f"the tolerance is {eps}; it must lie above 0 and be at most 1")
+    found = _judged(estimate, eps, level, ratio)
+    if found.word != "too close to call":
+        return found
+    assert estimate.question is not None
+    shown = found.shown or shown_at_all(estimate.question.predictions)
+    return replace(found, shown=shown, sentence=f"{found.sentence} {any_size(found.low, shown)}")
+
+
+def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdict:
+    """The verdict by the error, and of an event by its ratio too."""
+    by_error = _by_error(estimate, eps, level)
+    question = estimate.question
+    if question is None or question.reduction is None or scope(question.reduction).of != "event" or ratio == math.inf:
+        return _with_p(by_error, estimate, level)
+    try:
+        events = event_ratio(question, level, ratio)
+    except NotAnswerable:  # no event is expected
+        return _with_p(by_error, estimate, level)
+    return _with_p(_of_event(by_error, events, title_of_event(question.predictions), level), estimate, level)
+
+
+def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
+    """The verdict with the p-value of what decides."""
+    of_error = estimate.interval(level).p_value
+    of_error = estimate.noise_floor.p_value if of_error is None else of_error
+    by_error = found.low > found.eps and of_error <= (1.0 - level) / 2
+    if found.ratio is None or found.word != "miscalibrated" or by_error:
+        return replace(found, p_value=of_error)
+    return replace(found, p_value=found.ratio.p_value)
+
+
+def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
+    """The verdict that the interval of the error alone gives."""
+    question = estimate.question
+    if question is not None and "predictions" in traits(question.estimator).takes:
+        raise NotAnswerable(is_score(estimate))
+    assert question is not None
+    span = estimate.interval(level)
+    _sane(estimate, span.low, span.point, span.high)
+    limit = on_scale_of(estimate, eps)
+    low, point, high = (on_tolerance_scale(estimate, end) for end in (span.low, span.point, span.high))
+    found = f"({at_level(level)} interval {between(low, high, eps)})"
+    words = f"{_what(estimate, span.about)} is estimated at {short_percent(point)} {found}"
+    ends = (low, point, high)
+    if span.high < limit:
+        if (more := rows_for_groups(question, eps)) is not None:
+            text = f"Too few rows to tell: {words}, below the tolerance of {exact_tolerance(eps)}, {of_one_mean(more)}"
+            return Verdict("too few rows to tell", eps, text, *ends, rows_needed=more)
+        return Verdict(
+            "within", eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.", *ends
+        )
+    if span.low > limit:
+        p = estimate.p_value if span.p_value is None else span.p_value
+        if p <= (1.0 - level) / 2:
+            text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}."
+            return Verdict("miscalibrated", eps, text, *ends)
+        text = (
+            f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}: calibrated "
+            "models show as much more often than the level allows."
+        )
+        return Verdict("too close to call", eps, text, *ends)
+    rows_judged = question.predictions
+    # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
+    typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
+    if typical >= limit:
+        needed = rows_to_tell(question, limit, level)
+        off = rows_with_error(question, limit, limit / 2, level)
+        text = (
+            f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
+            f"typically not be shown to be within {exact_tolerance(eps)}. {of_sample_size(needed, eps, off)}"
+        )
+        return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed, rows_with_error=off)
+    text = f"Too close to call: {words}, on both sides of the tolerance of {exact_tolerance(eps)}."
+    return Verdict("too close to call", eps, text, *ends)
+
+
+def is_score(estimate: Estimate) -> str:
+    """Why a score has no verdict."""
+    return f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
+
+
+def of_sample_size(needed: float, eps: float, with_error: float | None = None) -> str:
+    """How many rows would show a model to be within a tolerance, and what model, in a sentence.
+
+    >>> print(of_sample_size(7310, 0.02, 14650))
+    About 7,400 rows would be needed: with that many, a model with no error is within 2 % in 8 of 10 samples (about
+    15,000 rows for one with an error of 1 %).
+    """
+    more = (
+        ""
+        if with_error is None
+        else f" (about {rows(with_error)} rows for one with an error of {exact_tolerance(eps / 2)})"
+    )
+    return (
+        f"About {rows(needed)} rows would be needed: with that many, a model with no error is within "
+        f"{exact_tolerance(eps)} in 8 of 10 samples{more}."
+    )
+
+
+def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Verdict:
+    """The verdict of an event: by its error and by its ratio of observed to expected events."""
+    vacuous = error.eps >= (ratio.tolerance - 1) * ratio.expected / ratio.rows
+    tolerated = f"{_ratio(1 / ratio.tolerance)} to {_ratio(ratio.tolerance)}"
+    times = f"{_ratio(ratio.value)} times as often as predicted"
+    ends = f"{at_level(level)} interval {ratio_range(ratio.low, ratio.high, ratio.tolerance)}"
+    counts = f"{_count(ratio.observed)} observed, {_count(ratio.expected)} predicted"
+    found = f"{called(name)} was observed {times} ({counts}; {ends})"
+    scale = ""
+    if error.eps > ratio.rate:
+        scale = (
+            f" The tolerance of {exact_tolerance(error.eps)} exceeds the event's rate of {short_percent(ratio.rate)}: "
+            "predicting no event at all would be within it, so the ratio decides."
+        )
+    elif vacuous:
+        scale = (
+            f" With an event's rate of {short_percent(ratio.rate)} the ratio is the stricter tolerance, and decides."
+        )
+    by_error = error.sentence.partition(": ")[2]
+    few = f"about {rows(ratio.needed)} expected events would be needed"
+    if error.word == "miscalibrated":
+        of_ratio = {"within": "within", "outside": "outside", "undecided": "on both sides of a limit of"}[ratio.word]
+        text = f"{error.sentence} {begun(found)}, {of_ratio} the tolerance of {tolerated}."
+        return replace(error, ratio=ratio, sentence=f"{text}{scale}")
+    if ratio.word == "outside":
+        but = f"the average error is within {exact_tolerance(error.eps)}, but " if error.word == "within" else ""
+        text = f"Miscalibrated: {but}{found}, outside the tolerance of {tolerated}. {begun(by_error)}"
+        return replace(
+            error, word="miscalibrated", ratio=ratio, sentence=f"{text}{scale}", rows_needed=None, shown=None
+        )
+    if ratio.word == "within":
+        text = f"{error.sentence} {begun(found)}, within {tolerated}.{scale}"
+        return replace(error, ratio=ratio, sentence=text)
+    by_rows = error.rows_needed if error.word == "too few rows to tell" else None
+    if not ratio.enough or by_rows is not None:
+        needed = ratio.rows * ratio.needed / ratio.expected
+        why = f": {few}, and there are {_count(ratio.expected)}" if not ratio.enough else ""
+        text = f"Too few rows to tell: {found}, on both sides of a limit of {tolerated}{why}. {begun(by_error)}"
+        most = max(needed if not ratio.enough else 0.0, by_rows or 0.0)
+        return replace(
+            error, word="too few rows to tell", ratio=ratio, sentence=f"{text}{scale}", rows_needed=most, shown=None
+        )
+    text = f"Too close to call: {found}, on both sides of a limit of {tolerated}. {begun(by_error)}{scale}"
+    return replace(error, word="too close to call", ratio=ratio, sentence=text)
+
+
+def _count(events: float) -> str:
+    """A number of events: whole ones, one decimal below 10."""
+    return f"{events:,.0f}" if events >= 10 or events == round(events) else f"{events:.1f}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value < 10 else f"{value:.3g}"
+
+
+def ratio_range(low: float, high: float, tolerance: float) -> str:
+    """Both ends of an O:E ratio's interval, with digits enough to lie on the side of its limits that the word says.
+
+    >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25)
+    ('0.42 to 0.59', '0.9 to 1.2496')
+    """
+    written = []
+    for end in (low, high):
+        limits = (1 / tolerance, tolerance)
+        text = _ratio(end)
+        for digits in range(2, 9):
+            text = f"{end:.{digits}f}".rstrip("0").rstrip(".") if end < 10 else f"{end:.{digits + 1}g}"
+            if all(
+                (float(text) > limit) == (end > limit) and (float(text) < limit) == (end < limit) for limit in limits
+            ):
+                break
+        written.append(text)
+    return " to ".join(written)
+
+
+def of_one_mean(needed: float) -> str:
+    """Why an interval below a limit shows nothing where all rows are one group, as the end of a sentence."""
+    return (
+        "but this compares one mean with another, and errors that cancel in it are not seen; it would take about "
+        f"{rows(needed)} rows to tell groups of them apart."
+    )
+
+
+def on_scale_of(estimate: Estimate, error: float) -> float:
+    """An error as the estimate's estimator reports it in its notion.
+
+    Squared by one of squared errors. Where every row speaks of K classes the mean over classes of absolute errors is
+    at most 2/K, however wrong the model is: there the error is taken as a share of that, the probability that lies on
+    wrong classes (of squares: its share of what they can be).
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.estimators import estimate
+    >>> p = Predictions([[0.7, 0.1, 0.1, 0.1]], [0])
+    >>> on_scale_of(estimate(p, "confidence", "debiased-l2"), 0.5), on_scale_of(estimate(p, "class-wise"), 0.02)
+    (0.25, 0.01)
+    """
+    squared, full = _scale(estimate)
+    return error * error * full if squared else error * full
+
+
+def on_tolerance_scale(estimate: Estimate, value: float) -> float:
+    """What the estimator reports as an error on the scale of the tolerance: the inverse of ``on_scale_of``.
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.estimators import estimate
+    >>> p = Predictions([[0.7, 0.1, 0.1, 0.1]], [0])
+    >>> on_tolerance_scale(estimate(p, "confidence", "debiased-l2"), 0.25)
+    0.5
+    """
+    squared, full = _scale(estimate)
+    share = max(value, 0.0) / full
+    return math.sqrt(share) if squared else share
+
+
+def _scale(estimate: Estimate) -> tuple[bool, float]:
+    """Does the estimator report squares, and what is the most it can report?"""
+    question = estimate.question
+    assert question is not None
+    scale = error_scale(question.estimator)
+    if question.whole or scale.order in ("max", OF_BINS):
+        return scale.squared, 1.0
+    full = full_scale(question.claims, question.ranks)
+    return scale.squared, full if scale.squared or scale.order == 1 else math.sqrt(full)
+
+
+def _what(estimate: Estimate, about: str) -> str:
+    """What the interval is about, as the subject of a sentence."""
+    question = estimate.question
+    assert question is not None
+    subject, _, finer = about.partition(", given these predictions")
+    subject = subject.replace("this estimator's noiseless value", f"the noiseless {estimate.recipe[1].title}")
+    if _scale(estimate)[1] < 1.0:
+        error = subject.startswith("the error")
+        subject = subject.replace("the error", "the probability on wrong classes") if error else f"{subject}{_SHARE}"
+    rows = question.predictions
+    among = "" if rows.abstained is None else f" (of the {rows.answered.n_rows:,} of {rows.n_rows:,} rows answered)"
+    if rows.row_groups is not None:
+        among += f", of rows in {rows.row_groups.words},"
+    return subject + (" (finer errors are not seen)" if "finer" in finer else "") + among
+
+
+def _sane(estimate: Estimate, *ends: float) -> None:
+    """Fail closed: no word from a number that is none."""
+    floor = estimate.noise_floor
+    numbers = {"value": estimate.value, "interval": ends, "noise floor": floor.high, "p-value": floor.p_value}
+    for name, number in numbers.items():
+        if not all(math.isfinite(x) for x in (number if isinstance(number, tuple) else (number,))):
+            raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
+
+
+def any_size(low: float | None, shown: TestOfCalibration) -> str:
+    """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
+    if shown.p_value <= SIGNIFICANCE:
+        return f"There is evidence of some error ({chance(shown.p_value)})."
+    if low:
+        return f"The test on the Brier score shows no error ({chance(shown.p_value)}): it misses errors that cancel."
+    return f"The test on the Brier score shows no error ({chance(shown.p_value)}). Errors that cancel escape that test."

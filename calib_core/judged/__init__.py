@@ -1,0 +1,1 @@
+"""Accuracy from answers that a judge marked and people a few of."""

@@ -1,0 +1,347 @@
+"""Rows that a judge marked and people only a few of: the share right, corrected for the judge's mistakes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from calib_core._base.arguments import as_share
+from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core._base.distributions import hypergeom, norm
+from calib_core._base.distributions import t as student
+from calib_core._base.notebook_display import OneLine
+from calib_core._base.pandas_input import plain
+from calib_core.defaults import LEVEL
+from calib_core.inference.intervals.clustered_rows import FEWEST, of_like_size, together
+from calib_core.inference.intervals.elementary import around
+from calib_core.inference.intervals.simulated_domain import LEVELS
+from calib_core.judged.judge_errors import JudgeErrors, judge_errors
+from calib_core.predictions.predictions import InputError, NotAnswerable
+from calib_core.predictions.row_groups import RowGroups, as_groups
+from calib_core.results.uncertainty import Interval
+from calib_core.text import at_level, chance, in_percent, points, share_range
+
+__all__ = ["FEWEST_LABELLED", "JudgedMean", "judged_gap", "judged_share"]
+
+FEWEST_LABELLED = 20
+"""Rows marked by people from which on the intervals were simulated: with fewer they are a rough guide."""
+_UNLIKE = 0.01
+"""The p-value below which rows that people marked are unlike the others by what the judge finds in them."""
+
+
+@dataclass(frozen=True, repr=False)
+class JudgedMean(OneLine):
+    """A mean that a judge was asked of every row, and people of a few.
+
+    ``value`` is the estimate, ``standard_error`` its own, ``interval`` the interval with the estimate that lies in it;
+    ``judge`` is the mean by the judge alone, ``alone`` the interval by people's marks alone. ``power`` is how far the
+    judge is relied on, from 0 (not at all) to 1. ``note`` says what speaks against all this; empty where nothing does.
+    ``errors`` is how often the judge errs, with the share right corrected for that alone; None for a gap.
+    """
+
+    value: float
+    standard_error: float
+    interval: Interval
+    judge: float
+    alone: Interval
+    power: float
+    rows: int
+    labelled: int
+    gap: bool = False
+    note: str = ""
+    errors: JudgeErrors | None = None
+
+    def frame(self) -> pd.DataFrame:
+        """The estimates side by side: by the judge alone, by people alone, by both, by the judge less its errors.
+
+        ``rows`` are those each is made of. The last is there for shares, where it can be told.
+
+        >>> judged_share([1] * 30 + [0] * 70, [1] * 10 + [None] * 80 + [0] * 10).frame()["by"].tolist()
+        ['judge alone', 'people alone', 'both', 'judge less its errors']
+        """
+        lines: list[tuple[str, float, float, float, int, bool]] = [
+            ("judge alone", self.judge, np.nan, np.nan, self.rows, False)
+        ]
+        intervals = [("people alone", self.alone, self.labelled), ("both", self.interval, self.rows)]
+        if self.errors is not None and self.errors.interval is not None:
+            intervals.append(("judge less its errors", self.errors.interval, self.rows))
+        lines += [(by, each.point, each.low, each.high, n, each.tested) for by, each, n in intervals]
+        return pd.DataFrame(lines, columns=["by", "value", "low", "high", "rows", "tested"])
+
+    @property
+    def sentence(self) -> str:
+        """What was found, and what each part alone would have said."""
+        level = at_level(self.interval.level)
+        if self.gap:
+            ends = f"{points(self.interval.low).removesuffix(' points')} to {points(self.interval.high)}"
+            found = (
+                f"The mean confidence lies {points(self.interval.point)} from the share right ({level} interval {ends})"
+            )
+        else:
+            ends = share_range(self.interval.low, self.interval.high)
+            found = f"{in_percent(self.interval.point)} of the answers are right ({level} interval {ends})"
+        trust = "" if self.interval.tested else " Read the interval as a rough guide."
+        errors = "" if self.errors is None else f" {self.errors.sentence}"
+        note = f" {self.note}" if self.note else ""
+        return f"{found}; {self.apart}.{trust}{errors}{note}"
+
+    @property
+    def apart(self) -> str:
+        """What the judge alone says, and people alone, as the second half of a sentence."""
+        if self.gap:
+            judge = points(self.judge)
+            alone = f"{points(self.alone.low).removesuffix(' points')} to {points(self.alone.high)}"
+        else:
+            judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
+        people = f"the {self.labelled:,} rows that people marked alone say {alone}"
+        return f"the judge alone says {judge} of {self.rows:,} rows, {people}"
+
+    def _line(self) -> str:
+        return (
+            f"{self.interval._line()}; judge alone {self.judge:.4f}, {self.labelled:,} of {self.rows:,} rows by people"
+        )
+
+
+def judged_share(
+    judge: ArrayLike, human: ArrayLike, groups: ArrayLike | RowGroups | None = None, level: float = LEVEL
+) -> JudgedMean:
+    """The share of answers that are right, where a judge marked all rows and people a few of them.
+
+    f_i is what the judge says of row i, y_i what people say of n of the rows, N others having no y_i:
+
+        value = mean_n(y) + power (mean_N(f) - mean_n(f)),
+        power = cov_n(y, f) / ((1 + n/N) var(f)), at least 0 and at most 1,
+
+    so that a judge who errs, even always on one side, moves nothing but the width:
+
+        standard_error^2 = var_n(y - power f) / n + power^2 var_N(f) / N;
+
+    with ``groups`` what rows of one group add is summed before it is squared. The interval at ``level`` is Student's,
+    after z^2 further rows were added to the n, half with y = 0 and the largest f, half with y = 1 and the least (z the
+    normal point of the level): a judge who agrees with people on 30 rows may still err.
+
+    ``judge`` (rows,): verdicts (0 and 1, or True and False) or degrees from 0 to 1. ``human`` (rows,): 0, 1, or
+    missing (None, NaN) where people did not look. ``groups``: the question of every row, where several are about one.
+    NotAnswerable for fewer than 10 rows (or groups) that people marked. It is about the share of rows like these.
+
+    ``errors`` has how often the judge errs, and the share right by that alone (``judge_errors``): it needs the judge to
+    err alike in marked and unmarked rows, not that as many of them are right.
+
+    What can mislead: rows that people marked have to be drawn at random from all. Marking the doubtful ones, or the
+    first ones, makes every number here wrong; ``note`` says so where the judge finds other shares right in them, and
+    nothing says so where it does not. What people mark counts as the truth. Tuning the power on few rows makes
+    intervals a little narrow: below FEWEST_LABELLED rows, and with groups, they are a rough guide.
+
+    References: Angelopoulos, Duchi & Zrnic 2023, PPI++, eq. (6) and Example 6.1; Agresti & Coull 1998 (further rows).
+
+    >>> judge = [1] * 80 + [0] * 20
+    >>> human = [1] * 12 + [0] * 4 + [None] * 64 + [0] * 4 + [None] * 16  # of 16 that the judge lets pass 4 are wrong
+    >>> found = judged_share(judge, human)
+    >>> found.judge, round(found.value, 3), round(found.power, 3)
+    (0.8, 0.6, 0.594)
+    """
+    f, y, known = _marks(judge, human)
+    either = ((0.0, float(f.max())), (1.0, float(f.min())))
+    return _mean(_Marked(y, f, f, known, as_groups(groups, None, len(f)), either), level, gap=False)
+
+
+def judged_gap(
+    confidence: ArrayLike,
+    judge: ArrayLike,
+    human: ArrayLike,
+    groups: ArrayLike | RowGroups | None = None,
+    level: float = LEVEL,
+) -> JudgedMean:
+    """How far mean confidence lies above the share right, where a judge marked all rows and people a few of them.
+
+    The mean of c_i - y_i, c_i the ``confidence`` (rows,) from 0 to 1: above 0 the answers are over-confident. Made as
+    ``judged_share`` is, of c_i - y_i and c_i - f_i; arguments, errors and what can mislead are as there. It is no
+    calibration error: gaps of several signs even out.
+
+    >>> judge = [1] * 80 + [0] * 20
+    >>> human = [1] * 12 + [0] * 4 + [None] * 64 + [0] * 4 + [None] * 16
+    >>> round(judged_gap([0.9] * 100, judge, human).value, 3)  # 0.9 less the 0.6 of judged_share
+    0.3
+    """
+    f, y, known = _marks(judge, human)
+    c = _numbers(confidence, "confidence")
+    if c.shape != f.shape:
+        raise InputError(f"confidence has {len(c):,} rows and judge {len(f):,}; give one of each a row")
+    if not ((c >= 0) & (c <= 1)).all():
+        row = int(np.argmin((c >= 0) & (c <= 1)))
+        raise InputError(
+            f"confidence row {row} is {c[row]:g}; confidences lie from 0 to 1 (percentages? divide by 100)"
+        )
+    middle = float(c.mean())
+    either = ((middle, middle - float(f.max())), (middle - 1.0, middle - float(f.min())))
+    return _mean(_Marked(c - y, c - f, f, known, as_groups(groups, None, len(f)), either), level, gap=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Marked:
+    """What people (y, NaN where they did not look) and the judge (f) make of every row, (rows,).
+
+    ``judge`` (rows,) is what the judge says itself; ``opposed``: y and f of rows in which they contradict each other.
+    """
+
+    y: Float64s
+    f: Float64s
+    judge: Float64s
+    known: Bools
+    groups: RowGroups | None
+    opposed: Sequence[tuple[float, float]]
+
+    @property
+    def n(self) -> int:
+        return int(self.known.sum())
+
+    @property
+    def rest(self) -> Float64s:
+        """The judge's marks of the other rows."""
+        return self.f[~self.known]
+
+    @property
+    def power(self) -> float:
+        """How far the judge is relied on: PPI++ with power tuning."""
+        y, f = self.y[self.known], self.f[self.known]
+        spread = float(self.f.var(ddof=1))
+        if not len(self.rest) or spread <= 0.0:
+            return 0.0
+        shared = float(((y - y.mean()) * (f - f.mean())).mean())
+        return float(np.clip(shared / ((1 + self.n / len(self.rest)) * spread), 0.0, 1.0))
+
+    @property
+    def like(self) -> float:
+        """How many independent rows people marked, if all rows of a group were alike."""
+        if self.groups is None:
+            return float(self.n)
+        return of_like_size(self.groups.take(_places(self.known)), np.ones(self.n))
+
+    def value(self, power: float) -> float:
+        others = power * float(self.rest.mean()) if len(self.rest) else 0.0
+        return others + float((self.y - power * self.f)[self.known].mean())
+
+    def variance(self, power: float, middle: float, size: float) -> float:
+        """The squares of what rows, or groups, add to the estimate, of a mean over ``size`` rows that is ``middle``."""
+        added = np.zeros(len(self.f))
+        added[self.known] = ((self.y - power * self.f)[self.known] - middle) / size
+        if len(self.rest):
+            added[~self.known] = power * (self.rest - self.rest.mean()) / len(self.rest)
+        return float(np.square(together(added, self.groups)).sum())
+
+    def interval(self, power: float, level: float, possible: tuple[float, float]) -> Interval:
+        """Student's interval after rows were added in which judge and people contradict each other."""
+        like = self.like
+        tail = (1 - level) / 2
+        further = float(norm.isf(tail)) ** 2
+        each = self.n / like
+        size = self.n + further * each
+        apart = np.array([y - power * f for y, f in self.opposed])
+        middle = (float((self.y - power * self.f)[self.known].sum()) + further * each * float(apart.mean())) / size
+        added = further * float(np.square(apart - middle).mean()) * (each / size) ** 2
+        spread = np.sqrt((self.variance(power, middle, size) + added) * like / (like - 1))
+        centre = middle + (power * float(self.rest.mean()) if len(self.rest) else 0.0)
+        reach = float(student.isf(tail, like - 1)) * float(spread)
+        ends = (max(centre - reach, possible[0]), min(centre + reach, possible[1]))
+        tested = self.groups is None and self.n >= FEWEST_LABELLED and LEVELS[0] <= level <= LEVELS[1]
+        return around(self.value(power), ends, level, _METHOD, tested, _ABOUT)
+
+    @property
+    def unlike(self) -> str:
+        """A sentence where rows that people marked are not like the others, by what the judge finds in them."""
+        if not len(self.rest):
+            return ""
+        p = self._drawn_so()
+        if p >= _UNLIKE:
+            return ""
+        marked, rest = self.judge[self.known].mean(), self.judge[~self.known].mean()
+        return (
+            f"The rows that people marked are not like the others: the judge's mean is {marked:.2g} in them and "
+            f"{rest:.2g} in the others ({chance(p)}); draw them at random from all rows."
+        )
+
+    def _drawn_so(self) -> float:
+        """How likely rows drawn at random are so unlike the others, or more: exact where the judge says yes or no.
+
+        Else a normal law with the variance that the draw itself has, of all rows: that of a few marked ones is far too
+        small where none of them happens to be rare.
+        """
+        n, rows = self.n, len(self.judge)
+        if self.groups is None and np.isin(self.judge, (0.0, 1.0)).all():
+            yes, law = int(self.judge[self.known].sum()), (rows, int(self.judge.sum()), n)
+            return min(1.0, 2 * min(hypergeom.cdf(yes, *law), hypergeom.sf(yes - 1, *law)))
+        f = self.judge - self.judge.mean()
+        added = np.where(self.known, f / n, -f / len(self.rest))
+        drawn = float(np.square(f).sum()) / (rows - 1) * rows / (n * len(self.rest))
+        error = float(np.sqrt(max(drawn, float(np.square(together(added, self.groups)).sum()))))
+        return 2 * float(norm.sf(abs(float(added.sum())) / error)) if error > 0 else 1.0
+
+
+_METHOD = "PPI++, Student's interval with rows added in which judge and people differ"
+_ABOUT = "the mean over rows like these, as people would mark them"
+
+
+def _mean(marked: _Marked, level: float, gap: bool) -> JudgedMean:
+    as_share(level, "level")
+    n, what = marked.n, "rows" if marked.groups is None else "groups of like size"
+    if marked.like < FEWEST:
+        raise NotAnswerable(
+            f"people marked {n:,} rows"
+            + (f", which is worth {marked.like:.3g} {what}" if marked.groups is not None else "")
+            + f": how often the judge errs cannot be told from fewer than {FEWEST} {what}; have more marked, drawn at "
+            "random"
+        )
+    possible = (-1.0, 1.0) if gap else (0.0, 1.0)
+    power = marked.power
+    middle = float((marked.y - power * marked.f)[marked.known].mean())
+    span = marked.interval(power, level, possible)
+    return JudgedMean(
+        span.point,
+        float(np.sqrt(marked.variance(power, middle, n))),
+        span,
+        float(marked.f.mean()),
+        marked.interval(0.0, level, possible),
+        power,
+        len(marked.f),
+        n,
+        gap,
+        marked.unlike,
+        None if gap else judge_errors(marked.f, marked.y, marked.known, marked.groups, level),
+    )
+
+
+def _marks(judge: ArrayLike, human: ArrayLike) -> tuple[Float64s, Float64s, Bools]:
+    """The judge's marks, people's, and where there are any of people."""
+    f, y = _numbers(judge, "judge"), _numbers(human, "human")
+    if f.shape != y.shape:
+        raise InputError(
+            f"judge has {len(f):,} rows and human {len(y):,}; give one of each a row, None where nobody looked"
+        )
+    if not ((f >= 0) & (f <= 1)).all():
+        row = int(np.argmin((f >= 0) & (f <= 1)))
+        advice = "leave out rows that were not judged" if np.isnan(f[row]) else "divide marks of 1 to 10 by 10"
+        raise InputError(f"judge row {row} is {f[row]:g}; verdicts are 0 or 1, and degrees lie between: {advice}")
+    known = ~np.isnan(y)
+    if not np.isin(y[known], (0.0, 1.0)).all():
+        row = int(np.flatnonzero(known & ~np.isin(y, (0.0, 1.0)))[0])
+        raise InputError(
+            f"human row {row} is {y[row]:g}; it is 1 where the answer is right, 0 where it is wrong, or missing"
+        )
+    return f, y, np.asarray(known)
+
+
+def _numbers(values: ArrayLike, name: str) -> Float64s:
+    given = pd.Series(plain(values), dtype=object)
+    found = pd.to_numeric(given, errors="coerce")
+    if (unclear := (found.isna() & given.notna()).to_numpy()).any():
+        row = int(np.argmax(unclear))
+        raise InputError(f"{name} row {row} is {str(given[row])[:80]!r}; it is to be a number a row, such as 1 or 0")
+    return np.asarray(found.to_numpy(np.float64))
+
+
+def _places(known: Bools) -> Codes:
+    return np.flatnonzero(known)

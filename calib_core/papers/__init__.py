@@ -1,0 +1,15 @@
+"""The papers, reproduced, and tables in their form."""
+
+from typing import TYPE_CHECKING
+
+from calib_core._base.lazy_modules import submodule
+
+if TYPE_CHECKING:
+    from calib_core.papers import reproductions, tables
+
+__all__ = ["reproductions", "tables"]
+
+
+def __getattr__(name: str) -> object:
+    """A module of the room, loaded when it is first used."""
+    return submodule(__name__, __all__, name)

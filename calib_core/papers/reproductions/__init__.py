@@ -1,0 +1,42 @@
+"""The five papers made again: published values beside ours, how far apart, why.
+
+Each entry is a function in the module of its paper; what it finds at full size is kept in ``table.tsv``, which
+``make reproduce`` writes. Every number here is computed; published ones carry the place they are printed at.
+"""
+
+from calib_core.papers.reproductions import (  # noqa: F401
+    errors_over_bins,
+    gupta_ramdas,
+    kumar_liang_ma,
+    ma_blaschko,
+    posocco_bonnefoy,
+    valk_kull,
+)
+from calib_core.papers.reproductions.author_files import from_files, published
+from calib_core.papers.reproductions.gallery import (
+    REPRODUCTIONS,
+    Reproduction,
+    gallery,
+    overview,
+    reproduced,
+    reproduction,
+)
+from calib_core.papers.reproductions.paper_lines import Found, PaperLine, mean, printed, ratio, share, stated
+
+__all__ = [
+    "REPRODUCTIONS",
+    "Found",
+    "PaperLine",
+    "Reproduction",
+    "from_files",
+    "gallery",
+    "mean",
+    "overview",
+    "printed",
+    "published",
+    "ratio",
+    "reproduced",
+    "reproduction",
+    "share",
+    "stated",
+]

@@ -1,0 +1,269 @@
+"""Verified uncertainty calibration (Kumar, Liang and Ma 2019): its example, its misprint, its synthetic experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calib_core import datasets
+from calib_core._base.arrays import Float64s
+from calib_core._base.parallel import Progress
+from calib_core.binning.interval_schemes import EqualWidth
+from calib_core.calibrators.base import BINARY_CALIBRATORS
+from calib_core.estimators.base import ESTIMATORS, estimate
+from calib_core.papers.reproductions.gallery import lab_link, reproduction, steps
+from calib_core.papers.reproductions.paper_lines import Found, PaperLine, mean, printed, ratio, stated
+from calib_core.predictions.predictions import Predictions
+
+_GRID = (np.arange(100_000) + 0.5) / 100_000
+"""Scores spread evenly over [0, 1]: the paper's P(Z), without its noise."""
+
+
+@reproduction("p2-example-3-2", "Calibrated in every bin, and half wrong", "Example 3.2 and Appendix B", (0.1, 0.1))
+def example_3_2(quick: bool, progress: Progress) -> list[PaperLine]:
+    """The construction of Appendix B for 15 equally wide bins: outcomes 1 on the first part of a bin, then 0.
+
+    The model says 0.49 to 0.51, evenly; a row is of the positive class with probability 0 or 1.
+    """
+    scores = 0.49 + 0.02 * _GRID
+    sides = np.searchsorted(EqualWidth(15).fixed_edges(), scores, side="right")
+    truth = np.zeros_like(scores)
+    for side in np.unique(sides):
+        rows = np.flatnonzero(sides == side)
+        truth[rows[: round(len(rows) * float(scores[rows].mean()))]] = 1.0
+    error = np.sqrt(np.mean((truth - scores) ** 2))
+    return [
+        stated("Error in 15 bins, up to one row in 100,000 a bin", "Example 3.2", _binned(scores, truth, sides),
+               "at most", 1e-5),
+        printed("Error without bins", "Example 3.2", "0.49", float(error), relation="at least"),
+    ]  # fmt: skip
+
+
+def _binned(scores: Float64s, truth: Float64s, cells: np.ndarray) -> float:
+    """Root mean squared error of the cells' means."""
+    rows = np.bincount(cells)
+    gaps = np.bincount(cells, truth - scores)[rows > 0] / rows[rows > 0]
+    return float(np.sqrt(np.average(gaps**2, weights=rows[rows > 0])))
+
+
+@reproduction("p2-proposition-3-3", "Bins hide error, and finer ones hide less", "Proposition 3.3 and Figure 2",
+              (0.3, 0.3), "data=demo:imbalanced-forest&view=estimators")  # fmt: skip
+def proposition_3_3(quick: bool, progress: Progress) -> list[PaperLine]:
+    """The law of Appendix E, experiment (A), bin by bin without noise: its error in 1, 2, 4, ... 256 nested bins.
+
+    A stand-in for the figure's network.
+    """
+    truth = datasets.true_kumar(_GRID)
+    whole = float(np.sqrt(np.mean((truth - _GRID) ** 2)))
+    nested = [_binned(_GRID, truth, _equal_width(2**j)) for j in range(9)]
+    return [
+        stated("Largest binned error, as a share of the error without bins", "Proposition 3.3", max(nested) / whole,
+               "at most", 1.0),
+        stated("Least gain from halving every bin", "Figure 2", float(np.diff(nested).min()), "at least", 0.0),
+    ]  # fmt: skip
+
+
+def _equal_width(bins: int) -> np.ndarray:
+    return np.searchsorted(EqualWidth(bins).fixed_edges(), _GRID, side="right")
+
+
+# ---- the debiased estimator ------------------------------------------------------------------------------------
+
+
+@reproduction("p2-definition-5-2", "The exponent that does not belong there", "Definition 5.2 and Lemma F.8", (1, 12),
+              "data=demo:synthetic-three-class&view=estimators")  # fmt: skip
+def definition_5_2(quick: bool, progress: Progress) -> list[PaperLine]:
+    """A model of ten values, 400 rows a draw, its squared error known: the estimator as derived and as printed.
+
+    The definition prints y(1 - y)^2 where the derivation, and the authors' code, have y(1 - y).
+    """
+    values = np.linspace(0.05, 0.95, 10)
+    truth = values + np.tile([0.05, -0.05], 5)
+    squared = float(np.mean((values - truth) ** 2))
+    plug_in, derived, misprint = [], [], []
+    estimator = ESTIMATORS.make("debiased-l2", binning="distinct")
+    for seed in steps(400 if quick else 6000, progress):
+        rng = np.random.default_rng(seed)
+        cell = rng.integers(10, size=400)
+        rows = Predictions.from_confidence(values[cell], rng.random(400) < truth[cell])
+        found = estimate(rows, "confidence", estimator)
+        derived.append(found.value)
+        table: Any = found.bins
+        n, y = table.count.ravel(), table.mean_outcome.ravel()
+        n, y, s = n[n > 0], y[n > 0], table.mean_score.ravel()[n > 0]
+        plug_in.append(float(n / 400 @ (s - y) ** 2))
+        misprint.append(float(n / 400 @ ((s - y) ** 2 - y * (1 - y) ** 2 / np.maximum(n - 1, 1) * (n > 1))))
+    return [
+        stated("Mean of the estimator with y(1 - y)", "Lemma F.8: its expectation is the truth", mean(derived), "equal",
+               squared),
+        stated("Mean of the estimator as it is printed", "Definition 5.2: y(1 - y)^2", mean(misprint), "equal", squared,
+               "a misprint: y(1 - y)^2 / (n - 1) is no estimate of the variance of y, whose part y is left in"),
+        stated("Mean of the plug-in estimator less the truth, as a share of the outcomes' noise",
+               "Section 5: each term has bias",
+               mean((np.array(plug_in) - squared) / float(np.mean(truth * (1 - truth)) * 10 / 400)), "equal", 1.0,
+               ),
+    ]  # fmt: skip
+
+
+@reproduction("p2-figure-4", "How far off both estimators are, by rows and bins", "Figures 4 and 12 to 16",
+              (2, 15), lab_link("squares", "sigmoid"), 3, {"Figure 12 live": lab_link("eces", "sigmoid")})  # fmt: skip
+def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:
+    """Mean squared distance of plug-in and debiased estimates from the truth, for 10 and 100 bins and few rows.
+
+    A stand-in for the recalibrated networks: scores of the law of Appendix E, experiment (A), recalibrated on 3,000
+    rows by scaling-binning; the truth is known. By their captions Figures 4 and 14 are about squared errors, the others
+    about errors (of Figure 13 the text says that it is as Figure 4, which is of squared ones).
+    """
+    found = []
+    draws = 150 if quick else 1500
+    for i, bins in enumerate((10, 100)):
+        rng = np.random.default_rng(bins)
+        fit = _outcomes(rng.random(3000), rng)
+        model = BINARY_CALIBRATORS.make("scaling-binning", bins=bins).fit(*fit)
+        outputs, truth = model.transform(_GRID), datasets.true_kumar(_GRID)
+        for order, keys in ((2, ("binned", "debiased-l2")), (1, ("ece", "debiased-ece"))):
+            target = _true_error(outputs, truth, order)
+            for rows in (500, 2000):
+                start = (i * 4 + (order == 1) * 2 + (rows == 2000)) / 8
+                errors = np.array([_estimated(keys, rows, model.transform, rng)
+                                   for _ in steps(draws, progress, start, start + 1 / 8)])  # fmt: skip
+                errors[:, 0] **= order
+                first, second = ((errors - target) ** 2).T
+                name = "squared error" if order == 2 else "error"
+                found.append(stated(
+                    f"Debiased {name}, {bins} bins, {rows:,} rows: mean squared distance as a share of the plug-in's",
+                    "Figure 4" if order == 2 else "Figures 12 and 13", ratio(second, first, paired=True), "at most",
+                    1.0))  # fmt: skip
+                if rows == 500:
+                    # Of ten bins the paper says that very bad estimates are avoided, of a hundred that most are nearer.
+                    q = 0.95 if bins == 10 else 0.5
+                    found.append(stated(
+                        f"Debiased {name}, {bins} bins: what {100 * q:.0f} % of distances stay below, as a share of "
+                        "the plug-in's", "Figure 14" if order == 2 else "Figures 15 and 16",
+                        _quantiles(second, first, q), "at most", 1.0))  # fmt: skip
+    return found
+
+
+def _quantiles(over: Float64s, under: Float64s, q: float) -> Found:
+    """The ratio of the roots of two quantiles of paired squares, with its bootstrap standard error."""
+    rng = np.random.default_rng(0)
+    rows = [np.arange(len(over)), *rng.integers(len(over), size=(200, len(over)))]
+    ratios = np.sqrt([np.quantile(over[r], q) / np.quantile(under[r], q) for r in rows])
+    return Found(float(ratios[0]), float(ratios[1:].std(ddof=1)), len(over))
+
+
+def _outcomes(z: Float64s, rng: np.random.Generator) -> tuple[Float64s, np.ndarray]:
+    return z, rng.random(len(z)) < datasets.true_kumar(z)
+
+
+def _estimated(
+    keys: tuple[str, str], rows: int, outputs: Callable[[Float64s], Float64s], rng: np.random.Generator
+) -> list[float]:
+    """Both estimates of one draw, one bin a value."""
+    z, hits = _outcomes(rng.random(rows), rng)
+    test = Predictions.from_confidence(outputs(z), hits)
+    how = {"binned": {"order": 2}}
+    return [
+        estimate(test, "confidence", ESTIMATORS.make(key, binning="distinct", **how.get(key, {}))).value for key in keys
+    ]
+
+
+def _true_error(outputs: Float64s, truth: Float64s, order: int) -> float:
+    """Mean |said - mean truth of the rows told so|^order."""
+    _, cell, rows = np.unique(outputs, return_inverse=True, return_counts=True)
+    gaps = np.bincount(cell, truth - outputs) / rows
+    return float(np.average(np.abs(gaps) ** order, weights=rows))
+
+
+# ---- the synthetic experiments of Appendix E -------------------------------------------------------------------
+
+
+@reproduction("p2-appendix-e-a", "Scaling-binning needs fewer rows than histogram binning",
+              "Appendix E (A), Figures 8 and 9", (4, 45), lab_link("bins", "sigmoid"), 2,
+              also={"Figure 8 live": lab_link("calibrators", "sigmoid")})  # fmt: skip
+def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
+    """Both calibrators fitted on n rows in B bins, 1,000 times in the paper: their mean squared calibration errors.
+
+    Scores spread evenly, truth sigmoid(2 log(z / (1 - z)) + 1). The error is about the rows told the same, as the
+    paper's numbers need: the formula that it prints compares each row's truth with what it is told, and so adds the
+    spread of the truth inside a bin, which no number of rows brings down.
+    """
+    runs = 200 if quick else 3000
+    cells = [(10, 1000), (10, 2000), (5, 2000), (20, 2000)]
+    keys = {"histogram": "histogram binning", "scaling-binning": "scaling-binning"}
+    truth = datasets.true_kumar(_SMALL)
+    errors: dict[tuple[str, int, int], Float64s] = {}
+    literal = []
+    for i, (bins, n) in enumerate(cells):
+        both = []
+        for seed in steps(runs, progress, i / len(cells), (i + 1) / len(cells)):
+            rng = np.random.default_rng([i, seed])
+            z, hits = _outcomes(rng.random(n), rng)
+            outputs = [BINARY_CALIBRATORS.make(key, bins=bins).fit(z, hits).transform(_SMALL) for key in keys]
+            both.append([_true_error(s, truth, 2) for s in outputs])
+            if bins == 10:
+                literal.append(np.mean((outputs[0] - truth) ** 2))
+        for key, column in zip(keys, np.array(both).T, strict=True):
+            errors[key, bins, n] = column
+    halves = np.array(literal).reshape(2, runs)
+
+    def decrease(key: str, first: tuple[int, int], second: tuple[int, int]) -> Found:
+        return ratio(errors[(key, *first)], errors[(key, *second)])
+
+    less = decrease("scaling-binning", (20, 2000), (5, 2000))
+    place = "Appendix E (A), "
+    axis = printed("One over the error of scaling-binning, 10 bins, 2,000 rows: above the lower end of the axis",
+                   "Figure 9", "6600", _inverse(errors["scaling-binning", 10, 2000]), relation="at least")  # fmt: skip
+    return [
+        *([] if quick else [axis]),
+        printed("Histogram binning: error at 1,000 rows by that at 2,000, 10 bins", place + "first sub-experiment",
+                "2.00", decrease("histogram", (10, 1000), (10, 2000)), plus_minus=0.06),
+        printed("Scaling-binning: error at 1,000 rows by that at 2,000, 10 bins", place + "first sub-experiment",
+                "1.98", decrease("scaling-binning", (10, 1000), (10, 2000)), plus_minus=0.09),
+        printed("Histogram binning: error with 20 bins by that with 5, 2,000 rows", place + "second sub-experiment",
+                "3.71", decrease("histogram", (20, 2000), (5, 2000)), plus_minus=0.15),
+        printed("Scaling-binning: by how many percent its error with 20 bins lies below that with 5, 2,000 rows",
+                place + "second sub-experiment", "2", Found(100 * (1 - less.value), 100 * less.error, less.runs),
+                plus_minus=7),
+        printed("Histogram binning, error by the formula as it is printed: at 1,000 rows by that at 2,000",
+                place + "the unbiased estimate", "2.00", ratio(halves[0], halves[1]), plus_minus=0.06,
+                why="the formula adds the spread of the truth inside a bin, which stays as rows grow: the numbers of "
+                "the paper are about the rows told the same"),
+    ]  # fmt: skip
+
+
+_SMALL = (np.arange(10_000) + 0.5) / 10_000
+"""As many scores as the paper measures the error on."""
+
+
+def _inverse(errors: Float64s) -> Found:
+    return ratio(np.ones_like(errors), errors)
+
+
+@reproduction("p2-appendix-e-b", "Where binning makes a scaling map better", "Appendix E (B), Figure 11", (1, 6),
+              lab_link("calibrators", "jumping"))  # fmt: skip
+def appendix_e_b(quick: bool, progress: Progress) -> list[PaperLine]:
+    """A truth that lies 2 points beside the sigmoid, now above, now below: Platt scaling against scaling-binning.
+
+    Scores spread evenly over [0.25, 0.75], 10 bins, 3,000 rows. Each of 10,000 scores has its own side; rows are drawn
+    from them.
+    """
+    z = 0.25 + _SMALL / 2
+    pairs = []
+    for seed in steps(100 if quick else 1000, progress):
+        rng = np.random.default_rng(seed)
+        truth = datasets.true_kumar(z) + np.where(rng.random(len(z)) < 0.5, -0.02, 0.02)
+        rows = rng.integers(len(z), size=3000)
+        hits = rng.random(3000) < truth[rows]
+        outputs = [
+            BINARY_CALIBRATORS.make(key, **how).fit(z[rows], hits).transform(z)
+            for key, how in (("platt", {}), ("scaling-binning", {"bins": 10}))
+        ]
+        pairs.append([_true_error(s, truth, 2) for s in outputs])
+    scaling, binned = np.array(pairs).T
+    return [
+        printed("Squared error of Platt scaling by that of scaling-binning", "Appendix E (B), Figure 11", "5.2",
+                ratio(scaling, binned, paired=True), plus_minus=1.1),
+    ]  # fmt: skip

@@ -1,0 +1,42 @@
+"""The papers' tables of methods on any files: methods fitted and judged on repeated splits, files down, methods across.
+
+To add a table, declare it in ``published``; to add a number a cell can hold, in ``measures``.
+"""
+
+from calib_core.papers.tables.latex import latex
+from calib_core.papers.tables.measures import TABLE_MEASURES, TableMeasure, as_measure
+from calib_core.papers.tables.published import PAPER_TABLES, Method, PaperTable, as_method, as_paper_table
+from calib_core.papers.tables.runs import MEASURES, SPLITS, method_tables, paper_table, paper_tables
+from calib_core.papers.tables.shapes import (
+    MethodTable,
+    cell,
+    decimals,
+    digits_by_measure,
+    method_table,
+    names_of,
+    ranked,
+)
+
+__all__ = [
+    "MEASURES",
+    "PAPER_TABLES",
+    "SPLITS",
+    "TABLE_MEASURES",
+    "Method",
+    "MethodTable",
+    "PaperTable",
+    "TableMeasure",
+    "as_measure",
+    "as_method",
+    "as_paper_table",
+    "cell",
+    "decimals",
+    "digits_by_measure",
+    "latex",
+    "method_table",
+    "method_tables",
+    "names_of",
+    "paper_table",
+    "paper_tables",
+    "ranked",
+]

@@ -1,0 +1,234 @@
+"""The shape of a paper's table: a line for each file, a column for each method, ranks, averages, standard errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from calib_core._base.notebook_display import OneLine
+from calib_core.evaluation.study import Counting
+from calib_core.papers.tables.measures import TableMeasure, as_measure
+from calib_core.predictions.predictions import InputError
+from calib_core.text import count
+
+AVERAGE, AVERAGE_RANK = "average", "average rank"
+ERROR, RANK = "{}, standard error", "{}, rank"
+"""Names of the columns beside a method's own."""
+NOT_KNOWN = "–"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MethodTable(OneLine):
+    """Files by methods: the mean over splits of each number, its standard error, its rank among the methods.
+
+    ``lines`` is what ``frame`` gives, ``names`` are the methods' columns in it, ``notes`` say why cells are empty and
+    what averages are over.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    lines: pd.DataFrame
+    notes: tuple[str, ...]
+
+    def frame(self) -> pd.DataFrame:
+        """One line a file and measure, then the averages of the measure; three columns a method.
+
+        measure, line ("file", "average" or "average rank"), file, splits, unit, then for each method its value, the
+        standard error over the splits and its rank, 1 the best, tied ranks averaged. NaN where there is none. What can
+        mislead: splits of one file share rows, so that the standard error tells how the numbers of this file move with
+        the split, not how they would on new data; ranks take no notice of either, and recommend nothing.
+        """
+        return self.lines
+
+
+def method_table(
+    frame: pd.DataFrame,
+    measures: Sequence[str | TableMeasure] = (),
+    names: Mapping[str, str] | None = None,
+    title: str = "Methods by files",
+    rows: Counting = "answered",
+) -> MethodTable:
+    """The numbers of ``method_tables`` as a paper prints them: files down, methods across.
+
+    ``measures`` and ``names`` (the frame's calibrators by what their columns are called) choose and order; without
+    them all. ``rows`` says how the frame was made, for a note where it holds methods that abstain. Averages and average
+    ranks are over the files that every method answers that answers any, which a note says: over other files for each
+    method they would not compare. Files are as they come; one file has no average.
+
+    >>> frame = pd.DataFrame({"file": ["a", "a"], "split": 0, "calibrator": ["x", "y"], "measure": "Accuracy",
+    ...                       "value": [0.9, 0.8], "rows": 10, "answered": 1.0, "note": ""})
+    >>> method_table(frame).frame()[["file", "x", "x, rank", "y", "y, rank"]].values.tolist()
+    [['a', 0.9, 1.0, 0.8, 2.0]]
+    """
+    known = list(dict.fromkeys(frame["calibrator"]))
+    titles = dict(zip(known, known, strict=True)) if names is None else dict(names)
+    if len(set(titles.values())) < len(titles):
+        raise InputError("two methods have the same name; names must tell them apart")
+    wanted = [as_measure(m) for m in measures or dict.fromkeys(frame["measure"])]
+    parts, notes = [], []
+    for measure in wanted:
+        part = frame[(frame["measure"] == measure.name) & frame["calibrator"].isin(titles)]
+        lines, more = _of_measure(part, measure, titles)
+        parts.append(lines)
+        notes += more
+    if (frame["answered"] < 1).any() and any(measure.estimator for measure in wanted):
+        notes.append(_COUNTED[rows])
+    return MethodTable(title, tuple(titles.values()), pd.concat(parts, ignore_index=True), tuple(dict.fromkeys(notes)))
+
+
+_COUNTED: dict[str, str] = {
+    "answered": "Some methods leave rows unanswered: on each file every error and score is over the rows that all "
+    "methods of this run answer.",
+    "all": "Some methods leave rows unanswered: every error and score is over all rows, and on those the equal chances "
+    "that a method gives in place of an answer count as its prediction.",
+}
+
+
+def _of_measure(part: pd.DataFrame, measure: TableMeasure, titles: Mapping[str, str]) -> tuple[pd.DataFrame, list[str]]:
+    files = list(dict.fromkeys(part["file"]))
+    by_cell = part.groupby(["file", "calibrator"], sort=False)["value"]
+
+    def wide(values: pd.Series) -> pd.DataFrame:
+        table: pd.DataFrame = values.unstack("calibrator").reindex(index=files, columns=list(titles))
+        return table.set_axis(list(titles.values()), axis=1)
+
+    answered = by_cell.count()
+    value, error = wide(by_cell.mean()), wide(by_cell.std() / np.sqrt(answered))
+    ranks = ranked(value, measure.higher_is_better)
+    splits = part.groupby("file")["split"].nunique().reindex(files)
+    columns: dict[str, pd.Series] = {}
+    for name in titles.values():
+        columns |= {name: value[name], ERROR.format(name): error[name], RANK.format(name): ranks[name]}
+    lines = pd.DataFrame(columns)
+    lines.insert(0, "splits", splits)
+    lines = lines.rename_axis("file").reset_index()
+    lines.insert(0, "line", "file")
+    notes = _why_empty(part, titles)
+    if len(files) > 1:
+        whole = _comparable(value)
+        means = {AVERAGE: value[whole].mean(), AVERAGE_RANK: ranks[whole].mean()}
+        if measure.higher_is_better is None:
+            del means[AVERAGE_RANK]
+        if not whole.any():
+            notes.append(f"{measure.name} has no averages: no file is answered by all methods that answer any.")
+            means = {}
+        elif not whole.all():
+            over = f"{count(int(whole.sum()))} of {count(len(files))} files"
+            notes.append(f"Averages of {measure.name} are over the {over} that all methods answer that answer any.")
+        added = pd.DataFrame([{"line": name, "file": name, **line} for name, line in means.items()])
+        lines = pd.concat([lines, added], ignore_index=True).reindex(columns=lines.columns)
+    lines.insert(0, "measure", measure.name)
+    lines.insert(4, "unit", measure.unit)
+    return lines.astype({"splits": "Int64"}), notes
+
+
+def ranked(values: pd.DataFrame, higher_is_better: bool | None) -> pd.DataFrame:
+    """Ranks along each line, 1 the best, tied ranks averaged, NaN staying NaN; NaN for all where neither is better.
+
+    Values that differ by rounding alone are tied.
+
+    >>> ranked(pd.DataFrame({"a": [0.2], "b": [0.1], "c": [0.1]}), False).values.tolist()
+    [[3.0, 1.5, 1.5]]
+    """
+    if higher_is_better is None:
+        return values * float("nan")
+    return values.round(12).rank(axis=1, ascending=not higher_is_better)
+
+
+def _comparable(value: pd.DataFrame) -> pd.Series:
+    """Which lines every column has a number in, of the columns that have any; none where no column has."""
+    known = value.notna()
+    answering = known.loc[:, known.any()]
+    return answering.all(axis=1) & bool(answering.shape[1])
+
+
+def _why_empty(part: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
+    """A sentence for every reason why cells are empty, or over fewer splits: which methods, which files.
+
+    Reasons of one method on one file that differ from split to split, by their numbers, are told by the first.
+    """
+    splits = part.groupby("file")["split"].nunique()
+    files: dict[tuple[str, str, str], list[str]] = {}
+    for (calibrator, file), lines in part[part["note"] != ""].groupby(["calibrator", "file"], sort=False):
+        every = int(splits[str(file)])
+        some = f" in {len(lines)} of {every} splits" if len(lines) < every else ""
+        note = str(lines["note"].iloc[0]).rstrip(".")
+        files.setdefault((titles[str(calibrator)], some, note), []).append(str(file))
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for (title, some, note), names in files.items():
+        where = _listed(names) if len(names) < len(splits) else ""
+        found.setdefault((where, some, note), []).append(title)
+    return [f"{_subject(methods, where, len(titles))}{some}: {note}." for (where, some, note), methods in found.items()]
+
+
+def _subject(methods: Sequence[str], where: str, every: int) -> str:
+    if len(methods) == every:
+        return where or "Every method"
+    return ", ".join(methods) + (f" on {where}" if where else "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 5 else f"{', '.join(names[:3])} and {len(names) - 3} more files"
+
+
+# -- how cells are written ------------------------------------------------------------------------------------
+
+
+def decimals(values: Iterable[float], unit: str) -> int:
+    """Decimals that give the middle one of these values three digits that count, in percent where they are shares.
+
+    >>> decimals([0.0118, 0.02, 0.5], "share"), decimals([0.924], "share"), decimals([0.222], "score")
+    (2, 1, 3)
+    """
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0]
+    middle = float(np.median(sizes)) * (100 if unit == "share" else 1) if sizes else 1.0
+    return min(6, max(0, 2 - math.floor(math.log10(middle))))
+
+
+def numbers(value: float, error: float, unit: str, digits: int) -> tuple[str, str]:
+    """A value and its standard error as a table writes them, shares in percent without the sign; empty if unknown.
+
+    >>> numbers(0.0118, 0.0004, "share", 2), numbers(0.5, float("nan"), "score", 3)
+    (('1.18', '0.04'), ('0.500', ''))
+    """
+    scale = 100 if unit == "share" else 1
+    first, second = (f"{scale * x:.{digits}f}" if math.isfinite(x) else "" for x in (value, error))
+    return first, second
+
+
+def cell(line: Mapping[str, object] | pd.Series, name: str, digits: int) -> str:
+    """A method's cell of one line of the frame in words: value, standard error, rank in brackets.
+
+    >>> line = {"line": "file", "unit": "share", "x": 0.0118, "x, standard error": 0.0004, "x, rank": 1.5}
+    >>> cell(line, "x", 2), cell({**line, "line": "average rank", "x": 2.25}, "x", 2)
+    ('1.18 ± 0.04 (1.5)', '2.25')
+    """
+    value, error, rank = (float(line[key]) for key in (name, ERROR.format(name), RANK.format(name)))  # type: ignore[arg-type]
+    if math.isnan(value):
+        return NOT_KNOWN
+    if line["line"] == AVERAGE_RANK:
+        return f"{value:.2f}"
+    first, second = numbers(value, error, str(line["unit"]), digits)
+    return first + (f" ± {second}" if second else "") + (f" ({rank:g})" if math.isfinite(rank) else "")
+
+
+def digits_by_measure(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, int]:
+    """How many decimals each measure of a table is written with."""
+    shown = frame[frame["line"] != AVERAGE_RANK]
+    return {
+        str(name): decimals(part[list(names)].to_numpy(dtype=float).ravel(), str(part["unit"].iloc[0]))
+        for name, part in shown.groupby("measure", sort=False)
+    }
+
+
+def names_of(frame: pd.DataFrame) -> tuple[str, ...]:
+    """The methods' columns of such a frame.
+
+    >>> names_of(pd.DataFrame(columns=["measure", "x", "x, standard error", "x, rank"]))
+    ('x',)
+    """
+    return tuple(str(name) for name in frame if RANK.format(name) in frame)

@@ -1,0 +1,18 @@
+"""What a classifier predicted and what was true, checked once."""
+
+from typing import TYPE_CHECKING
+
+from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.lazy_modules import submodule
+from calib_core.predictions.logits import Logits
+from calib_core.predictions.predictions import Predictions
+
+if TYPE_CHECKING:
+    from calib_core.predictions import plausibility
+
+__all__ = ["InputError", "Logits", "NotAnswerable", "Predictions", "plausibility"]
+
+
+def __getattr__(name: str) -> object:
+    """A module of the room, loaded when it is first used."""
+    return submodule(__name__, __all__, name)

@@ -1,0 +1,405 @@
+"""Predictions: what a classifier said and what was true, checked once and read-only from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from calib_core._base.arrays import Codes, Floats, Rows, frozen, owned
+from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.notebook_display import Shown
+from calib_core._base.pandas_input import check_columns, check_same_index, column_names, labels_of_columns, plain
+from calib_core.predictions.logits import Logits
+from calib_core.predictions.row_groups import RowGroups, as_groups
+from calib_core.predictions.storage import Grain, Kind, Stored, code_of_event, event_among, split_rows
+from calib_core.predictions.validation import (
+    KEPT,
+    MOST_COPIES,
+    RESCALED,
+    ROUNDING_CAP,
+    WEIGHTS,
+    as_claims,
+    as_codes,
+    as_confidence,
+    as_distributions,
+    as_matrix,
+    as_names,
+    as_outcomes,
+    check_same_shape,
+    check_weights,
+    effective_rows,
+    names_in,
+    unless_none,
+    whole,
+)
+from calib_core.text import percent
+
+__all__ = [
+    "KEPT",
+    "MOST_COPIES",
+    "RESCALED",
+    "ROUNDING_CAP",
+    "WEIGHTS",
+    "Grain",
+    "InputError",
+    "Kind",
+    "Logits",
+    "NotAnswerable",
+    "Predictions",
+    "check_weights",
+    "code_of_event",
+    "effective_rows",
+    "event_among",
+    "split_rows",
+    "whole",
+]
+
+
+class Unchanged(Enum):
+    """What ``replace`` is not told to change; None takes weights, groups and metadata away."""
+
+    AS_IS = "as it is"
+
+
+UNCHANGED = Unchanged.AS_IS
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class Predictions(Stored, Shown):
+    """Probabilities (n, K), labels (n,) and what goes with them: checked once, never copied again, read-only.
+
+    Three kinds of predictions exist. The *full* matrix answers every question. *Top-label* predictions hold the
+    predicted class and its confidence only (or the k largest of them): this is what a top-label calibrator
+    returns, since it recalibrates only the claim made. Bare *confidence* predictions hold (confidence, correct).
+    A full matrix whose rows need not sum to one, as class-wise calibration returns, is of kind *per-class*.
+
+    Parameters
+    ----------
+    probs : (n, K) array or DataFrame, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are kept as
+        stored, up to 1e-3 they are rescaled with a note, up to what rounding to d decimals explains (K/2 * 10^-d, at
+        most 0.05) with a warning note; beyond that InputError names the worst rows.
+    labels : (n,) codes 0..K-1, or names from ``class_names``; an array, Series or Categorical. Where a DataFrame's
+        columns are named by numbers, as a scikit-learn model's ``classes_`` can be, and ``class_names`` is not given,
+        numbers are names too.
+    class_names : K names in column order; when not given a DataFrame's columns, else "0".."K-1".
+    logits : (n, K) raw scores the probabilities were made from, kept for calibrators defined on them.
+    weights : (n,) non-negative row weights. Whole numbers are copies of the row (up to 20 million in all); others, and
+        whole numbers beyond that, are held with mean 1 over the rows that carry weight, and a note says so.
+    metadata : DataFrame of n rows, carried along for looking rows up.
+    groups : (n,) any values, or the name of a column of ``metadata``: rows with the same value belong together (one
+        patient, question, author) and are not independent. Splits keep them whole; intervals and tests respect them or
+        refuse. One row a group is no grouping; a missing value, or one group only, is an InputError.
+    abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
+        so it makes no confidence or top-label claim and is left out of the accuracy; its share is always told.
+
+    ``outcome`` is the name of the column that the labels are from, empty where it is not known (``with_outcome``).
+
+    ``discrete`` marks what a calibrator with few outputs returned (``as_discrete``): it is declared, never counted, so
+    predictions made here or read from a file do not carry it, however few values they hold.
+
+    A read-only float array is taken as it is (it cannot change), a writeable one and a DataFrame are copied. Rows go by
+    place; pandas objects whose indexes differ are refused, never lined up or taken as they lie.
+    The predicted class is the largest entry, the lowest index on a tie.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["cat", "dog"])
+    >>> p.predicted.tolist(), p.confidence.tolist(), p.correct.tolist()
+    ([0, 1], [0.7, 0.8], [True, False])
+    >>> frame = pd.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8]}, index=[7, 9])
+    >>> Predictions(frame, pd.Series(["cat", "cat"], index=[7, 9])).class_names
+    ('cat', 'dog')
+    """
+
+    def __init__(
+        self,
+        probs: ArrayLike,
+        labels: ArrayLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        logits: ArrayLike | Logits | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
+        abstained: ArrayLike | None = None,
+    ) -> None:
+        others = {"weights": weights, "metadata": metadata, "groups": groups, "abstained": abstained}
+        check_same_index(probs=probs, labels=labels, logits=logits, **others)
+        class_names, labels = _of_columns(probs, labels, class_names, "probs")
+        check_columns(logits, class_names, "logits")
+        matrix, notes, (classes, confidence) = as_distributions(as_matrix(probs, "probs"))
+        extras = (weights, metadata, groups, notes)
+        self._fill_matrix("full", matrix, classes, confidence, labels, class_names, *extras)
+        if logits is not None:
+            z = logits.values if isinstance(logits, Logits) else Logits(logits).values
+            check_same_shape(z, matrix, "logits", "probs")
+            object.__setattr__(self, "logits", Rows(z))
+        if abstained is not None:
+            object.__setattr__(self, "abstained", unless_none(as_outcomes(abstained, len(matrix), "abstained")))
+
+    @classmethod
+    def from_logits(
+        cls,
+        logits: ArrayLike | Logits,
+        labels: ArrayLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
+    ) -> Self:
+        """Predictions from raw logits (n, K): probabilities are their softmax, the logits are kept.
+
+        >>> Predictions.from_logits([[0.0, 0.0], [2.0, 0.0]], [0, 1]).confidence.round(3).tolist()
+        [0.5, 0.881]
+        """
+        check_same_index(logits=logits, labels=labels, weights=weights, metadata=metadata, groups=groups)
+        class_names, labels = _of_columns(logits, labels, class_names, "logits")
+        z = logits if isinstance(logits, Logits) else Logits(logits)
+        extras: dict[str, Any] = {"weights": weights, "metadata": metadata, "groups": groups}
+        return cls(z.probs(), labels, class_names=class_names, logits=z, **extras)
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        labels: ArrayLike,
+        *,
+        class_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
+    ) -> Self:
+        """Predictions of kind per-class: K probabilities a row that need not sum to one.
+
+        >>> Predictions.from_scores([[0.9, 0.4]], [0]).kind
+        'per-class'
+        """
+        check_same_index(scores=scores, labels=labels, weights=weights, metadata=metadata, groups=groups)
+        class_names, labels = _of_columns(scores, labels, class_names, "scores")
+        matrix = as_matrix(scores, "scores")
+        classes, confidence = as_claims(matrix, "scores")
+        self = object.__new__(cls)
+        extras = (weights, metadata, groups, ())
+        self._fill_matrix("per-class", owned(matrix), classes, confidence, labels, class_names, *extras)
+        return self
+
+    @classmethod
+    def from_confidence(
+        cls,
+        confidence: ArrayLike,
+        correct: ArrayLike | None = None,
+        *,
+        predicted: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        metadata: pd.DataFrame | None = None,
+        groups: ArrayLike | RowGroups | str | None = None,
+    ) -> Self:
+        """Predictions from (confidence, correct), or from (confidence, predicted class, label).
+
+        ``predicted`` and ``labels`` are codes or names of ``class_names``; two-dimensional ``confidence`` and
+        ``predicted`` of shape (n, k) hold the k largest classes, largest first as the base model ranked them.
+
+        >>> p = Predictions.from_confidence([0.9, 0.6], [True, False])
+        >>> p.kind, p.n_classes is None
+        ('confidence', True)
+        """
+        check_same_index(
+            confidence=confidence,
+            correct=correct,
+            predicted=predicted,
+            labels=labels,
+            weights=weights,
+            metadata=metadata,
+            groups=groups,
+        )
+        flat = as_confidence(confidence)
+        if (predicted is None) != (labels is None) or (predicted is None) == (correct is None):
+            raise InputError("give either correct=, or both predicted= and labels=")
+        self = object.__new__(cls)
+        extras = (weights, metadata, groups, ())
+        if predicted is None:
+            right = as_outcomes(correct, len(flat), "correct")
+            self._fill("confidence", None, (None, owned(flat)), right, None, None, *extras)
+            return self
+        assert labels is not None
+        names = names_in(class_names, predicted, labels)
+        y = as_codes(labels, names, len(flat), "labels")
+        c = as_codes(plain(predicted).reshape(-1), names, flat.size, "predicted").reshape(flat.shape)
+        self._fill("top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, *extras)
+        return self
+
+    def replace(
+        self,
+        *,
+        probs: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
+        logits: ArrayLike | Logits | None = None,
+        weights: ArrayLike | Unchanged | None = UNCHANGED,
+        metadata: pd.DataFrame | Unchanged | None = UNCHANGED,
+        groups: ArrayLike | RowGroups | str | Unchanged | None = UNCHANGED,
+        abstained: ArrayLike | None = None,
+        discrete: bool | None = None,
+    ) -> Self:
+        """The same rows with other parts, each checked as it is when predictions are made; the rest stays.
+
+        Rows go by place. With other ``probs`` (n, K) what belonged to the old ones goes: logits, rows withheld, the
+        mark of few values, notes; ``logits`` and ``abstained`` are given beside them. ``weights=None``,
+        ``metadata=None`` and ``groups=None`` take these away; ``class_names`` renames the classes.
+
+        >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"], weights=[2])
+        >>> p.replace(labels=["cat"]).correct.tolist(), p.replace(class_names=["a", "b"]).class_names
+        ([True], ('a', 'b'))
+        >>> p.replace(probs=[[0.4, 0.6]], weights=None).correct.tolist()
+        [True]
+        """
+        if probs is not None:
+            names = self.class_names if class_names is None else class_names
+            check_columns(probs, names, "probs")
+            other = type(self)(
+                as_matrix(probs, "probs"),
+                self.true_labels if labels is None else plain(labels),
+                class_names=names,
+                logits=logits if logits is None or isinstance(logits, Logits) else as_matrix(logits, "logits"),
+                weights=self.weights if isinstance(weights, Unchanged) else weights,
+                metadata=self.metadata if isinstance(metadata, Unchanged) else metadata,
+                groups=self.grouping if isinstance(groups, Unchanged) else groups,
+                abstained=None if abstained is None else plain(abstained),
+            )
+            kept = {"chosen_event": self.chosen_event, "outcome": self.outcome}
+            return other._with({"discrete": bool(discrete), **kept})
+        if logits is not None or abstained is not None:
+            raise InputError("logits and abstained go with other probabilities: give probs= too")
+        fields: dict[str, Any] = {} if discrete is None else {"discrete": discrete}
+        if class_names is not None:
+            fields["class_names"] = as_names(class_names, len(self.class_names or class_names))
+        if labels is not None:
+            y = frozen(as_codes(labels, fields.get("class_names", self.class_names) or (), self.n_rows, "labels"))
+            fields |= {"labels": y, "_correct": frozen(self.predicted == y)}
+        if not isinstance(weights, Unchanged):
+            row_weights, note = self._weighed(weights, self.n_rows)
+            fields |= {"weights": row_weights, "notes": self.notes + note}
+        if not isinstance(metadata, Unchanged):
+            fields["metadata"] = self._described(metadata, self.n_rows)
+        if not isinstance(groups, Unchanged):
+            fields["grouping"] = as_groups(groups, fields.get("metadata", self.metadata), self.n_rows)
+        return self._with(fields)
+
+    def with_probs(
+        self, probs: ArrayLike, *, logits: ArrayLike | Logits | None = None, abstained: ArrayLike | None = None
+    ) -> Self:
+        """The same rows with other probabilities (n, K): labels, class names, weights, groups and metadata come
+        along.
+
+        >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"])
+        >>> p.with_probs([[0.4, 0.6]]).correct.tolist()
+        [True]
+        """
+        return self.replace(probs=probs, logits=logits, abstained=abstained)
+
+    def relabelled(self, labels: ArrayLike) -> Self:
+        """The same predictions as if these were the true labels (n,), codes 0..K-1; nothing else changes.
+
+        >>> Predictions([[0.7, 0.3]], [1]).relabelled([0]).correct.tolist()
+        [True]
+        """
+        return self.replace(labels=labels)
+
+    def as_discrete(self, discrete: bool = True) -> Self:
+        """The same predictions, marked as the outputs of a map that returns few values, or as not.
+
+        What is marked is judged one bin a value where no bins are given. The mark comes along with every choice of
+        rows; other probabilities (``with_probs``) lose it.
+
+        >>> p = Predictions([[0.7, 0.3]], [1])
+        >>> p.discrete, p.as_discrete().discrete, p.as_discrete().take([0]).discrete
+        (False, True, True)
+        """
+        return self if discrete == self.discrete else self.replace(discrete=discrete)
+
+    def with_event(self, event: int | str) -> Self:
+        """The same rows with another event: the class of two, by code or name, whose predicted risk is judged.
+
+        InputError where it is no class, or where there are not two classes with a probability each.
+
+        >>> p = Predictions([[0.7, 0.3]], [0], class_names=["died", "survived"])
+        >>> p.event, p.with_event("survived").event, p.with_event("survived").take([0]).event
+        (0, 1, 1)
+        """
+        return self._with({"chosen_event": code_of_event(event, self.class_names, self.event)})
+
+    def with_outcome(self, outcome: str) -> Self:
+        """The same rows with the name of the column that their labels are from: what an event of class 1 is called.
+
+        >>> Predictions([[0.7, 0.3]], [0]).with_outcome("died").outcome
+        'died'
+        """
+        return self._with({"outcome": str(outcome)})
+
+    def written_out(self) -> Self:
+        """The same rows with whole-number weights written out as copies; other weights stay as they are.
+
+        >>> Predictions([[0.7, 0.3]], [1], weights=[3]).written_out().n_rows
+        3
+        """
+        w = self.weights
+        if w is None or not whole(w):
+            return self
+        return self.take(np.repeat(np.arange(self.n_rows), w.astype(np.intp))).replace(weights=None)
+
+    @property
+    def rows_of_classes(self) -> Codes:
+        """How many rows are truly of each class, (K,), whatever their weight."""
+        return np.bincount(self.true_labels, minlength=self.n_classes or 0)
+
+    def _facts(self) -> Mapping[str, object]:
+        names = ", ".join(self.class_names or ())
+        silent = None if self.abstained is None else f"{self.abstained.sum():,} rows"
+        return {
+            "kind": self.kind,
+            "rows": f"{self.n_rows:,}{self.worth_note}",
+            "classes": names and f"{self.n_classes:,}: {names}",
+            "says": f"{percent(self.mean_confidence)} on average",
+            "right": f"{percent(self.accuracy)} of the rows",
+            "withheld": silent,
+            "columns": None if self.metadata is None else ", ".join(map(str, self.metadata.columns)),
+            "notes": " ".join(self.notes),
+        }
+
+    # -- making --------------------------------------------------------------------------------------------
+
+    def _fill_matrix(
+        self,
+        kind: Kind,
+        matrix: Floats,
+        classes: Codes,
+        confidence: Floats,
+        labels: ArrayLike,
+        class_names: Sequence[str] | None,
+        weights: ArrayLike | None,
+        metadata: pd.DataFrame | None,
+        groups: ArrayLike | RowGroups | str | None,
+        notes: tuple[str, ...],
+    ) -> None:
+        names = as_names(class_names, matrix.shape[1])
+        y = frozen(as_codes(labels, names, len(matrix), "labels"))
+        top = (frozen(classes[:, None]), frozen(confidence[:, None]))
+        self._fill(kind, Rows(matrix), top, classes == y, y, names, weights, metadata, groups, notes)
+
+
+def _of_columns(
+    matrix: object, labels: ArrayLike, class_names: Sequence[str] | None, what: str
+) -> tuple[Sequence[str] | None, ArrayLike]:
+    """Names of the classes and labels, where a frame's columns have a say in them."""
+    check_columns(matrix, class_names, what)
+    columns = column_names(matrix)
+    if columns is None or class_names is not None:
+        return class_names, labels
+    return columns, labels_of_columns(labels, columns)

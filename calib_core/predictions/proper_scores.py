@@ -1,0 +1,54 @@
+"""Proper scores of predictions: log loss, Brier score, accuracy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calib_core._base.arrays import LOG_FLOOR, Float64s, safe_log
+from calib_core.predictions.predictions import NotAnswerable, Predictions
+
+
+def log_losses(predictions: Predictions) -> Float64s:
+    """Minus the log probability of the true class, row by row, with probabilities raised to LOG_FLOOR.
+
+    NotAnswerable for rows that are not probability distributions.
+    """
+    return -safe_log(_true_class_probs(predictions))
+
+
+def floored_rows(predictions: Predictions) -> int:
+    """How many rows give their true class less than LOG_FLOOR, so that the floor decides their log loss."""
+    return int((_true_class_probs(predictions) < LOG_FLOOR).sum())
+
+
+def brier_scores(predictions: Predictions) -> Float64s:
+    """Squared distance of each row from its one-hot label, summed over classes: 0 to 2 for distributions.
+
+    sum_l (p_l - 1{y = l})^2 = sum_l p_l^2 - 2 p_y + 1.
+    """
+    squares = np.empty(predictions.n_rows)
+    for where, block in predictions.rows.blocks():
+        wide = block.astype(np.float64)
+        squares[where] = np.einsum("ij,ij->i", wide, wide)
+    return np.asarray(squares - 2.0 * label_probs(predictions) + 1.0)
+
+
+def mean(values: Float64s, predictions: Predictions) -> float:
+    """Mean over rows, weighted when the predictions are."""
+    return float(np.average(values, weights=predictions.weights))
+
+
+def _true_class_probs(predictions: Predictions) -> Float64s:
+    if predictions.kind == "per-class":
+        raise NotAnswerable(
+            "log loss is not defined here: these rows hold one probability per class and need not sum to 1; "
+            "use a normalised calibrator"
+        )
+    return label_probs(predictions)
+
+
+def label_probs(predictions: Predictions) -> Float64s:
+    """The probability each row gave its true class, as it stands."""
+    rows, labels = predictions.rows, predictions.true_labels
+    line = np.arange(len(labels)) if rows.index is None else rows.index
+    return np.asarray(rows.base[line, labels], dtype=np.float64)

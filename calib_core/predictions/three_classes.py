@@ -1,0 +1,225 @@
+"""Three-class predictions out of many: what a triangle can show of K classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows, frozen
+from calib_core._base.notebook_display import OneLine
+from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
+
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Corners(OneLine):
+    """Predictions over three classes, the positions (m,) of their rows in the original, and what was done, in words."""
+
+    predictions: Predictions
+    rows: Codes
+    note: str
+
+
+def corners(predictions: Predictions, three: Sequence[int | str], others: str = "pool") -> Corners:
+    """Three classes of K as the corners of a triangle; the other classes are pooled or left out.
+
+    ``three`` = (a, b, c) are class codes or names. With p the row and y its label:
+
+    - ``others="pool"``: (p_a, p_b, 1 - p_a - p_b); the third corner is class c or any other class, and every row stays.
+    - ``others="condition"``: (p_a, p_b, p_c) / (p_a + p_b + p_c) for the rows with y in {a, b, c}: what the model says
+      of these three if it is known to be one of them. Rows of other classes, and rows that give all three the
+      probability 0, are left out and counted.
+
+    Weights and metadata come along, logits do not: what is fitted on corners is then a map of the triangle. Three
+    classes in their own order stay exactly as they are.
+
+    A model that is calibrated over all K classes is calibrated on these corners too, either way. What can mislead: the
+    reverse does not follow, other corners may look different; and ``condition`` picks rows by their labels, so its
+    picture is not of anything the model says before the label is known.
+
+    >>> p = Predictions([[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4]], [0, 3])
+    >>> corners(p, (0, 1, 2)).predictions.probs.round(2).tolist()
+    [[0.5, 0.25, 0.25], [0.1, 0.2, 0.7]]
+    >>> corners(p, (0, 1, 2), "condition").rows.tolist()
+    [0]
+    """
+    if others not in _WAYS:
+        raise InputError(f"others is {others!r}; choose one of {', '.join(_WAYS)}")
+    chosen = _triple(predictions, three)
+    if predictions.n_classes == 3:
+        return _in_order(predictions, chosen)
+    return _WAYS[others](predictions, chosen)
+
+
+def largest_three(predictions: Predictions) -> Triple:
+    """The three classes with most rows, largest first, the lowest code on a tie; by weight where rows have weights.
+
+    >>> largest_three(Predictions([[0.25] * 4] * 4, [3, 3, 1, 2]))
+    (3, 1, 2)
+    """
+    _enough_classes(predictions)
+    weight = np.bincount(predictions.true_labels, predictions.weights, minlength=predictions.n_classes or 3)
+    a, b, c = np.argsort(-weight, kind="stable")[:3].tolist()
+    return a, b, c
+
+
+def most_confused_three(predictions: Predictions) -> Triple:
+    """The three classes with most rows confused among each other, in the order of the file; by weight where rows have.
+
+    A row of class i that is predicted as class j counts for every three with both in it. The lowest codes on a tie, and
+    the ``largest_three`` where no row is wrong. What can mislead: classes are looked at because of their errors, so
+    choose them on other rows than those that are shown.
+
+    >>> rows = [[0.6, 0.4, 0, 0]] * 2 + [[0.4, 0, 0, 0.6]] * 3 + [[0, 0, 1.0, 0]] * 9
+    >>> most_confused_three(Predictions(rows, [0, 1, 0, 0, 0] + [2] * 9))
+    (0, 1, 3)
+    """
+    _enough_classes(predictions)
+    k, counts = predictions.n_classes or 3, ~predictions.correct
+    if predictions.abstained is not None:
+        counts &= ~predictions.abstained
+    wrong = np.flatnonzero(counts)
+    weights = None if predictions.weights is None else predictions.weights[wrong]
+    place = predictions.true_labels[wrong] * k + predictions.predicted[wrong]
+    confused = np.bincount(place, weights, minlength=k * k).reshape(k, k).astype(np.float64)
+    confused += confused.T.copy()
+    first, second = np.nonzero(np.triu(confused, 1))
+    order = np.argsort(-confused[first, second], kind="stable")
+    best, most = largest_three(predictions), 0.0
+    for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True):
+        if 3 * confused[a, b] <= most:
+            break  # the pairs of any three to come are no more confused than this one
+        joined = confused[a] + confused[b]
+        joined[[a, b]] = -1.0
+        c = int(joined.argmax())
+        if confused[a, b] + joined[c] > most:
+            best, most = (a, b, c), float(confused[a, b] + joined[c])
+    if not most:
+        return best
+    a, b, c = sorted(best)
+    return a, b, c
+
+
+def _enough_classes(predictions: Predictions) -> None:
+    if predictions.kind == "per-class":
+        raise NotAnswerable(
+            "the probabilities of a row need not sum to one here, so the rows are no points of a simplex"
+        )
+    predictions.rows  # noqa: B018  raises with the reason where only the top class or the confidence is known
+    if (predictions.n_classes or 0) < 3:
+        raise NotAnswerable(
+            "there are two classes only, so the simplex is a line: the reliability diagram shows all of it; "
+            "a triangle needs three classes or more"
+        )
+
+
+def _triple(predictions: Predictions, three: Sequence[int | str]) -> Triple:
+    _enough_classes(predictions)
+    names = predictions.class_names or ()
+    codes = [_code(corner, names) for corner in three]
+    if len(codes) != 3 or len(set(codes)) != 3:
+        raise InputError(
+            f"three different classes are needed as corners, got {_listed([str(corner) for corner in three])}"
+        )
+    return codes[0], codes[1], codes[2]
+
+
+def _code(corner: int | str, names: tuple[str, ...]) -> int:
+    if isinstance(corner, str) and corner in names:
+        return names.index(corner)
+    if not isinstance(corner, str) and 0 <= corner < len(names):
+        return int(corner)
+    raise InputError(f"{str(corner)[:80]!r} is no class here; the classes are {_listed(names)}, or codes from 0")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(name[:80] for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _in_order(predictions: Predictions, three: Triple) -> Corners:
+    """Three classes: themselves, in the order asked for."""
+    rows = frozen(np.arange(predictions.n_rows))
+    note = "the file has these three classes"
+    if three == (0, 1, 2):
+        return Corners(predictions, rows, note)
+    probs = predictions.probs[:, three]
+    logits = None if predictions.logits is None else predictions.logits.array()[:, three]
+    return Corners(_restricted(predictions, rows, three, _named(predictions, three), probs, logits), rows, note)
+
+
+def _pool(predictions: Predictions, three: Triple) -> Corners:
+    """All rows; the third corner takes its class and all the rest."""
+    a, b, c = _named(predictions, three)
+    rows = frozen(np.arange(predictions.n_rows))
+    probs = _pooled(predictions.rows, three[:2])
+    rest = (predictions.n_classes or 0) - 3
+    many = f"{rest} other class{'' if rest == 1 else 'es'}"
+    note = f"the third corner is {c} and the {many} taken together; every row is used"
+    names = (a, b, f"{c} or any other")
+    return Corners(_restricted(predictions, rows, three, names, probs), rows, note)
+
+
+def _condition(predictions: Predictions, three: Triple) -> Corners:
+    """The rows of the three classes, their three probabilities divided by their sum."""
+    probs = np.stack([predictions.rows.column(j) for j in three], axis=1).astype(np.float64)
+    known = np.isin(predictions.true_labels, three)
+    total = probs.sum(axis=1)
+    rows = frozen(np.flatnonzero(known & (total > 0)))
+    if not len(rows):
+        raise NotAnswerable(f"no row is of one of the classes {_listed(_named(predictions, three))} with a probability")
+    restricted = _restricted(predictions, rows, three, _named(predictions, three), probs[rows] / total[rows, None])
+    return Corners(restricted, rows, _left_out(predictions.n_rows, known, known & (total == 0)))
+
+
+_WAYS: Mapping[str, Callable[[Predictions, Triple], Corners]] = {"pool": _pool, "condition": _condition}
+OTHERS = tuple(_WAYS)
+"""What can become of the other classes."""
+
+
+def _left_out(n: int, known: Bools, silent: Bools) -> str:
+    note = f"{int((~known).sum()):,} of {n:,} rows are of another class and left out"
+    if silent.any():
+        note += f", {int(silent.sum()):,} more give all three classes the probability 0"
+    return f"{note}; the three probabilities of a row are divided by their sum"
+
+
+def _named(predictions: Predictions, three: Triple) -> tuple[str, str, str]:
+    names = predictions.class_names or ()
+    return names[three[0]], names[three[1]], names[three[2]]
+
+
+def _pooled(matrix: Rows, two: tuple[int, ...]) -> Float64s:
+    """Two columns as they are, and the sum of all the others."""
+    merged = np.empty((matrix.shape[0], 3))
+    rest = np.setdiff1d(np.arange(matrix.shape[1]), two)
+    for where, block in matrix.blocks(LARGE_BLOCK_BYTES):
+        merged[where, :2] = block[:, two]
+        merged[where, 2] = block[:, rest].sum(axis=1, dtype=np.float64)
+    # Rows kept as stored may be off by what float32 rounding explains: that is no finding of this step.
+    return np.asarray(merged / merged.sum(axis=1, keepdims=True))
+
+
+def _restricted(
+    predictions: Predictions,
+    rows: Codes,
+    three: Triple,
+    names: tuple[str, str, str],
+    probs: Floats,
+    logits: Floats | None = None,
+) -> Predictions:
+    code = np.full(predictions.n_classes or 3, 2, dtype=np.intp)
+    code[list(three)] = range(3)
+    kept = predictions if len(rows) == predictions.n_rows else predictions.take(rows)
+    return Predictions(
+        probs,
+        code[kept.true_labels],
+        class_names=names,
+        logits=None if logits is None else Logits(logits),
+        weights=kept.weights,
+        metadata=kept.metadata,
+        groups=kept.grouping,
+        abstained=kept.abstained,
+    )

@@ -1,0 +1,234 @@
+"""Findings about labels: how they count, the order of the classes, classes that never occur, labels among scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from calib_core.readers.checks.finding import Finding
+from calib_core.readers.checks.subject import Subject
+from calib_core.readers.messages import listed, quoted
+from calib_core.readers.number_texts import numbers
+from calib_core.readers.proposal.class_names import digits, score_classes
+from calib_core.readers.proposal.label_codes import label_texts, plain, unknown_label
+from calib_core.readers.proposal.score_columns import score_names
+from calib_core.readers.reading import LabelCoding
+from calib_core.text import percent
+
+_ENOUGH_ROWS = 50
+"""Rows below which perfect or poor accuracy is no evidence of anything."""
+_BETTER = 0.2
+"""By how much more often another order of the classes has to be right, to be evidence."""
+
+
+def label_coding(subject: Subject) -> Iterator[Finding]:
+    unknown = subject.labels.unknown
+    if unknown.any():
+        yield _unknown(subject)
+        return
+    base = subject.reading.label_coding
+    if base in ("0-based", "1-based") and not subject.labels.missing.all():
+        yield from _base(subject, base)
+    yield from _variants(subject)
+
+
+def _unknown(subject: Subject) -> Finding:
+    why = unknown_label(subject.table, subject.reading, subject.labels)
+    codings: tuple[LabelCoding, ...] = ("1-based", "0-based", "names")
+    for coding in codings:
+        if coding != subject.reading.label_coding and subject.reading.label_coding != "one-hot":
+            other = subject.recoded(coding)
+            if not other.unknown.any():
+                label = "Labels are class names" if coding == "names" else f"Labels count from {coding[0]}"
+                return Finding(
+                    "problem",
+                    "labels",
+                    f"{why} Read as {coding}, every label is a class; accuracy "
+                    f"{percent(subject.accuracy(other.codes))}.",
+                    {"label_coding": coding},
+                    label,
+                )
+    texts = sorted({str(text) for text in label_texts(subject.table.column(subject.reading.label[0]))} - {""})
+    if (
+        subject.reading.label_coding == "names"
+        and len(texts) == subject.k
+        and set(subject.reading.classes) == set(digits(subject.k))
+    ):
+        some = listed(texts, 5)
+        return Finding(
+            "problem",
+            "labels",
+            f"{why} The labels are {some}: which score column is which?",
+            {"classes": tuple(texts)},
+            f"The columns are {listed(texts, 3)}, in alphabetical order",
+        )
+    return Finding("problem", "labels", why)
+
+
+def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
+    other: LabelCoding = "1-based" if base == "0-based" else "0-based"
+    here, there = subject.accuracy(subject.labels.codes), subject.recoded(other)
+    first, last = subject.reading.classes[0], subject.reading.classes[-1]
+    values = numbers(subject.table.column(subject.reading.label[0]))
+    sentence = (
+        f"Labels run from {np.nanmin(values):g} to {np.nanmax(values):g} and are counted from {base[0]}: "
+        f"{base[0]} is {quoted(first)}, {int(base[0]) + len(subject.reading.classes) - 1} is {quoted(last)}; "
+        f"accuracy {percent(here)}"
+    )
+    if there.unknown.any():
+        if base == "1-based":
+            yield Finding("note", "labels", f"{sentence}.")
+        return
+    counted = subject.accuracy(there.codes)
+    yield Finding(
+        "warning" if counted > here else "note",
+        "labels",
+        f"{sentence} (counted from {other[0]}: {percent(counted)}).",
+        {"label_coding": other},
+        f"Labels count from {other[0]}",
+    )
+
+
+def _variants(subject: Subject) -> Iterator[Finding]:
+    if subject.reading.label_coding != "names":
+        return
+    by_plain: dict[str, list[str]] = {}
+    for name in subject.reading.classes:
+        by_plain.setdefault(plain(name), []).append(name)
+    for same in by_plain.values():
+        if len(same) > 1:
+            yield Finding(
+                "warning",
+                "variants",
+                f"Classes {listed(same)} differ in capitals or spaces only; they are kept apart.",
+            )
+
+
+def class_order(subject: Subject) -> Iterator[Finding]:
+    """Whether the classes are in another order than the labels say."""
+    codes = subject.labels.codes
+    known = codes >= 0
+    n = int(known.sum())
+    if not n:
+        return
+    accuracy = subject.accuracy(codes)
+    if accuracy == 1 and n >= _ENOUGH_ROWS:
+        yield Finding(
+            "warning", "perfect", f"All {n:,} rows predict their label: are the labels among the model's inputs?"
+        )
+    order, best = _best_order(codes[known], subject.predicted[known], subject.k, above=accuracy + _BETTER)
+    chance = 1 / subject.k
+    # Two standard errors below chance: with few rows, bad luck is not worth a warning.
+    below = accuracy < chance - 2 * np.sqrt(chance * (1 - chance) / n)
+    # A better order can be found for any few rows; only one that is much better, on many, is evidence.
+    better = n >= max(_ENOUGH_ROWS, 10 * subject.k) and best > accuracy + _BETTER
+    if not (below or better):
+        return
+    sentence = f"Accuracy is {percent(accuracy)} (chance is {percent(chance)}): is the order of the classes mixed up?"
+    if not better:
+        yield Finding("warning", "class-order", sentence)
+        return
+    names = [subject.reading.classes[j] for j in order] if len(subject.reading.classes) == subject.k else []
+    sentence += f" With the score columns in the order {listed(names, 5)} it would be {percent(best)}."
+    change = _reordered(subject, order)
+    yield Finding("warning", "class-order", sentence, change, f"Use this order ({percent(best)})" if change else None)
+
+
+def assumed_order(subject: Subject) -> Iterator[Finding]:
+    """Names of labels that no column of the scores has, taken in alphabetical order."""
+    table, reading, k = subject.table, subject.reading, subject.scores.shape[1]
+    if reading.label_coding != "names" or k == 1 or set(reading.classes) <= set(digits(k)):
+        return
+    unnamed = len(reading.scores) < k or score_classes(reading.scores) == digits(k)
+    if not unnamed or any(tuple(map(str, c)) == reading.classes for c in table.columns.values() if len(c) == k):
+        return
+    codes = subject.labels.codes[subject.labels.codes >= 0]
+    here, chance = subject.accuracy(subject.labels.codes), 1 / k
+    best = _best_order(codes, subject.predicted[subject.labels.codes >= 0], k, above=-1.0)[1]
+    surely = here == best and here > chance + 3 * np.sqrt(chance * (1 - chance) / max(1, len(codes)))
+    seen = tuple(dict.fromkeys(reading.classes[code] for code in codes.tolist()))
+    other = seen if len(seen) == k and seen != reading.classes else reading.classes[::-1]
+    order = "in alphabetical order" if list(reading.classes) == sorted(reading.classes) else "in this order"
+    yield Finding(
+        "note" if surely else "warning",
+        "assumed-order",
+        f"The score columns have no class names and are taken {order} for {listed(reading.classes, 5)}: accuracy "
+        f"{percent(here)}"
+        + (
+            ", in no other order higher." if surely else f", and up to {percent(best)} in another. Is that their order?"
+        ),
+        {"classes": other},
+        f"The order is {listed(other, 3)}",
+    )
+
+
+def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int, above: float) -> tuple[list[int], float]:
+    """For each predicted class the label it should stand for to be right most often, and how often that is.
+
+    Nothing is searched where no order can be right more often than ``above``: not even each class's commonest label is.
+    """
+    counts = np.bincount(predicted * k + codes, minlength=k * k).reshape(k, k)
+    if counts.max(axis=1).sum() <= above * len(codes):
+        return [], 0.0
+    rows, labels = scipy.optimize.linear_sum_assignment(counts, maximize=True)
+    return labels.tolist(), float(counts[rows, labels].sum() / len(codes))
+
+
+def _reordered(subject: Subject, order: list[int]) -> dict[str, Any] | None:
+    """The change that lets score column j stand for class ``order[j]``."""
+    names = subject.reading.classes
+    if subject.reading.label_coding == "one-hot" or len(names) != subject.k:
+        return None
+    moved = tuple(names[j] for j in order)
+    if subject.reading.label_coding == "names":
+        return {"classes": moved}
+    if subject.reading.label_coding == "0-based" and names == tuple(str(j) for j in range(subject.k)):
+        return {"classes": moved, "label_coding": "names"}
+    if len(subject.reading.scores) != subject.k:
+        return None
+    # The columns keep their names; it is the numbers of the labels that stand for other names.
+    back = np.argsort(order)
+    return {
+        "scores": tuple(subject.reading.scores[j] for j in back),
+        "classes": tuple(names[j] for j in back),
+    }
+
+
+def unused_classes(subject: Subject) -> Iterator[Finding]:
+    names = subject.reading.classes or tuple(str(j) for j in range(subject.k))
+    if len(names) != subject.k:
+        return
+    codes = subject.labels.codes
+    for what, classes in (("true", codes[codes >= 0]), ("predicted", subject.predicted)):
+        counts = np.bincount(classes, minlength=subject.k)
+        never = [names[j] for j in np.flatnonzero(counts == 0)]
+        if never:
+            count = f"{len(never)} of {subject.k} classes {'is' if len(never) == 1 else 'are'}"
+            yield Finding("note", f"never-{what}", f"{count} never {what}: {listed(never, 5)}.")
+
+
+def leak(subject: Subject) -> Iterator[Finding]:
+    k = subject.scores.shape[1]
+    if subject.reading.label_coding == "one-hot" or k == 1 or len(subject.scores) < 3:
+        return
+    codes = subject.labels.codes.astype(np.float64)
+    if len(np.unique(codes)) < 2:
+        return
+    values = numbers(subject.table.column(subject.reading.label[0])) if subject.numeric_label else codes
+    names, some = score_names(subject.reading, k), subject.scores[:1000]
+    for j in np.flatnonzero(((some == values[:1000, None]) | (some == codes[:1000, None])).all(axis=0)):
+        column = subject.scores[:, j]
+        if np.array_equal(column, values) or np.array_equal(column, codes):
+            rest = [i for i in range(k) if i != j]
+            change = {
+                "scores": tuple(names[i] for i in rest),
+                "classes": tuple(subject.reading.classes[i] for i in rest),
+            }
+            problem = f"Score column {quoted(names[j])} holds the labels themselves."
+            # With two columns, scores that happen to be 0 and 1 are a sure model and not a leak.
+            if k > 2:
+                yield Finding("problem", "leak", problem, change, f"Leave out {quoted(names[j])}")

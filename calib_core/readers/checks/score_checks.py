@@ -1,0 +1,246 @@
+"""Findings about scores: missing ones, their kind, their sums, rows that repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.predictions.validation import KEPT, RESCALED
+from calib_core.readers.checks.finding import Finding, Severity
+from calib_core.readers.checks.subject import Subject
+from calib_core.readers.conversion import as_probabilities
+from calib_core.readers.foreign.recognition import neither_is_meant
+from calib_core.readers.messages import listed, quoted
+from calib_core.readers.number_texts import missing_text, written_as
+from calib_core.readers.proposal.class_names import positive_of
+from calib_core.readers.proposal.column_roles import class_of, role
+from calib_core.readers.proposal.label_codes import label_texts
+from calib_core.readers.proposal.model_columns import is_share
+from calib_core.readers.proposal.risk_columns import other_class
+from calib_core.readers.proposal.score_columns import missing_values
+from calib_core.readers.proposal.score_survey import evidence
+from calib_core.readers.reading import ScoreKind
+
+_WORST_ROWS = 2000
+"""Rows the rounding rule is asked about: the worst ones decide, and a copy of them all is not needed."""
+
+
+def missing(subject: Subject) -> Iterator[Finding]:
+    gaps = missing_values(subject.table, subject.reading)
+    if not gaps or (gaps.keys() == {subject.reading.correct} and neither_is_meant(subject.table)):
+        return
+    rows = np.flatnonzero(np.logical_or.reduce(list(gaps.values())))
+    total = len(next(iter(gaps.values())))
+    where = f"{len(rows):,} of {total:,} rows lack a value, in {listed(gaps, 4)}: {subject.table.places(rows)}."
+    if subject.reading.missing == "error":
+        yield Finding(
+            "problem",
+            "missing",
+            where,
+            {"missing": "exclude"},
+            f"Leave out {len(rows):,} row{'s' * (len(rows) > 1)}",
+        )
+    else:
+        yield Finding(
+            "warning", "missing", f"{where} They are left out.", {"missing": "error"}, "Do not leave rows out"
+        )
+
+
+def written_texts(subject: Subject) -> Iterator[Finding]:
+    """Numbers that are written with percent signs or decimal commas, and what they are read as."""
+    reading, columns = subject.reading, subject.table.columns
+    named = (*reading.scores, reading.confidence, reading.weights)
+    found: dict[str, list[str]] = {}
+    words = {reading.confidence} if reading.kind == "words" else set()
+    for name in (name for name in named if name is not None and name in columns and name not in words):
+        found.setdefault(written_as(columns[name]), []).append(name)
+    for writing, what in (("percent", "percent signs"), ("comma", "decimal commas")):
+        if writing in found:
+            names = found[writing]
+            column = columns[names[0]]
+            first = int(np.flatnonzero(~missing_text(column))[0])
+            value = float(subject.table.numeric(names[0])[first])
+            verb, example = "are" if names[1:] else "is", f"{quoted(str(column[first]))} is read as {value:.6g}"
+            yield Finding("note", writing, f"{listed(names, 4)} {verb} written with {what}: {example}.")
+
+
+def kind(subject: Subject) -> Iterator[Finding]:
+    kind, seen = evidence(subject.scores, subject.survey)
+    chosen = subject.reading.kind
+    if subject.scores.shape[1] == 1:
+        yield _one_column(subject)
+    if len(subject.reading.classes) == 1:
+        yield Finding("problem", "one-class", "There is one class: nothing to calibrate.")
+    yield from _called_otherwise(subject, kind, seen)
+    if kind is not None and kind != chosen:
+        yield Finding(
+            "problem" if subject.refused else "warning",
+            kind,
+            f"These look like {kind} ({seen}); they are read as {chosen}.",
+            {"kind": kind},
+            f"Read as {kind}",
+        )
+    elif subject.refused:
+        yield from _out_of_range(subject, seen)
+    elif kind is not None and chosen != "probabilities":
+        yield Finding(
+            "note",
+            "kind",
+            f"The scores are read as {chosen}: {seen}.",
+            {"kind": "probabilities"},
+            "Read as probabilities",
+        )
+
+
+def _called_otherwise(subject: Subject, kind: ScoreKind | None, seen: str) -> Iterator[Finding]:
+    """Columns that are called logits and read as probabilities, since their values are such."""
+    name = subject.reading.scores[0]
+    prefix = class_of(name) if len(subject.reading.scores) > 1 else None
+    called = role(prefix[0] if prefix else name)
+    if kind != "probabilities" or subject.reading.kind != kind or called not in ("logits", "log-probabilities"):
+        return
+    yield Finding(
+        # One column of small logits can lie in [0, 1] by itself; rows of them do not sum to 1.
+        "warning" if subject.scores.shape[1] == 1 else "note",
+        "called",
+        f"{quoted(name)} is called {called} and read as probabilities: {seen}.",
+        {"kind": called},
+        f"Read as {called}",
+    )
+
+
+def _one_column(subject: Subject) -> Finding:
+    """Of which class a lone column is the probability; a warning where its name and the outcome's may disagree."""
+    positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
+    score, label = subject.reading.scores[0], subject.reading.label[0]
+    opposite = other_class(score, label) if {positive, negative} == {"0", "1"} else False
+    sentence = f"{quoted(score)} is read as the probability of class {quoted(positive)}"
+    if opposite is None:
+        sentence += f" of {quoted(label)}; their names may be about opposite outcomes"
+    elif opposite:
+        sentence += f" of {quoted(label)}, because their names are about opposite outcomes"
+    return Finding(
+        "note" if opposite is False else "warning",
+        "binary",
+        f"{sentence}.",
+        {"classes": (positive, negative), "label_coding": "names"},
+        f"It is the probability of {quoted(negative)}",
+    )
+
+
+def _out_of_range(subject: Subject, seen: str) -> Iterator[Finding]:
+    problem = subject.refused
+    assert problem is not None
+    others: dict[ScoreKind, str] = {"percentages": "Read as percentages", "logits": "Read as logits"}
+    offers = [kind for kind in others if kind != subject.reading.kind]
+    if subject.survey.low < 0 or subject.survey.high > 100:
+        offers = [kind for kind in offers if kind == "logits"]
+    if not offers:
+        yield Finding("problem", "range", problem)
+    for i, kind in enumerate(offers):
+        message = f"{problem} ({seen})" if i == 0 else f"Or are they {kind}?"
+        yield Finding("problem", "range", message, {"kind": kind}, others[kind])
+
+
+def sums(subject: Subject) -> Iterator[Finding]:
+    scale = {"probabilities": 1.0, "percentages": 100.0}.get(subject.reading.kind)
+    if scale is None or subject.scores.shape[1] == 1:
+        return
+    off = np.nan_to_num(np.abs(subject.survey.sums / scale - 1))
+    rows = np.flatnonzero(off > KEPT)
+    if not len(rows):
+        return
+    most = float(off.max())
+    text = f"{len(rows):,} of {len(off):,} rows do not sum to {scale:g}"
+    if most <= RESCALED:
+        yield Finding("note", "rescaled", f"{text}, by at most {most:.2g}; they are rescaled.")
+    elif _explained_by_rounding(subject, rows[np.argsort(-off[rows], kind="stable")[:_WORST_ROWS]]):
+        yield Finding(
+            "warning",
+            "rescaled",
+            f"{text}, by at most {most:.2g}, as rounding explains; they are rescaled: use unrounded values if you can.",
+        )
+    else:
+        yield _row_sums(subject, off, scale)
+
+
+def _explained_by_rounding(subject: Subject, rows: NDArray[np.intp]) -> bool:
+    """Asked of Predictions, which owns the rule."""
+    try:
+        Predictions(as_probabilities(subject.scores[rows], subject.reading), np.zeros(len(rows), dtype=int))
+    except InputError:
+        return False
+    return True
+
+
+def _row_sums(subject: Subject, off: NDArray[np.float64], scale: float) -> Finding:
+    far = np.flatnonzero(off > RESCALED)
+    worst = far[np.argsort(-off[far], kind="stable")]
+    kind, seen = evidence(subject.scores, subject.survey)
+    change: dict[str, Any] | None = {"kind": kind} if kind not in (None, subject.reading.kind) else None
+    label = f"Read as {kind}" if change else None
+    if change is None and (change := _as_models(subject)) is not None:
+        label = f"Read as {len(subject.reading.scores)} models, each column one's"
+    return Finding(
+        "problem",
+        "row-sums",
+        f"{len(far):,} of {len(off):,} rows do not sum to {scale:g} ({seen}); the worst are "
+        f"{subject.table.places(worst)}, the first of them with {subject.survey.sums[worst[0]]:.6g}.",
+        change,
+        label,
+    )
+
+
+def _as_models(subject: Subject) -> dict[str, Any] | None:
+    """The change that reads each column as another model's probability of one event; None where it cannot be."""
+    scores, label = subject.reading.scores, subject.reading.label
+    texts = {str(text) for text in label_texts(subject.table.column(label[0]))} - {""} if len(label) == 1 else set()
+    if len(scores) < 2 or len(texts) != 2 or any(not is_share(subject.table, name) for name in scores):
+        return None
+    positive = positive_of(sorted(texts))
+    classes = (*(texts - {positive}), positive)
+    return {"score_sets": scores, "classes": classes, "label_coding": "names", "model": scores[0]}
+
+
+def repeated_rows(subject: Subject) -> Iterator[Finding]:
+    n = len(subject.scores)
+    duplicates, tied = subject.survey.duplicates, int(subject.survey.tied.sum())
+    if n > 1 and duplicates == n - 1:
+        yield Finding(
+            "warning", "constant", f"All {n:,} rows have the same scores: the model does not look at its input."
+        )
+    elif subject.scores.shape[1] > 1 and duplicates:
+        # Coarse scores repeat by themselves; what matters is how much fewer different rows there are.
+        severity: Severity = "warning" if duplicates > 0.2 * n else "note"
+        yield Finding(severity, "duplicates", f"{duplicates:,} of {n:,} rows have the scores of an earlier row.")
+    if tied:
+        yield Finding(
+            "note",
+            "ties",
+            f"{tied:,} of {n:,} rows have two largest scores; the first class is taken as the prediction.",
+        )
+    yield from zeros(subject)
+
+
+def zeros(subject: Subject) -> Iterator[Finding]:
+    if subject.reading.kind not in ("probabilities", "percentages"):
+        return
+    codes = subject.labels.codes
+    known = np.flatnonzero(codes >= 0)
+    if subject.scores.shape[1] == 1:
+        p = subject.scores[:, 0] / (100 if subject.reading.kind == "percentages" else 1)
+        rows = np.flatnonzero(((codes == 1) & (p == 0)) | ((codes == 0) & (p == 1)))
+    else:
+        rows = known[subject.scores[known, codes[known]] == 0]
+    if len(rows):
+        yield Finding(
+            "warning",
+            "zeros",
+            f"The true class has probability exactly 0 in {len(rows):,} of {len(codes):,} rows: "
+            f"{subject.table.places(rows)}. "
+            "Log loss and temperature scaling depend on these rows: use logits if you can.",
+        )

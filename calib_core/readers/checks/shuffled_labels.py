@@ -1,0 +1,156 @@
+"""Findings about labels that go with their rows no better than shuffled ones would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core.readers.checks.finding import Finding
+from calib_core.readers.checks.subject import Subject
+from calib_core.readers.messages import quoted
+from calib_core.readers.table import Array
+from calib_core.text import percent
+
+_FEWEST_ROWS = 50
+"""Rows below which labels that seem shuffled are no evidence of anything."""
+CHANCE, _SURE = 2.0, 5.0
+"""Standard deviations of shuffled labels: up to the first scores say nothing about labels, from the second much."""
+USEFUL = 0.7
+"""Area under the ROC curve of a model worth having: what labels of other rows are told from."""
+_SURELY = 2.5
+"""Standard deviations below it that rows have to be ranked, for few events not to raise a false alarm."""
+_BLOCK_VALUES = 1 << 18
+
+
+def no_better_than_chance(subject: Subject) -> Iterator[Finding]:
+    """Labels that scores say nothing about: shifted by a row, shuffled, or of other rows."""
+    codes = subject.labels.codes
+    scores = subject.scores
+    if scores.shape[1] == 1:
+        scores = np.column_stack([np.zeros_like(scores), scores])
+    known = codes >= 0
+    if known.sum() < _FEWEST_ROWS:
+        return
+    predicted, truth = subject.predicted[known], codes[known]
+    if scores.shape[1] == 2 or (predicted == predicted[0]).all():
+        # How often rows are right tells nothing where one class is predicted whatever comes: how they are ranked does.
+        found = _ranks_by_chance(scores, codes, subject)
+    else:
+        found = _hits_by_chance(scores, codes, predicted, truth, subject)
+    if found is None:
+        return
+    sentence = f"{found}: the scores say nothing about the labels. "
+    for shift, where in ((-1, "below"), (1, "above")):
+        moved = np.roll(codes, shift)
+        if (association(scores, moved) or 0.0) > _SURE:
+            sentence += (
+                f"With the label of the row {where} accuracy would be {percent(subject.accuracy(moved))}: labels are "
+                "shifted by a row; put them beside their rows and save the file again."
+            )
+            break
+    else:
+        sentence += "Are labels in the order of another file? Join scores and labels by an id of the rows."
+    yield Finding("warning", "chance", sentence)
+
+
+def _hits_by_chance(
+    scores: Array, codes: NDArray[np.int64], predicted: NDArray[np.intp], truth: NDArray[np.int64], subject: Subject
+) -> str | None:
+    """How often predictions are right, where it is no more often than with shuffled labels; None where it is."""
+    if (found := association(scores, codes)) is None or found >= CHANCE:
+        return None
+    by_chance = float(np.bincount(predicted, minlength=subject.k) @ np.bincount(truth, minlength=subject.k))
+    return (
+        f"Accuracy is {percent(subject.accuracy(codes))}, and labels shuffled over the rows would give "
+        f"{percent(by_chance / len(truth) ** 2)}"
+    )
+
+
+def _ranks_by_chance(scores: Array, codes: NDArray[np.int64], subject: Subject) -> str | None:
+    """How rows are ranked by the class predicted most, where that is as by chance; None where it is not.
+
+    Few events are no evidence: a good model may rank them by chance. Nothing is said unless the area under the ROC
+    curve lies clearly below what a useful model has, as well as near that of shuffled labels.
+    """
+    most = int(np.bincount(subject.predicted, minlength=scores.shape[1]).argmax())
+    known = (codes >= 0) & np.isfinite(scores).all(axis=1)
+    values = scores[known].astype(np.float64)
+    # The score of a class against the others: of two, the difference, which is theirs for logits too.
+    margin = values[:, most] - (values[:, 1 - most] if values.shape[1] == 2 else 0.0)
+    found = ranking(margin, codes[known] == most)
+    if found is None or found.chance >= CHANCE or found.area + _SURELY * found.spread >= USEFUL:
+        return None
+    name = subject.reading.classes[most] if len(subject.reading.classes) > most else str(most)
+    return (
+        f"Of two rows, one of class {quoted(name)} and one of another, the first has more of this class in "
+        f"{percent(found.area)} of pairs, and labels shuffled over the rows would give 50 %"
+    )
+
+
+class Ranking(NamedTuple):
+    """The area under the ROC curve, its standard deviation for shuffled labels, how many of these it is above 1/2."""
+
+    area: float
+    spread: float
+    chance: float
+
+
+def ranking(scores: NDArray[np.float64], outcomes: NDArray[np.bool_]) -> Ranking | None:
+    """How scores rank the rows where something came true above the others; None where nothing tells.
+
+    The area is the share of pairs of one row of each kind that are in order, equal scores counting half; its standard
+    deviation over all orders of the labels takes equal scores into account (Lehmann 1975, Nonparametrics, chapter 1).
+
+    >>> ranking(np.array([0.1, 0.2, 0.8, 0.9]), np.array([False, False, True, True])).area
+    1.0
+    """
+    n, events = len(scores), int(outcomes.sum())
+    others = n - events
+    if not events or not others:
+        return None
+    _, place, ties = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # equal scores share the mean of theirs
+    ties = ties.astype(np.float64)
+    area = (float(ranks[outcomes].sum()) - events * (events + 1) / 2) / (events * others)
+    variance = (n + 1 - float((ties**3 - ties).sum()) / (n * (n - 1))) / (12 * events * others)
+    if variance <= 0:
+        return None
+    spread = float(np.sqrt(variance))
+    return Ranking(area, spread, (area - 0.5) / spread)
+
+
+def association(scores: Array, codes: NDArray[np.int64]) -> float | None:
+    """How far scores go with labels, in standard deviations of labels shuffled over the rows; None where they are flat.
+
+    The sum over rows of the score of the true class, T = sum_i s[i, y_i], less its mean over all orders of the labels,
+    over its standard deviation there (Hoeffding 1951, Theorem 2). Rows without a label or with an infinite score are
+    left out.
+
+    >>> s = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])
+    >>> round(association(s, np.array([0, 1, 0, 1])), 2), round(association(s, np.array([1, 0, 1, 0])), 2)
+    (1.61, -1.61)
+    """
+    k = scores.shape[1]
+    used = codes >= 0
+    shares = np.bincount(codes[used], minlength=k) / max(1, used.sum())
+    n, true, squares, columns = 0, 0.0, 0.0, np.zeros(k)
+    step = max(1, _BLOCK_VALUES // k)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, len(scores), step):
+            block, labels = scores[start : start + step].astype(np.float64), codes[start : start + step]
+            kept = (labels >= 0) & np.isfinite(block).all(axis=1)
+            block, labels = block[kept], labels[kept]
+            block -= (block @ shares)[:, None]
+            n += len(block)
+            true += float(block[np.arange(len(block)), labels].sum())
+            squares += float(np.square(block).sum(axis=0) @ shares)
+            columns += block.sum(axis=0)
+        if n < 2:
+            return None
+        spread = squares - float(np.square(columns) @ shares) / n
+        if not 1e-12 * squares < spread < np.inf:
+            return None
+        return true / float(np.sqrt(spread * n / (n - 1)))

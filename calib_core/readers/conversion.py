@@ -1,0 +1,183 @@
+"""From a table and a reading to Predictions, or to a sentence naming row, column and remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._base.arrays import frozen
+from calib_core._base.providers import provided
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.readers.messages import affected, listed, quoted, shown
+from calib_core.readers.number_texts import MISSING_TEXT, numbers
+from calib_core.readers.proposal.label_codes import Coded, coded_labels, label_texts, unknown_label
+from calib_core.readers.proposal.long_form import prediction_rows
+from calib_core.readers.proposal.score_columns import Kept, check_scores, kept_rows, score_matrix, sums_off
+from calib_core.readers.proposal.verbal_confidence import confidences
+from calib_core.readers.proposal.verdict_words import FALSE, TRUE
+from calib_core.readers.reading import OF_SUMMARIES, Reading
+from calib_core.readers.table import Array, Table
+
+
+def predictions(table: Table, reading: Reading) -> Predictions:
+    """The predictions a table holds when read this way; InputError names the first row that cannot be used.
+
+    >>> from calib_core.readers import propose, read_table
+    >>> t = read_table(b"p,label\\n0.7,1\\n0.2,0\\n", "preds.csv")
+    >>> predictions(t, propose(t)).probs.round(1).tolist()
+    [[0.3, 0.7], [0.8, 0.2]]
+    """
+    if reading.layout in OF_SUMMARIES:
+        # A summary answers what predictions answer; its room is above this one.
+        summary = provided("summary")(table)
+        counted: Predictions = summary if reading.layout == "summary" else summary.sample
+        return counted
+    table, reading = prediction_rows(table, reading)
+    _check_lengths(table, reading)
+    kept = kept_rows(table, reading)
+    extras = {
+        "weights": _weights(table, reading, kept),
+        "metadata": _metadata(table, reading, kept),
+        "groups": _groups(table, reading, kept),
+    }
+    build = _wide if reading.layout == "wide" else _of_confidence
+    try:
+        found = build(table, reading, kept, extras)
+        found = found.with_outcome(reading.label[0]) if len(reading.label) == 1 else found
+        return found if reading.event is None else found.with_event(reading.event)
+    except InputError as e:
+        message = str(e)
+        raise InputError(message if message.startswith(table.name) else f"{table.name}: {message}") from e
+
+
+def _check_lengths(table: Table, reading: Reading) -> None:
+    main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
+    n = _length(table, main)
+    for name in reading.used:
+        if _length(table, name) != n:
+            turned = main in table.matrices and table.matrices[main].shape[1] == _length(table, name)
+            raise InputError(
+                f"{table.name}: {_length(table, name):,} values of {quoted(name)} for {n:,} rows of {quoted(main)}; "
+                + ("is the matrix transposed? save a row a prediction" if turned else "give one a row")
+            )
+
+
+def _length(table: Table, name: str) -> int:
+    return len(table.matrices[name] if name in table.matrices else table.column(name))
+
+
+# -- layouts ---------------------------------------------------------------------------------------------------
+
+
+def _wide(table: Table, reading: Reading, kept: Kept, extras: dict[str, Any]) -> Predictions:
+    scores = score_matrix(table, reading)
+    labels = _known(table, reading, coded_labels(table, reading))
+    check_scores(table, reading, scores, kept)
+    if kept is not None:
+        scores, labels = scores[kept], labels[kept]
+    names = _class_names(reading, scores.shape[1])
+    if reading.kind == "logits":
+        z = scores if scores.shape[1] > 1 else np.column_stack([np.zeros_like(scores), scores])
+        return Predictions.from_logits(frozen(z), labels, class_names=names, **extras)
+    probs = as_probabilities(scores, reading)
+    try:
+        return Predictions(probs, labels, class_names=names, **extras)
+    except InputError as e:
+        if "sums to" not in str(e):
+            raise
+        raise InputError(sums_off(table, probs, kept)) from e
+
+
+def _of_confidence(table: Table, reading: Reading, kept: Kept, extras: dict[str, Any]) -> Predictions:
+    scores = confidences(table, reading)
+    check_scores(table, reading, scores, kept)
+    scores = scores if kept is None else scores[kept]
+    confidence = frozen(as_probabilities(scores, reading, single=False)[:, 0])
+    if reading.layout == "confidence":
+        correct = _outcomes(table, str(reading.correct))
+        return Predictions.from_confidence(confidence, correct if kept is None else correct[kept], **extras)
+    labels = _known(table, reading, coded_labels(table, reading))
+    claimed = reading.of_predicted
+    predicted = _known(table, claimed, coded_labels(table, claimed))
+    if kept is not None:
+        labels, predicted = labels[kept], predicted[kept]
+    return Predictions.from_confidence(
+        confidence, predicted=predicted, labels=labels, class_names=reading.classes, **extras
+    )
+
+
+def _class_names(reading: Reading, k: int) -> tuple[str, ...] | None:
+    columns = max(k, 2)
+    if len(reading.classes) not in (0, columns):
+        raise InputError(f"{len(reading.classes)} class names for {columns} classes of scores; give one a class")
+    if k == 1 and len(reading.classes) == 1:
+        raise InputError("there is one class: nothing to calibrate")
+    return reading.classes or None
+
+
+def _known(table: Table, reading: Reading, found: Coded) -> NDArray[np.int64]:
+    if found.unknown.any():
+        raise InputError(unknown_label(table, reading, found))
+    return found.codes
+
+
+def as_probabilities(scores: Array, reading: Reading, *, single: bool = True) -> Array:
+    """Probabilities in the dtype of the scores; the matrix itself where nothing is to be done."""
+    dtype = scores.dtype if scores.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    p = scores.astype(dtype, copy=False)
+    if reading.kind == "percentages":
+        p = p / dtype.type(100)
+    if reading.kind == "log-probabilities":
+        p = np.exp(p)
+    if single and p.shape[1] == 1:
+        p = np.column_stack([1 - p, p])
+    return frozen(p)
+
+
+def _outcomes(table: Table, name: str) -> NDArray[np.bool_]:
+    texts = label_texts(table.column(name))
+    codes, values = pd.factorize(texts)
+    words = [str(v).strip().casefold() for v in values]
+    for value, word in zip(values, words, strict=True):
+        if word not in TRUE | FALSE | MISSING_TEXT:
+            row = int(np.flatnonzero(texts == value)[0])
+            raise InputError(
+                f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(value)} is neither true nor false; "
+                f"{affected(int((texts == value).sum()), len(texts))}. Write 1 where the prediction was right, else 0."
+            )
+    return np.array([word in TRUE for word in words])[codes]
+
+
+# -- what goes along -------------------------------------------------------------------------------------------
+
+
+def _weights(table: Table, reading: Reading, kept: Kept) -> NDArray[np.float64] | None:
+    if reading.weights is None:
+        return None
+    weights = numbers(table.numeric(reading.weights))
+    return weights if kept is None else weights[kept]
+
+
+def _groups(table: Table, reading: Reading, kept: Kept) -> pd.Series[Any] | None:
+    if reading.group is None:
+        return None
+    texts = label_texts(table.column(reading.group))
+    return pd.Series(texts if kept is None else texts[kept], name=reading.group)
+
+
+def _metadata(table: Table, reading: Reading, kept: Kept) -> pd.DataFrame | None:
+    main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
+    n = _length(table, main)
+    columns = {}
+    for name in reading.metadata:
+        column = table.column(name)
+        if len(column) != n:
+            raise InputError(
+                f"{table.name}: {len(column):,} values of {quoted(shown(name))} for {n:,} rows; leave it out of "
+                f"{listed(reading.metadata, 5)}"
+            )
+        columns[name] = column if kept is None else column[kept]
+    return pd.DataFrame(columns) if columns else None

@@ -1,0 +1,1 @@
+"""The bytes of a file become a table."""

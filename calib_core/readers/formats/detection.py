@@ -1,0 +1,122 @@
+"""Which format a file has: by its first bytes, and by its name, which must agree."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from calib_core.predictions.predictions import InputError
+from calib_core.readers import limits
+from calib_core.readers.file_format import FileFormat, by_bytes, by_ending, plain_text
+from calib_core.readers.foreign.recognition import of_columns
+from calib_core.readers.formats import npy
+from calib_core.readers.formats.folder import folder_table
+from calib_core.readers.formats.jsonl import parse_lines
+from calib_core.readers.formats.unicode_form import one_form
+from calib_core.readers.messages import size
+from calib_core.readers.table import Table, file_label
+
+_REFUSED = (
+    (
+        b"ARROW1",
+        "a Feather (Arrow) file, which is not read because damaged ones crash their reader; save it as Parquet",
+    ),
+    (b"FEA1", "a Feather file, which is not read because damaged ones crash their reader; save it as Parquet"),
+    (b"\x1f\x8b", "compressed with gzip; unpack it first"),
+    (b"BZh", "compressed with bzip2; unpack it first"),
+    (b"\xfd7zXZ", "compressed with xz; unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstandard; unpack it first"),
+    (b"PARE", "an encrypted Parquet file; save it without encryption"),
+    (b"\x89HDF", "an HDF5 file; save its arrays with numpy.savez"),
+    (b"%PDF", "a PDF; save the table as CSV"),
+    (npy.ZIP, "an Excel workbook or another Office file; save the sheet as CSV"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel file; save the sheet as CSV"),
+)
+_HTML = (b"<!doctype html", b"<html")
+_PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
+
+
+def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Table:
+    """The named columns and matrices of a CSV, Parquet, NPZ, NPY or JSON Lines file, before they are given a meaning.
+
+    ``read_predictions`` goes on from here: it takes these columns for scores and labels. The format is told by the
+    bytes, and the ending of the name must agree with it. What can mislead: text stays as it is written (001
+    and 1 are two labels), and in CSV an empty field or a word among numbers leaves the whole column as text;
+    ``Table.numeric`` reads it as numbers.
+
+    Parameters
+    ----------
+    source : a path, or the bytes of a file together with its ``name``. Of a folder the files of one shape are read as
+        one table, as an evaluation writes one for each task.
+    name : the file's name, for its ending and for messages; the last part of the path where it is not given. It is
+        never opened.
+
+    Raises InputError, in one sentence, for anything that is not a sound table; nothing in a file is ever executed.
+
+    >>> table = read_table(b"p,label\\n0.7,1\\n0.2,0\\n", "preds.csv")
+    >>> table.names, table.columns["p"].tolist(), table.place(1)
+    (('p', 'label'), [0.7, 0.2], 'line 3 (row 1)')
+    """
+    if isinstance(source, bytes):
+        if name is None:
+            raise InputError('bytes need a file name, whose ending tells the format: name="preds.csv"')
+        return _table(source, name)
+    if Path(source).is_dir():
+        return folder_table(source, read_table)
+    return _table(file_bytes(source), name or os.fspath(source))
+
+
+def table_of_lines(data: bytes, name: str) -> Table:
+    """The table of some lines of a longer JSON Lines file."""
+    return of_columns(one_form(parse_lines(data, name)))
+
+
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The content of a file of at most the size that is read; InputError says why it cannot be had."""
+    name = file_label(os.fspath(path))
+    try:
+        n_bytes = Path(path).stat().st_size
+        data = Path(path).read_bytes() if n_bytes <= limits.FILE_BYTES else b""
+    except OSError as e:
+        raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
+    except ValueError as e:
+        raise InputError(f"{name} is not a path that can be opened; check it") from e
+    if n_bytes > limits.FILE_BYTES:
+        raise InputError(f"{name} has {size(n_bytes)}; at most {size(limits.FILE_BYTES)} are read: save fewer rows")
+    return data
+
+
+def _table(data: bytes, filename: str) -> Table:
+    name = file_label(filename)
+    if not data:
+        raise InputError(f"{name} is empty (0 bytes); choose another file")
+    if len(data) > limits.FILE_BYTES:
+        raise InputError(
+            f"{name} has {size(len(data))}; at most {size(limits.FILE_BYTES)} are read: "
+            "save float32 in an NPZ, or fewer rows"
+        )
+    found, expected = looks_like(data, name), by_ending(filename)
+    if expected is not None and expected != found:
+        raise InputError(
+            f"{name} is not {expected.title}; it looks like {found.title}: rename it to end in .{found.endings[0]}"
+        )
+    return of_columns(one_form(found.parse(data, name)))
+
+
+def looks_like(data: bytes, name: str) -> FileFormat:
+    """The format the bytes themselves show; InputError for the formats that are known and not read."""
+    if data.startswith(_PICKLE):
+        raise InputError(
+            f"{name} contains Python objects (a pickle), which are never loaded; save plain arrays with numpy.savez"
+        )
+    if (found := by_bytes(data)) is not None:
+        return found
+    for magic, what in _REFUSED:
+        if data.startswith(magic):
+            raise InputError(f"{name} is {what}")
+    start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.lower().startswith(_HTML):
+        raise InputError(f"{name} is a page of HTML; download the file itself, which may need signing in")
+    if start.startswith(b"["):
+        raise InputError(f"{name} is a JSON list, and not of objects; write one JSON object a line (JSON Lines)")
+    return plain_text()

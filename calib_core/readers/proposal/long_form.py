@@ -1,0 +1,225 @@
+"""Several models in one file: the rows of one of them, over the questions that all of them answer, in one order."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.messages import affected, listed, quoted, shown
+from calib_core.readers.proposal.column_roles import named
+from calib_core.readers.proposal.label_codes import label_texts, plain
+from calib_core.readers.proposal.sampled_answers import by_question, grouped
+from calib_core.readers.proposal.score_columns import kept_rows
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Rows of a table joined by question: which model and which question each of the ``rows`` is about.
+
+    ``common`` tells which questions every one of the models ``names`` answers; questions are numbered as they first
+    appear.
+    """
+
+    names: tuple[str, ...]
+    rows: Rows
+    model: Rows
+    question: Rows
+    common: NDArray[np.bool_]
+
+    def rows_of(self, name: str) -> Rows:
+        """The rows of one model over the common questions, in the order of these."""
+        mine = (self.model == self.names.index(name)) & self.common[self.question]
+        return np.asarray(self.rows[mine][np.argsort(self.question[mine], kind="stable")])
+
+
+def model_names(table: Table, reading: Reading) -> tuple[str, ...]:
+    """The models of a file: those of ``score_sets``, or that the column ``models`` names, as they first appear.
+
+    InputError where that column names one only.
+
+    >>> from calib_core.readers.formats.detection import read_table
+    >>> table = read_table(b"model,confidence,correct\\nold,0.7,1\\nnew,0.8,1\\n", "m.csv")
+    >>> model_names(table, Reading("confidence", confidence="confidence", correct="correct", models="model"))
+    ('old', 'new')
+    """
+    if reading.score_sets:
+        return reading.score_sets
+    column = str(reading.models)
+    names = tuple(str(name) for name in pd.unique(label_texts(table.column(column))) if name != "")
+    if len(names) < 2:
+        raise InputError(
+            f"{table.name}: every row of {quoted(column)} names {listed(names) or 'no model'}; a column that names "
+            "the model has two values or more: choose another column, or none"
+        )
+    return names
+
+
+def question_columns(table: Table, models: str) -> tuple[str, ...]:
+    """The columns that tell questions apart where ``models`` names the model, by their names; empty where none does.
+
+    An identifier of rows counts where models share values of it, even if a model has one of them twice: joining by it
+    is then refused, and joining by place would pair other questions. One of groups, in which rows of a model may well
+    repeat, counts where none does or where rows in the same place are of different groups.
+    """
+    n = len(table.column(models))
+    beside = {name: column for name, column in table.columns.items() if len(column) == n and name != models}
+    if found := named(beside, "question"):
+        return tuple(found)
+    texts = label_texts(table.column(models))
+    # Numbers of lines, which start again for each model where tables were put below one another, come last.
+    rows = sorted(named(beside, "index"), key=lambda name: not plain(name).endswith(("id", "ids")))
+    for name in (*rows, *named(beside, "group")):
+        pairs = pd.DataFrame({"model": texts, "question": label_texts(beside[name])})
+        place = pairs.groupby("model").cumcount()
+        known = pairs[(pairs != "").all(axis=1)]
+        shared = known.drop_duplicates()["question"].duplicated().any()
+        by_place = name not in rows and known.duplicated().any() and not _apart(known, place)
+        if shared and not by_place:
+            return (name,)
+    return ()
+
+
+def _apart(pairs: pd.DataFrame, place: pd.Series[int]) -> bool:
+    """Whether rows in the same place among their models' rows differ in what the column says."""
+    return bool((pairs.groupby(place.loc[pairs.index])["question"].nunique() > 1).any())
+
+
+def prediction_rows(table: Table, reading: Reading) -> tuple[Table, Reading]:
+    """The table with a row a prediction, and its reading: the rows of one model, samples counted by question."""
+    return by_question(*of_one_model(table, reading))
+
+
+def of_one_model(table: Table, reading: Reading) -> tuple[Table, Reading]:
+    """The table of the one model ``reading.model``, and its reading; both as they are where no column names models.
+
+    It has the rows of that model over the questions that every model answers, in the order in which these questions
+    first appear, so that row i of every model is the same question. Questions are told apart by the columns
+    ``reading.question``; without any, row i of each model is taken for question i. InputError where models do not agree
+    in what belongs to the question, or one has two rows for a question.
+
+    >>> from calib_core.readers.formats.detection import read_table
+    >>> content = b"model,id,confidence,correct\\na,1,.7,1\\na,2,.6,0\\nb,2,.9,1\\nb,1,.8,1\\nb,3,1,1\\n"
+    >>> table = read_table(content, "m.csv")
+    >>> how = Reading("confidence", confidence="confidence", correct="correct", models="model", question="id")
+    >>> of_one_model(table, how.replace(model="b"))[0].columns["confidence"].tolist()
+    [0.8, 0.9]
+    """
+    if reading.score_sets:
+        return _of_one_set(table, reading)
+    if reading.models is None:
+        return table, reading
+    names = model_names(table, reading)
+    if reading.model not in names:
+        wrong = "" if reading.model is None else f", and not {quoted(reading.model)}"
+        raise InputError(
+            f"{table.name}: the column {quoted(reading.models)} names {len(names):,} models, {listed(names)}{wrong}; "
+            "choose the model whose rows are read"
+        )
+    samples = reading.layout == "samples"
+    how = reading.replace(
+        models=None,
+        model=None,
+        question=reading.question if samples else (),
+        metadata=tuple(dict.fromkeys(n for n in (*reading.question, *reading.metadata) if n != reading.models)),
+    )
+    return table.take(joined(table, reading).rows_of(reading.model)), how
+
+
+def _of_one_set(table: Table, reading: Reading) -> tuple[Table, Reading]:
+    """The rows in which no model lacks a score, and the scores of the one that is read."""
+    names = reading.score_sets
+    if reading.model is None:
+        raise InputError(
+            f"{table.name} has scores of {len(names)} models, {listed(names)}; choose the model that is read "
+            f"(model={shown(names[0])}), or read all of them with read_models"
+        )
+    kept = [kept_rows(table, reading.replace(model=name).of_set) for name in names]
+    rows = [each for each in kept if each is not None]
+    if rows:
+        table = table.take(np.asarray(functools.reduce(np.intersect1d, rows), dtype=np.intp))
+    return table, reading.of_set
+
+
+def joined(table: Table, reading: Reading) -> Joined:
+    """The rows of all models joined by question; InputError in one sentence where they cannot be."""
+    names = model_names(table, reading)
+    texts = label_texts(table.column(str(reading.models)))
+    _check_lengths(table, reading, len(texts))
+    codes = pd.Index(names, dtype=object).get_indexer(pd.Index(texts, dtype=object))
+    question = _questions(table, reading, codes, names)
+    kept = kept_rows(table, reading)
+    rows = np.arange(len(texts)) if kept is None else kept
+    # Numbered anew, in the same order: questions all of whose rows lack a value are none.
+    model, question = codes[rows], np.unique(question[rows], return_inverse=True)[1]
+    pairs, first, times = np.unique(question * len(names) + model, return_index=True, return_counts=True)
+    if reading.layout != "samples" and len(pairs) < len(rows):
+        again = np.setdiff1d(np.arange(len(rows)), first)
+        here = ", ".join(shown(label_texts(table.column(name))[rows[again[0]]]) for name in reading.question)
+        raise InputError(
+            f"{table.name}, {table.place(int(rows[again[0]]))}: model {quoted(names[model[again[0]]])} has another row "
+            f"for question {quoted(here)}; {affected(int(times[times > 1].sum()), len(rows))}. Models are compared on "
+            "one row a question: choose other columns that tell questions apart, or none (question empty) to join rows "
+            "by place, or read the rows as samples"
+        )
+    common = np.bincount(pairs // len(names)) == len(names)
+    found = Joined(names, rows, model, question, common)
+    if not common.any():
+        raise InputError(
+            f"{table.name}: no question is answered by all {len(names):,} models of {quoted(reading.models)}; choose "
+            "the columns that tell questions apart, or leave some models' rows out of the file"
+        )
+    _check_agreement(table, reading, found)
+    return found
+
+
+def _check_lengths(table: Table, reading: Reading, n: int) -> None:
+    for name in reading.used:
+        found = len(table.matrices[name] if name in table.matrices else table.column(name))
+        if found != n:
+            raise InputError(
+                f"{table.name}: {found:,} values of {quoted(name)} for {n:,} rows of {quoted(reading.models)}; give "
+                "one a row"
+            )
+
+
+def _questions(table: Table, reading: Reading, codes: Rows, names: tuple[str, ...]) -> Rows:
+    """The question of every row: by the columns that tell them apart, else by its place among its model's rows."""
+    if reading.question:
+        return grouped([label_texts(table.column(name)) for name in reading.question])[0]
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    if len(set(counts.tolist())) > 1:
+        some = ", ".join(f"{quoted(name)} {rows:,}" for name, rows in list(zip(names, counts, strict=True))[:5])
+        raise InputError(
+            f"{table.name}: models have different numbers of rows ({some}), and no column tells questions apart; "
+            "choose the column of the question, so that rows can be joined"
+        )
+    return np.asarray(pd.Series(codes).groupby(codes).cumcount(), dtype=np.intp)
+
+
+def _check_agreement(table: Table, reading: Reading, found: Joined) -> None:
+    """InputError where models differ in what belongs to the question: its label, split mark, weight or group."""
+    first = np.unique(found.question, return_index=True)[1]
+    for name in (*reading.label, reading.split, reading.weights, reading.group):
+        if name is None or name in table.matrices:
+            continue
+        codes, values = pd.factorize(label_texts(table.column(name))[found.rows])
+        codes = pd.factorize(np.array([plain(str(value)) for value in values], dtype=object))[0][codes]
+        apart = np.flatnonzero((codes != codes[first][found.question]) & found.common[found.question])
+        if len(apart):
+            i, j = int(apart[0]), int(first[found.question[apart[0]]])
+            value, before = (label_texts(table.column(name))[found.rows[k]] for k in (i, j))
+            which = "question" if reading.question else "place among its rows"
+            raise InputError(
+                f"{table.name}, column {quoted(name)}, {table.place(int(found.rows[i]))}: {quoted(value)}, where model "
+                f"{quoted(found.names[found.model[j]])} has {quoted(before)} for the same {which}; "
+                f"{affected(len(apart), len(codes))}. Choose the columns that tell questions apart"
+            )

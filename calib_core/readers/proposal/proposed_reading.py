@@ -1,0 +1,417 @@
+"""The reading a table suggests, by its names and values; InputError asks where they leave a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib_core.predictions.predictions import InputError
+from calib_core.readers import limits
+from calib_core.readers.foreign.recognition import proposed_fields
+from calib_core.readers.messages import listed, quoted
+from calib_core.readers.number_texts import MISSING_TEXT, looks_numeric, numbers, numbers_as_written
+from calib_core.readers.proposal.class_block import block_of, called_alike
+from calib_core.readers.proposal.class_names import (
+    classes_of_both,
+    digits,
+    numbered,
+    positive_of,
+    score_classes,
+    spelled_alike,
+)
+from calib_core.readers.proposal.column_roles import class_of, named, one_hot_class, role
+from calib_core.readers.proposal.label_codes import label_inside, label_texts, plain
+from calib_core.readers.proposal.long_form import question_columns
+from calib_core.readers.proposal.model_columns import ScoreSets, is_share, sets_of_matrices, side_by_side
+from calib_core.readers.proposal.rejected_scores import check_for_scores
+from calib_core.readers.proposal.risk_columns import (
+    absent_event,
+    called_covariate,
+    class_called,
+    other_class,
+    outcome_columns,
+    risk_columns,
+)
+from calib_core.readers.proposal.score_survey import evidence, survey
+from calib_core.readers.proposal.verbal_confidence import in_words, ratings
+from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind, checked_fields
+from calib_core.readers.table import SUMMARY, Array, Table
+
+_SAMPLE_ROWS = 5000
+_MOST_METADATA = 100
+_ANSWERS = ("answer", "response", "sample", "generation", "completion", "output")
+"""Names of the column of answers, where several rows are samples of one question."""
+
+
+def propose(table: Table, **chosen: Any) -> Reading:
+    """The reading that names and values suggest; ``chosen`` fields of Reading are taken as given.
+
+    InputError lists what the table holds where there are several ways to read it.
+
+    >>> t = Table("a.csv", "csv", {"p_a": np.array([0.7, 0.2]), "p_b": np.array([0.3, 0.8]), "y": np.array([0, 1])})
+    >>> propose(t).scores, propose(t).label, propose(t).classes
+    (('p_a', 'p_b'), ('y',), ('a', 'b'))
+    """
+    if SUMMARY in table.columns:
+        if set(chosen) - {"layout"}:
+            raise InputError(f"{table.name} is a summary, which is read as it is: leave {listed(chosen)} out")
+        return Reading("kept-rows" if chosen.get("layout") == "kept-rows" else "summary")
+    if chosen.get("layout") in OF_SUMMARIES:
+        raise InputError(
+            f"{table.name} is no summary, so that it is not read as one; leave the layout out, or make a summary with "
+            "calib summarise"
+        )
+    chosen = proposed_fields(table, checked_fields(chosen))
+    return _Proposal(table, chosen).reading().replace(**chosen)
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    table: Table
+    chosen: Mapping[str, Any]
+
+    def reading(self) -> Reading:
+        if self.chosen.get("layout") == "samples":
+            return self._of_samples()
+        if "layout" in self.chosen and self.chosen["layout"] != "wide":
+            return self._of_confidence(self.chosen["layout"])
+        if (sets := self._score_sets()) is not None:
+            return self._wide(sets.scores, sets)
+        scores = self._scores()
+        if scores:
+            return self._wide(scores)
+        columns = {r: self._column(r) for r in ("confidence", "correct", "predicted", "label")}
+        if columns["confidence"] and columns["correct"]:
+            return self._of_confidence("confidence")
+        if columns["confidence"] and columns["predicted"] and columns["label"]:
+            return self._of_confidence("top-label")
+        return self._wide((self._single(),))
+
+    def _score_sets(self) -> ScoreSets | None:
+        """Scores of several models side by side."""
+        if given := tuple(self.chosen.get("score_sets", ())):
+            return ScoreSets(tuple(self.chosen.get("scores", given)), given)
+        if {"score_sets", "scores", "models", "confidence", "correct", "predicted"} & self.chosen.keys():
+            return None
+        if self.table.matrices:
+            return sets_of_matrices(self.table, self._score_matrices())
+        label = self.chosen.get("label") or named(self.table.columns, "label") or outcome_columns(self.table)
+        if len(label) != 1 or label[0] not in self.table.columns:
+            return None
+        texts = {str(v) for v in pd.unique(label_texts(self.table.columns[label[0]]))} - {""}
+        return side_by_side(self.table, self._free_numeric(), texts)
+
+    # -- which columns are scores ------------------------------------------------------------------------------
+
+    def _scores(self) -> tuple[str, ...]:
+        """Names of two or more score columns, or of one matrix; empty when there are none."""
+        if "scores" in self.chosen:
+            given = self.chosen["scores"]
+            return (given,) if isinstance(given, str) else tuple(given)
+        matrices = self._score_matrices()
+        if len(matrices) > 1:
+            raise self._ask(f"it holds {len(matrices)} matrices of scores, {listed(matrices)}", "scores")
+        if matrices:
+            return self._columns_of(matrices[0])
+        return self._score_columns()
+
+    def _score_matrices(self) -> list[str]:
+        taken = self._chosen_names()
+        every = [n for n, m in self.table.matrices.items() if m.dtype.kind in "iuf" and n not in taken]
+        for kind in ("probabilities", "logits", "log-probabilities"):
+            best = named(every, kind)
+            if best:
+                return best
+        return [name for name in every if role(name) != "label"]
+
+    def _columns_of(self, name: str) -> tuple[str, ...]:
+        """A matrix that stands alone may hold its labels as first or last column."""
+        matrix = self.table.matrices[name]
+        if self.table.columns or len(self.table.matrices) > 1 or "label" in self.chosen:
+            return (name,)
+        label = label_inside(matrix)
+        if label is None:
+            return (name,)
+        return tuple(f"{name}[:, {j}]" for j in range(matrix.shape[1]) if j != label)
+
+    def _score_columns(self) -> tuple[str, ...]:
+        free = self._free_numeric()
+        groups: dict[str, list[str]] = {}
+        for name in free:
+            found = class_of(name)
+            if found is not None:
+                groups.setdefault(found[0], []).append(name)
+        most = max(map(len, groups.values()), default=0)
+        if most < 2:
+            return self._unprefixed(free)
+        largest = {prefix: names for prefix, names in groups.items() if len(names) == most}
+        # Probabilities beside the logits they came from: read the probabilities.
+        best = [names for prefix, names in largest.items() if len(largest) == 1 or prefix.startswith("p")]
+        if len(best) != 1:
+            first, second = list(largest.values())[:2]
+            raise self._ask(f"columns {listed(first, 3)} and {listed(second, 3)} could be scores", "scores")
+        return tuple(best[0])
+
+    def _unprefixed(self, free: list[str]) -> tuple[str, ...]:
+        """Columns called like the classes, or all that are left when their rows sum to 1 or 100."""
+        label = self._column("label")
+        same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
+        if label is not None and label in self.table.columns:
+            alike = called_alike(self.table, free, label)
+            if len(alike) > 1:
+                return block_of(self.table, alike, same)
+        if len(same) > 1:
+            some = np.column_stack([numbers_as_written(self.table.columns[n][:_SAMPLE_ROWS]) for n in same])
+            if evidence(some, survey(some))[0] in ("probabilities", "percentages", "log-probabilities"):
+                return tuple(same)
+        return ()
+
+    def _single(self) -> str:
+        """The one column of P(y = 1)."""
+        free = self._free_numeric()
+        for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
+            best = named(self._numeric(), wanted)
+            if len(best) == 1:
+                return best[0]
+        shares = [n for n in named(self._numeric(), "predicted") if is_share(self.table, n)]
+        risks = risk_columns(self.table, [*free, *shares])
+        if len(risks) == 1:
+            return risks[0]
+        per_class = [name for name in free if class_of(name)]
+        rest = per_class if len(per_class) == 1 else [n for n in free if role(n) is None]
+        if len(rest) == 1:
+            return rest[0]
+        check_for_scores(self.table)
+        if len(shares := [name for name in rest if is_share(self.table, name)]) > 1:
+            models = f"if {listed(shares)} are each another model's probability, choose them as score_sets"
+            raise self._ask(f"no columns are recognised as scores ({models})", "scores")
+        raise self._ask("no columns are recognised as scores", "scores")
+
+    def _numeric(self) -> list[str]:
+        taken = self._chosen_names()
+        return [n for n, c in self.table.columns.items() if n not in taken and looks_numeric(c)]
+
+    def _free_numeric(self) -> list[str]:
+        roles = {"label", "predicted", "correct", "split", "weights", "group", "index", "class names"}
+        # A one-hot label column is recognised by its name only where a score column has the same class.
+        return [n for n in self._numeric() if role(n) not in roles and not (one_hot_class(n) and not class_of(n))]
+
+    def _chosen_names(self) -> set[str]:
+        names: set[str] = set()
+        for key in ("label", "confidence", "correct", "predicted", "split", "weights", "group", "models"):
+            value = self.chosen.get(key)
+            names |= {value} if isinstance(value, str) else set(value or ())
+        return names
+
+    # -- wide --------------------------------------------------------------------------------------------------
+
+    def _wide(self, scores: tuple[str, ...], sets: ScoreSets | None = None) -> Reading:
+        models = () if sets is None else sets.models
+        first = scores[: len(scores) // max(1, len(models))]
+        matrix = self.table.matrix(first)
+        matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+        label = self._label(scores, matrix)
+        kind, k = self._kind(first, matrix), matrix.shape[1]
+        columns = sets.classes if sets is not None and sets.classes else first
+        classes, coding = self._two_classes(first[0], label) if k == 1 else self._classes(columns, label, k)
+        event = "0" if k == 1 and "0" in classes and absent_event(first[0], label[0]) else None
+        found = Reading("wide", kind, scores, label, coding, classes=classes, score_sets=models, event=event)
+        return self._finished(found, len(matrix))
+
+    def _kind(self, scores: tuple[str, ...], matrix: Array) -> ScoreKind:
+        some = matrix[:_SAMPLE_ROWS]
+        found = survey(some)
+        kind, _ = evidence(some, found)
+        if kind is not None:
+            return kind
+        first = class_of(scores[0])
+        name = role(first[0] if first and len(scores) > 1 else scores[0])
+        return "logits" if name == "logits" else "log-probabilities" if name == "log-probabilities" else "probabilities"
+
+    def _label(self, scores: tuple[str, ...], matrix: Array) -> tuple[str, ...]:
+        if "label" in self.chosen:
+            given = self.chosen["label"]
+            return (given,) if isinstance(given, str) else tuple(given)
+        inside = self._label_beside(scores)
+        if inside:
+            return inside
+        single = self._column("label")
+        if single:
+            return (single,)
+        marks = [n for n in self.table.matrices if role(n) == "label" and n not in scores]
+        if len(marks) == 1:
+            return (marks[0],)
+        one_hot = self._one_hot(scores)
+        if one_hot:
+            return one_hot
+        n = len(matrix)
+        if (single_score := matrix.shape[1] == 1) and (outcomes := self._outcomes(scores)):
+            return outcomes
+        likely = [
+            name
+            for name, c in self.table.columns.items()
+            if name not in scores and len(c) == n and c.dtype.kind in "Oiub" and role(name) is None
+            if not (single_score and called_covariate(name))
+        ]
+        if len(likely) == 1:
+            return (likely[0],)
+        why = "no column is recognised as the labels"
+        raise self._ask(why, "label", " or give the file that has the labels too")
+
+    def _outcomes(self, scores: tuple[str, ...]) -> tuple[str, ...]:
+        """The column of two values that is the outcome of a lone risk; empty where there is none."""
+        found = outcome_columns(self.table, {*scores, *self._chosen_names()})
+        if len(found) > 1:
+            raise self._ask(f"columns {listed(found)} have two values each and could all be the outcome", "label")
+        return found
+
+    def _label_beside(self, scores: tuple[str, ...]) -> tuple[str, ...]:
+        """The label column of a matrix whose other columns are the scores."""
+        if self.table.columns or len(self.table.matrices) != 1 or scores[0] in self.table.matrices:
+            return ()
+        name, matrix = next(iter(self.table.matrices.items()))
+        return tuple(n for n in (f"{name}[:, {j}]" for j in range(matrix.shape[1])) if n not in scores)
+
+    def _one_hot(self, scores: tuple[str, ...]) -> tuple[str, ...]:
+        by_class = {plain(c): n for n in self.table.columns if n not in scores and (c := one_hot_class(n))}
+        found = tuple(by_class.get(plain(name), "") for name in score_classes(scores))
+        return found if all(found) and len(found) > 1 else ()
+
+    def _classes(self, scores: tuple[str, ...], label: tuple[str, ...], k: int) -> tuple[tuple[str, ...], LabelCoding]:
+        if self.chosen.get("classes") and "label_coding" in self.chosen:
+            return tuple(self.chosen["classes"]), self.chosen["label_coding"]
+        names = score_classes(scores) if len(scores) == k else self._class_names(k)
+        if len(label) > 1 or label[0] in self.table.matrices:
+            return names or digits(k), "one-hot"
+        column = self.table.column(label[0])
+        if column.dtype != object:
+            return numbered(column, names, k)
+        values = pd.unique(column)
+        if len(scores) == k and {str(v) for v in values if v != ""} <= set(scores):
+            # Labels that repeat whole column names, such as "class 1": there is no prefix to take off.
+            return scores, "names"
+        if names:
+            return spelled_alike(names, values), "names"
+        if len(values) > limits.CLASSES:
+            raise self._ask(f"labels {quoted(label[0])} have {len(values):,} different values for {k} classes", "label")
+        present = sorted(str(v) for v in values if v != "")
+        if set(present) <= set(digits(k)):
+            return digits(k), "names"
+        if len(present) == k:
+            return tuple(present), "names"
+        raise self._ask(
+            f"labels {quoted(label[0])} are {len(present)} names ({listed(present, 3)}) and scores have {k} columns "
+            "without names",
+            "classes",
+        )
+
+    def _class_names(self, k: int) -> tuple[str, ...]:
+        texts = {n: c for n, c in self.table.columns.items() if c.dtype == object and len(c) == k}
+        best = named(texts, "class names")
+        best = best or [n for n in texts if k != self.table.n_rows and role(n) is None]
+        if len(best) != 1:
+            return ()
+        names = tuple(str(v) for v in texts[best[0]])
+        return names if len(set(names)) == k else ()
+
+    def _two_classes(self, score: str, label: tuple[str, ...]) -> tuple[tuple[str, ...], LabelCoding]:
+        column = self.table.column(label[0])
+        texts = [str(v) for v in pd.unique(label_texts(column)) if v != ""]
+        if len(texts) > 2:
+            texts = [text for text in texts if text.strip().casefold() not in MISSING_TEXT]
+        if len(texts) > 2:
+            raise self._ask(
+                f"there is one column of scores, {quoted(score)}, for {len(texts):,} different labels "
+                f"({listed(sorted(texts), 4)}); one score column a class is needed",
+                "scores",
+            )
+        if set(texts) <= {"0", "1"}:
+            if other_class(score, label[0]):
+                return ("1", "0"), "names"
+            return ("0", "1"), "names" if column.dtype == object else "0-based"
+        if len(texts) < 2:
+            raise self._ask(f"every label is {listed(texts)}: the other class has no name", "classes")
+        positive = class_called(score, texts) or positive_of(texts)
+        negative = next(t for t in texts if t != positive)
+        return (negative, positive), "names"
+
+    # -- confidence --------------------------------------------------------------------------------------------
+
+    def _of_confidence(self, layout: str) -> Reading:
+        confidence = self._needed("confidence")
+        kind, n = self._kind_of_confidence(confidence), len(self.table.column(confidence))
+        if layout == "confidence":
+            reading = Reading("confidence", kind, confidence=confidence, correct=self._needed("correct"))
+            return self._finished(reading, n)
+        predicted, label = self._needed("predicted"), self._needed("label")
+        columns = [self.table.column(predicted), self.table.column(label)]
+        classes, coding = classes_of_both(columns)
+        reading = Reading(
+            "top-label", kind, (), (label,), coding, confidence=confidence, predicted=predicted, classes=classes
+        )
+        return self._finished(reading, n)
+
+    def _kind_of_confidence(self, name: str) -> ScoreKind:
+        if self.chosen.get("kind") == "words" or in_words(self.table.column(name)):
+            return "words"
+        values = self.table.numeric(name)
+        outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
+        if ratings(values):
+            return "probabilities"  # which they are not: the doctor says what they may stand for
+        # Percentages are not told from broken probabilities by a few values: most exceed 1, and some 2.
+        percent = outside and np.nanmedian(numbers(values)) > 1 and 2 < np.nanmax(numbers(values)) <= 100
+        return "percentages" if percent else "probabilities"
+
+    def _of_samples(self) -> Reading:
+        question: Any = self.chosen.get("question") or named(self.table.columns, "question")
+        answers = named(self.table.columns, "predicted") or [n for n in self.table.columns if plain(n) in _ANSWERS]
+        predicted = self.chosen.get("predicted") or (answers[0] if len(answers) == 1 else None)
+        labels = [name for name in named(self.table.columns, "label") if name != predicted]
+        label: Any = self.chosen.get("label") or (labels if len(labels) == 1 else None)
+        for what, found in (("question", question), ("predicted", predicted), ("label", label)):
+            if not found:
+                raise self._ask(f"no one column is recognised as {what}", what)
+        reading = Reading("samples", question=question, predicted=predicted, label=label)
+        return self._finished(reading, self.table.n_rows)
+
+    def _needed(self, wanted: str) -> str:
+        name = self._column(wanted)
+        if name is None:
+            raise self._ask(f"no column is recognised as {wanted}", wanted)
+        return name
+
+    # -- the rest ----------------------------------------------------------------------------------------------
+
+    def _column(self, wanted: str) -> str | None:
+        """The one column with this role, by choice or by name."""
+        given = self.chosen.get(wanted)
+        if given is not None:
+            return given if isinstance(given, str) else str(next(iter(given)))
+        found = named(self.table.columns, wanted)
+        if len(found) > 1:
+            raise self._ask(f"columns {listed(found)} could all be the {wanted}", wanted)
+        return found[0] if found else None
+
+    def _finished(self, reading: Reading, n: int) -> Reading:
+        split = [name for name in named(self.table.columns, "split") if self._is_split(name, n)]
+        taken = {*reading.used, self.chosen.get("weights")}
+        rest = [name for name, c in self.table.columns.items() if len(c) == n and name not in taken]
+        if self.chosen.get("models") and "question" not in self.chosen:
+            reading = reading.replace(question=question_columns(self.table, str(self.chosen["models"])))
+        return reading.replace(
+            split=split[0] if split else None,
+            metadata=tuple(rest[:_MOST_METADATA]),
+        )
+
+    def _is_split(self, name: str, n: int) -> bool:
+        column = self.table.columns[name]
+        return column.dtype == object and len(column) == n
+
+    def _ask(self, why: str, what: str, otherwise: str = "") -> InputError:
+        how = f"choose {what} from {self.table.contents()}{otherwise and f',{otherwise}'}"
+        how = "give the names of all classes in the order of the scores (classes)" if what == "classes" else how
+        return InputError(f"{self.table.name}: {why}; {how}")

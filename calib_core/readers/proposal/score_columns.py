@@ -1,0 +1,159 @@
+"""The score columns of a reading: side by side, which values are missing, which lie outside their range."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core.predictions.predictions import InputError
+from calib_core.predictions.validation import RESCALED
+from calib_core.readers.messages import affected, listed, quoted
+from calib_core.readers.number_texts import missing_text, numbers
+from calib_core.readers.proposal.label_codes import coded_labels, label_texts
+from calib_core.readers.proposal.score_survey import evidence, survey
+from calib_core.readers.proposal.verbal_confidence import confidences, ratings, shares_of
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Array, Table
+
+Kept = NDArray[np.intp] | None
+"""Rows that are used, None for all."""
+
+_BLOCK_VALUES = 1 << 18
+_NOTHING = -1
+"""A confidence that some write where none was given."""
+_RANGES: dict[str, tuple[float, float]] = {
+    "probabilities": (0.0, 1.0),
+    "percentages": (0.0, 100.0),
+    "log-probabilities": (-np.inf, 0.0),
+    "logits": (-np.inf, np.finfo(np.float64).max),
+    "words": (0.0, 1.0),
+}
+_SLACK = 1e-6
+"""Rounding of float32 carries sums and maxima this far over their bound; Predictions settles those."""
+
+
+def score_matrix(table: Table, reading: Reading) -> Array:
+    """The score columns side by side, as stored."""
+    scores = table.matrix(reading.scores)
+    return scores[:, None] if scores.ndim == 1 else scores
+
+
+def score_names(reading: Reading, k: int) -> tuple[str, ...]:
+    """A name for each score column: its own, or "matrix[:, j]"."""
+    if len(reading.scores) == k:
+        return reading.scores
+    return tuple(f"{reading.scores[0]}[:, {j}]" for j in range(k))
+
+
+def missing_values(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_]]:
+    """For every column with missing values: which rows lack one."""
+    gaps: dict[str, NDArray[np.bool_]] = {}
+    if reading.layout == "wide":
+        gaps |= _score_gaps(table, reading)
+    if reading.layout == "samples":
+        named = (*reading.question, str(reading.predicted), reading.label[0])
+        gaps |= {name: label_texts(table.column(name)) == "" for name in named}
+    elif reading.label:
+        gaps[reading.label[0]] = coded_labels(table, reading).missing
+    if reading.confidence is not None:
+        gaps[reading.confidence] = np.isnan(numbers(confidences(table, reading)[:, 0]))
+    if reading.weights is not None:
+        gaps[reading.weights] = np.isnan(numbers(table.numeric(reading.weights)))
+    joined = reading.question if reading.models is not None else ()
+    for name in (reading.predicted, reading.group, reading.models, *joined):
+        if name is not None:
+            gaps[name] = label_texts(table.column(name)) == ""
+    if reading.correct is not None:
+        gaps[reading.correct] = missing_text(label_texts(table.column(reading.correct)))
+    return {name: gap for name, gap in gaps.items() if gap.any()}
+
+
+def kept_rows(table: Table, reading: Reading) -> Kept:
+    """Rows without missing values, or None for all; InputError where a value is missing and that is not allowed."""
+    gaps = missing_values(table, reading)
+    if not gaps:
+        return None
+    rows = np.logical_or.reduce(list(gaps.values()))
+    first = next(iter(gaps))
+    if reading.missing == "exclude":
+        if rows.all():
+            raise InputError(f"{table.name}: every row has a missing value; the first is in column {quoted(first)}")
+        return np.flatnonzero(~rows)
+    row = int(np.flatnonzero(gaps[first])[0])
+    raise InputError(
+        f"{table.name}, column {quoted(first)}, {table.place(row)}: the value is missing; "
+        f'{affected(int(rows.sum()), len(rows))}. Fill it in, or choose missing "exclude" to leave these rows out.'
+    )
+
+
+def _score_gaps(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_]]:
+    scores = score_matrix(table, reading)
+    if scores.dtype.kind != "f" or not any(np.isnan(block.sum()) for block in _blocks(scores)):
+        return {}
+    names = score_names(reading, scores.shape[1])
+    return {name: np.isnan(scores[:, j]) for j, name in enumerate(names)}
+
+
+def _blocks(scores: Array) -> list[Array]:
+    step = max(1, _BLOCK_VALUES // max(1, scores.shape[1]))
+    return [scores[i : i + step] for i in range(0, len(scores), step)]
+
+
+def check_scores(table: Table, reading: Reading, scores: Array, kept: Kept = None) -> None:
+    """InputError for the first score outside the range its kind allows: place, value, how many rows, what to do."""
+    low, high = _RANGES[reading.kind]
+    slack = _SLACK * (100 if reading.kind == "percentages" else 1)
+    wrong: list[NDArray[np.intp]] = []
+    start = 0
+    for block in _blocks(scores):
+        # Two passes without temporaries settle almost every block; NaN fails neither comparison and is met elsewhere.
+        if np.nanmin(block, initial=0.0) < low or np.nanmax(block, initial=0.0) > high + slack:
+            wrong.append(start + np.flatnonzero(((block < low) | (block > high + slack)).any(axis=1)))
+        start += len(block)
+    rows = np.concatenate(wrong) if wrong else np.empty(0, dtype=np.intp)
+    rows = rows if kept is None else np.intersect1d(rows, kept)
+    if len(rows):
+        raise InputError(_outside(table, reading, scores, rows, low, high + slack))
+
+
+def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.intp], low: float, high: float) -> str:
+    row = int(rows[0])
+    j = int(np.flatnonzero((scores[row] < low) | (scores[row] > high))[0])
+    value = float(scores[row, j])
+    names = (str(reading.confidence),) if reading.layout != "wide" else score_names(reading, scores.shape[1])
+    bound = (
+        f"below {low:g}" if value < low else "infinite" if np.isinf(value) else f"above {_RANGES[reading.kind][1]:g}"
+    )
+    advice = {
+        "probabilities": ' Percentages? choose kind "percentages". Raw scores? choose kind "logits".',
+        "percentages": ' Probabilities? choose kind "probabilities". Raw scores? choose kind "logits".',
+        "log-probabilities": ' Raw scores? choose kind "logits".',
+        "logits": " Correct the value: logits are finite, or -inf for an impossible class.",
+    }[reading.kind]
+    if reading.layout != "wide" and value == _NOTHING:
+        advice = ' Does -1 stand for no answer? Leave it empty, and choose missing "exclude" to leave these rows out.'
+    elif reading.layout != "wide" and (steps := ratings(scores[:, 0])):
+        words = shares_of(steps)
+        advice = f' Ratings up to {steps[-1]}? choose kind "words" and words {listed(words, 2)}, or your own.'
+    elif np.isposinf(value) and reading.kind != "logits":
+        advice = " Correct the value, or leave its row out of the file."
+    return (
+        f"{table.name}, column {quoted(names[j])}, {table.place(row)}: {value:.6g} is {bound}; "
+        f"{affected(len(rows), len(scores))}.{advice}"
+    )
+
+
+def sums_off(table: Table, probs: Array, kept: Kept) -> str:
+    """The sentence about rows that do not sum to 1: the worst place, how many, and what the scores look like."""
+    found = survey(probs)
+    off = np.abs(found.sums - 1)
+    worst = int(off.argmax())
+    kind, seen = evidence(probs, found)
+    advice = 'Raw scores? choose kind "logits". Is a class column missing, or one too many chosen?'
+    if kind not in (None, "probabilities"):
+        advice = f'These look like {kind} ({seen}): choose kind "{kind}".'
+    return (
+        f"{table.name}, {table.place(worst if kept is None else int(kept[worst]))}: the scores sum to "
+        f"{found.sums[worst]:.6g} and not to 1; {affected(int((off > RESCALED).sum()), len(off))}, "
+        f"this one most. {advice}"
+    )

@@ -1,0 +1,106 @@
+"""Rows for fitting and rows for testing: those a column marks, and those two sets share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.readers.messages import listed, quoted
+from calib_core.readers.proposal.label_codes import label_texts
+from calib_core.readers.proposal.long_form import prediction_rows
+from calib_core.readers.proposal.score_columns import kept_rows
+from calib_core.readers.proposal.score_survey import row_keys
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+
+FIT_WORDS = frozenset({"cal", "calib", "calibrate", "calibration", "fit", "val", "valid", "validation", "dev"})
+TRAIN_WORDS = frozenset({"train", "training"})
+TEST_WORDS = frozenset({"test", "testing", "eval", "evaluate", "evaluation", "holdout", "hold-out", "heldout"})
+
+
+def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Rows to fit calibrators on and rows to test them on, by the split column of a reading.
+
+    The indices count the rows of ``predictions(table, reading)``, after rows with missing values are left out.
+    InputError when a value is neither.
+    """
+    values, parts, texts = _marks(table, reading)
+    where = f"{table.name}, column {quoted(str(reading.split))}"
+    test = np.array([parts[value] == "test" for value in texts])
+    if test.all() or not test.any():
+        raise InputError(f"{where} holds {listed(values, 5)} only; rows to fit on and rows to test on are needed")
+    return np.flatnonzero(~test), np.flatnonzero(test)
+
+
+def rows_for_testing(table: Table, reading: Reading) -> NDArray[np.bool_]:
+    """Which rows of ``predictions(table, reading)`` the split column marks for testing, (n,); it may mark all or none.
+
+    For a part of a file, whose other parts hold the others. InputError when a value marks neither.
+    """
+    _, parts, texts = _marks(table, reading)
+    return np.array([parts[value] == "test" for value in texts], dtype=bool)
+
+
+def _marks(table: Table, reading: Reading) -> tuple[list[str], dict[str, str | None], Any]:
+    """The values of the split column, the part each names, and the value of each row that is kept."""
+    table, reading = prediction_rows(table, reading)
+    if reading.split is None:
+        raise InputError(f"{table.name}: no column is chosen that marks calibration and test rows; choose one")
+    texts = label_texts(table.column(reading.split))
+    kept = kept_rows(table, reading)
+    texts = texts if kept is None else texts[kept]
+    values = sorted(set(texts.tolist()))
+    parts = {value: _part(value) for value in values}
+    where = f"{table.name}, column {quoted(reading.split)}"
+    unclear = [value for value in values if parts[value] is None]
+    if unclear:
+        raise InputError(
+            f"{where} holds {listed(unclear, 5)}; rows to fit on are marked calibration, fit, val or train, "
+            "rows to test on test or eval: rename the values, or choose another column"
+        )
+    if {"fit", "train"} <= set(parts.values()):
+        raise InputError(
+            f"{where} holds {listed(values, 5)}; calibrators are fitted on rows the model was not trained on: "
+            "leave the training rows out of the file"
+        )
+    return values, parts, texts
+
+
+def _part(value: str) -> str | None:
+    word = value.strip().casefold()
+    if word in FIT_WORDS:
+        return "fit"
+    if word in TRAIN_WORDS:
+        return "train"
+    return "test" if word in TEST_WORDS else None
+
+
+def shared_rows(fit: Predictions, test: Predictions) -> int:
+    """Number of test rows that occur, score for score and label for label, among the fit rows.
+
+    >>> a = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1])
+    >>> shared_rows(a, Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]))
+    1
+    """
+    if fit.kind != test.kind or fit.n_classes != test.n_classes:
+        return 0
+    narrow = any(p.confidence.dtype == np.float32 for p in (fit, test))
+    dtype: np.dtype[Any] = np.dtype(np.float32) if narrow else np.dtype(np.float64)
+    return int(np.isin(_keys(test, dtype), _keys(fit, dtype)).sum())
+
+
+def _keys(predictions: Predictions, dtype: np.dtype[Any]) -> NDArray[np.uint64]:
+    if predictions.kind in ("full", "per-class"):
+        scores = np.concatenate([row_keys(block.astype(dtype, copy=False)) for _, block in predictions.rows.blocks()])
+    else:
+        scores = row_keys(predictions.confidence.astype(dtype)[:, None])
+    answers: list[NDArray[Any]] = [predictions.correct] if predictions.labels is None else [predictions.labels]
+    if predictions.kind == "top-label":
+        answers.append(predictions.predicted)
+    odd = np.uint64(0x9E3779B97F4A7C15)
+    for answer in answers:
+        scores = (scores ^ (scores >> np.uint64(31))) * odd + answer.astype(np.uint64)
+    return scores

@@ -1,0 +1,226 @@
+"""Interval, noise floor, test of calibration, ratio of events and verdict of an estimate, as plain values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from calib_core._base.arrays import Float64s
+from calib_core._base.notebook_display import OneLine
+from calib_core.text import at_level, between, chance, exact_tolerance, short_percent
+
+RatioWord = Literal["within", "outside", "undecided"]
+Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
+
+
+@dataclass(frozen=True, repr=False)
+class Interval(OneLine):
+    """A range for the true value: ``low`` and ``high``, at ``level``, by ``method``.
+
+    ``about`` says what the true value is, ``point`` is the estimate of it that lies in the interval: where its law puts
+    half its mass, or the nearest such. ``tested`` tells whether this library's coverage table (or a proof) covers the
+    case; ``sentence`` is for the screen.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: str
+    tested: bool
+    about: str
+    point: float
+    p_value: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def _line(self) -> str:
+        trust = "" if self.tested else ", a rough guide"
+        return f"{self.low:.4f} to {self.high:.4f} at {at_level(self.level)}, point {self.point:.4f}{trust}"
+
+    def _facts(self) -> dict[str, object]:
+        return {"interval": self.sentence, "point": f"{self.point:.4f}"}
+
+    @property
+    def sentence(self) -> str:
+        """What the two numbers say, and how sure that is."""
+        trust = "its coverage is tested" if self.tested else "its coverage is not tested here: read it as a rough guide"
+        ends = f"{at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}"
+        return f"{ends} for {self.about} ({self.method}; {trust})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoiseFloor(OneLine):
+    """What noise alone shows: ``draws`` (R,) of the statistic under perfect calibration, beside the ``observed`` one.
+
+    Conditional on the predictions, in the units of the statistic. What can mislead: an observed value below the floor
+    is no proof of calibration, only of too few rows to see anything.
+    """
+
+    observed: float
+    draws: Float64s
+    higher_is_worse: bool = True
+
+    @property
+    def mean(self) -> float:
+        """The value a calibrated model shows on average."""
+        return float(self.draws.mean())
+
+    @property
+    def high(self) -> float:
+        """The value 95 % of calibrated models stay at or below (above, for scores that are good when high)."""
+        return float(np.quantile(self.draws, 0.95 if self.higher_is_worse else 0.05))
+
+    @property
+    def p_value(self) -> float:
+        """(1 + #{T* >= T}) / (R + 1): the chance that a calibrated model shows as much, never 0.
+
+        Never too small, whatever the statistic. What can mislead: where the statistic takes few values (the largest
+        error of a hundred rows is that of one row), draws equal to the observed value are many and the test rejects
+        less often than its level says.
+        """
+        worse, equal = self._ahead
+        return (1 + worse + equal) / (len(self.draws) + 1)
+
+    def exact_p_value(self, random_state: int) -> float:
+        """The p-value with draws equal to the observed value put before or behind it at random: exact at any level.
+
+        (1 + #{T* > T} + U) / (R + 1), U uniform on 0..#{T* = T}: under calibration every rank is equally likely, so
+        that P(p <= a) = a for a = 1/(R+1), 2/(R+1), ... What can mislead: the seed has a say in the answer where draws
+        tie; choose it before looking. At most ``p_value``.
+
+        References: Dufour 2006, Monte Carlo tests with nuisance parameters, Prop. 2.4.
+
+        >>> NoiseFloor(0.0, np.zeros(999)).p_value, NoiseFloor(0.0, np.zeros(999)).exact_p_value(0) < 1
+        (1.0, True)
+        """
+        worse, equal = self._ahead
+        rank = int(np.random.default_rng(random_state).integers(equal + 1))
+        return (1 + worse + rank) / (len(self.draws) + 1)
+
+    @property
+    def _ahead(self) -> tuple[int, int]:
+        """How many draws are worse than the observed value, and how many equal to it."""
+        # Sums in another order may differ in the last bit: what differs by less is equal.
+        slack = 1e-12 * max(1.0, abs(self.observed))
+        over = self.draws - self.observed if self.higher_is_worse else self.observed - self.draws
+        worse = int((over > slack).sum())
+        return worse, int((over >= -slack).sum()) - worse
+
+    @property
+    def resamples(self) -> int:
+        return len(self.draws)
+
+    def _line(self) -> str:
+        end = f"95 % {'up to' if self.higher_is_worse else 'from'} {self.high:.4f}"
+        noise = f"by noise alone {self.mean:.4f}, {end}"
+        return f"observed {self.observed:.4f}, {noise}; {chance(self.p_value)} of {self.resamples:,} draws"
+
+
+@dataclass(frozen=True, repr=False)
+class TestOfCalibration(OneLine):
+    """A statistic and the chance that a perfectly calibrated model shows as much."""
+
+    __test__ = False  # no test case, though its name begins like one
+
+    name: str
+    statistic: float
+    p_value: float
+
+    def _line(self) -> str:
+        return f"{self.name} {self.statistic:.4g}, {chance(self.p_value)}"
+
+
+@dataclass(frozen=True, repr=False)
+class EventRatio(OneLine):
+    """Observed to expected events, O / E, with an interval and what it shows about a tolerance.
+
+    ``observed`` events happened, ``expected`` is the sum of the predicted risks, of ``rows`` rows (sums of weights
+    where rows carry them). ``low`` to ``high`` is the interval of the expected O / E, each end at ``tail``. The
+    tolerance is from 1 / ``tolerance`` to ``tolerance``. ``needed``: the expected events with which a calibrated model
+    would be shown to lie within it in 8 of 10 samples. ``p_value`` is of the test that O / E is 1
+    (``risk.in_the_large``), NaN where rows are weighted or belong to groups.
+    """
+
+    observed: float
+    expected: float
+    rows: float
+    low: float
+    high: float
+    tail: float
+    tolerance: float
+    needed: float
+    p_value: float = math.nan
+
+    @property
+    def value(self) -> float:
+        """O / E."""
+        return self.observed / self.expected
+
+    @property
+    def rate(self) -> float:
+        """The share of rows in which the event happened."""
+        return self.observed / self.rows
+
+    @property
+    def word(self) -> RatioWord:
+        """Whether the whole interval lies within the tolerance, or outside of it."""
+        if self.low > self.tolerance or self.high < 1 / self.tolerance:
+            return "outside"
+        return "within" if 1 / self.tolerance < self.low and self.high < self.tolerance else "undecided"
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are as many expected events as are ``needed``."""
+        return self.expected >= self.needed
+
+    def _line(self) -> str:
+        tolerated = f"{1 / self.tolerance:.3g} to {self.tolerance:.3g}"
+        return f"{self.value:.3g}, {self.low:.3g} to {self.high:.3g}; tolerance {tolerated}"
+
+
+def in_full(word: Word) -> str:
+    """The word as readers see it.
+
+    >>> in_full("within"), in_full("too close to call")
+    ('within tolerance', 'too close to call')
+    """
+    return "within tolerance" if word == "within" else word
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(OneLine):
+    """One of four words, and the sentence that says why.
+
+    within: the upper end of the interval lies below the tolerance ``eps``. miscalibrated: the lower end lies above it,
+    and calibrated models show as much in no more than (1 - level)/2 of cases (p). too close to call: the interval holds
+    the tolerance, or calibrated models show as much more often. too few rows to tell: it holds it, and would for a
+    perfectly calibrated model too, or the interval lies below it and all rows are one group, whose scores lie further
+    apart than it; with about ``rows_needed`` rows a model with no error is within the tolerance in 8 of 10 samples,
+    with ``rows_with_error`` one whose error is half the tolerance (None where that is not known). ``low``, ``point``
+    and ``high`` are the interval on the scale of the tolerance; ``shown`` tests whether there is an error of any size,
+    where it is too close to call. Of an event ``ratio`` is that of observed to expected events, whose tolerance has to
+    hold too. ``p_value`` belongs to what decides: the error, or the ratio where it alone makes the word.
+    """
+
+    word: Word
+    eps: float
+    sentence: str
+    low: float
+    point: float
+    high: float
+    shown: TestOfCalibration | None = None
+    rows_needed: float | None = None
+    rows_with_error: float | None = None
+    ratio: EventRatio | None = None
+    p_value: float | None = None
+
+    def _line(self) -> str:
+        ends = between(self.low, self.high)
+        return f"{in_full(self.word)}: {short_percent(self.point)}, {ends}; tolerance {exact_tolerance(self.eps)}"
+
+    def _facts(self) -> dict[str, object]:
+        return {"verdict": in_full(self.word), "tolerance": exact_tolerance(self.eps), "why": self.sentence}

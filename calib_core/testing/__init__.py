@@ -1,0 +1,1 @@
+"""Calibration in a test suite of pytest."""

@@ -1,0 +1,364 @@
+"""Decisions by probabilities: what they cost against a loop, what is promised of it, and the curve of net benefit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated import full_predictions, of_kind
+from hypothesis import given
+from hypothesis import strategies as st
+
+from calib_core import InputError, NotAnswerable, Predictions, figures
+from calib_core.diagrams import decision_curve
+from calib_core.evaluation.decisions import (
+    cost_matrix,
+    cost_threshold,
+    cost_words,
+    decision_costs,
+    decisions,
+    net_benefits,
+)
+from calib_core.inference import clopper_pearson
+
+ASYMMETRIC = "0 5 1; 1 0 1; 2 2 0"
+
+
+def text(costs: np.ndarray) -> str:
+    return "; ".join(" ".join(map(repr, line.tolist())) for line in costs)
+
+
+@given(full_predictions(min_rows=2), st.integers(0, 2**16))
+def test_every_row_is_decided_for_least_expected_cost(p: Predictions, seed: int) -> None:
+    k = p.n_classes or 0
+    costs = np.random.default_rng(seed).integers(-2, 9, (k, k)).astype(float)
+    expected, paid = [], []
+    for row, label, decided in zip(p.probs.astype(float), p.true_labels, decisions(p, costs), strict=True):
+        each = [sum(row[true] * costs[d, true] for true in range(k)) for d in range(k)]
+        assert each[decided] <= min(each) + 1e-9
+        assert all(cost > each[decided] + 1e-13 for cost in each[:decided])
+        expected.append(min(each))
+        paid.append(costs[decided, label])
+    line = decision_costs({"x": p}, text(costs)).iloc[0]
+    means = [np.average(part, weights=p.weights) for part in (expected, paid)]
+    assert line[["expected", "realised"]].tolist() == pytest.approx(means, abs=1e-9)
+    assert line["gap"] == pytest.approx(means[1] - means[0], abs=1e-9)
+    assert line["realised_low"] - 1e-9 <= line["realised"] <= line["realised_high"] + 1e-9
+
+
+@given(full_predictions(styles=("spread", "confident")))
+def test_where_every_mistake_costs_one_the_predicted_class_is_decided(p: Predictions) -> None:
+    assert decisions(p).tolist() == p.predicted.tolist()
+    line = decision_costs({"x": p}).iloc[0]
+    assert line["realised"] == pytest.approx(1 - p.accuracy)
+    assert line["expected"] == pytest.approx(1 - p.mean_confidence, abs=1e-6)
+
+
+def test_a_threshold_decides_from_it_on() -> None:
+    p = Predictions([[0.81, 0.19], [0.8, 0.2], [0.5, 0.5]], [0, 1, 1])
+    # At the threshold itself both decisions cost the same, and the first class is taken.
+    assert decisions(p, "0.2").tolist() == [0, 0, 1]
+    assert decisions(p, "0.195").tolist() == [0, 1, 1]
+    assert decisions(Predictions([[0.5, 0.5], [0.4, 0.4 + 0.2]], [0, 0])).tolist() == [0, 1]
+
+
+def drawn(rng: np.random.Generator, n: int, power: float) -> tuple[Predictions, np.ndarray]:
+    """Rows over three classes, the probabilities stated as their ``power``, and what is true."""
+    truth = rng.dirichlet([0.5] * 3, n).clip(1e-6)
+    truth /= truth.sum(1, keepdims=True)
+    stated = truth**power
+    labels = (rng.random(n)[:, None] > truth.cumsum(1)[:, :-1]).sum(1)
+    return Predictions(stated / stated.sum(1, keepdims=True), labels), truth
+
+
+def test_calibrated_probabilities_expect_what_they_pay_and_others_do_not() -> None:
+    """With the twin that breaks it: over-confident rows pay more than they expect, and intervals of a third fail."""
+    rng, runs, costs = np.random.default_rng(0), 150, cost_matrix(ASYMMETRIC, 3)
+    inside, thirds, alarms, found, changes = 0, 0, 0, 0, 0
+    for _ in range(runs):
+        p, truth = drawn(rng, 200, 1.0)
+        line = decision_costs({"x": p}, ASYMMETRIC).iloc[0]
+        real = float((truth * costs[decisions(p, costs)]).sum(1).mean())
+        inside += line["realised_low"] <= real <= line["realised_high"]
+        thirds += abs(real - line["realised"]) <= (line["realised_high"] - line["realised_low"]) / 6
+        alarms += not line["gap_low"] <= 0 <= line["gap_high"]
+        sure, truth = drawn(rng, 200, 3.0)
+        frame = decision_costs({"a": sure, "b": sure.with_probs(truth)}, ASYMMETRIC, {"b": "a"})
+        found += frame["gap_low"].iloc[0] > 0
+        better = (
+            (truth * (costs[decisions(sure.with_probs(truth), costs)] - costs[decisions(sure, costs)])).sum(1).mean()
+        )
+        changes += frame["change_low"].iloc[1] - 1e-12 <= better <= frame["change_high"].iloc[1] + 1e-12
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside, changes) > 0.9 * runs - margin > thirds
+    assert alarms < 0.1 * runs + margin < found
+
+
+def grouped(rng: np.random.Generator, n: int = 250) -> tuple[Predictions, Predictions, np.ndarray]:
+    """Groups of one to nine rows, most of them of one class, stated by two models; and the chances of every row."""
+    groups = np.repeat(np.arange(n), rng.integers(1, 10, n))
+    truth = rng.dirichlet([0.6] * 3, n)[groups].clip(1e-6)
+    truth /= truth.sum(1, keepdims=True)
+    shared = np.where(rng.random(n)[groups] < 0.8, rng.random(n)[groups], rng.random(len(groups)))
+    labels = (shared[:, None] > truth.cumsum(1)[:, :-1]).sum(1)
+    off = truth * [8, 1, 0.3]
+    first = Predictions(off / off.sum(1, keepdims=True), labels, groups=groups)
+    return first, first.with_probs(truth), truth
+
+
+@pytest.mark.parametrize("runs", [50, pytest.param(600, marks=pytest.mark.wide)])
+def test_ends_of_costs_hold_where_rows_of_a_group_come_out_alike(runs: int) -> None:
+    """And those that take the rows for independent do not."""
+    rng, costs = np.random.default_rng(9), cost_matrix(ASYMMETRIC, 3)
+    counts = {"paid": [0, 0], "change": [0, 0]}
+    for _ in range(runs):
+        a, b, truth = grouped(rng)
+        priced = [(truth * costs[decisions(p, costs)]).sum(1).mean() for p in (a, b)]
+        for alone in (0, 1):
+            pair = {n: p.replace(groups=None) if alone else p for n, p in (("a", a), ("b", b))}
+            line = decision_costs(pair, ASYMMETRIC, {"b": "a"}).iloc[1]
+            counts["paid"][alone] += line["realised_low"] <= priced[1] <= line["realised_high"]
+            counts["change"][alone] += line["change_low"] <= priced[1] - priced[0] <= line["change_high"]
+    least = 0.9 * runs - 3 * np.sqrt(0.09 * runs)
+    assert min(counts["paid"][0], counts["change"][0]) > least > max(counts["paid"][1], counts["change"][1]), counts
+
+
+def test_the_change_is_paired_and_of_nothing_is_nothing() -> None:
+    p, truth = drawn(np.random.default_rng(1), 300, 2.0)
+    frame = decision_costs({"a": p, "b": p.with_probs(truth), "c": p}, ASYMMETRIC, {"b": "a", "c": "a"})
+    assert frame["change"].iloc[1] == pytest.approx(frame["realised"].iloc[1] - frame["realised"].iloc[0])
+    assert np.isnan(frame["change"].iloc[0])
+    again = decision_costs({"a": p, "c": p.with_probs(p.probs)}, ASYMMETRIC, {"c": "a"}).iloc[1]
+    assert again[["change", "change_low", "change_high", "changed"]].tolist() == [0, 0, 0, 0]
+
+
+def test_what_has_no_expected_cost_says_why() -> None:
+    p, _ = drawn(np.random.default_rng(2), 50, 1.0)
+    frame = decision_costs({"full": p, "top": of_kind(p, "top-label")})
+    assert "the probabilities of the other classes are unknown" in frame["note"].iloc[1]
+    for kind in ("top-label", "confidence", "per-class"):
+        with pytest.raises(NotAnswerable):
+            decision_costs({"x": of_kind(p, kind)})
+    for costs, why in (
+        ("0 1; 1 0", "costs have 2 x 2 numbers; these classes need 3 x 3"),
+        ("0.2", "a threshold is of two classes and between 0 and 1; got 0.2 for 3 classes"),
+        ("0 1 1; 1 0", "lines of costs differ in length, line 2 has 2 and line 1 has 3: give every decision"),
+        ([[0, 1, 1], [1, 0], [1, 1, 0]], "lines of costs differ in length, line 2 has 2"),
+        ("0 1 1; 1 a 0", "costs are numbers, a line for each decision, such as 0 5; 1 0: 'a' in line 2 is none"),
+        ("abc", "'abc' in line 1 is none"),
+        ([[0, None]], "'None' in line 1 is none"),
+        ([[[0]]], "in line 1 is none"),
+        ("0 1 1; 1 0 nan; 1 1 0", "the cost of decision 1 where class 2 is true is nan"),
+    ):
+        with pytest.raises(InputError, match=why):
+            decision_costs({"x": p}, costs)
+
+
+def test_the_sentence_claims_what_the_intervals_show() -> None:
+    line = {"model": "net", "expected": 0.12, "realised": 0.19, "realised_low": 0.15, "realised_high": 0.24}
+    more = {"gap_low": 0.03, "gap_high": 0.12, "change": np.nan, "change_low": np.nan, "note": ""}
+    start = "net promises 120 per 1,000 rows and delivers 190 (90 % interval 150 to 240): "
+
+    def said(**changes: float | str) -> str:
+        return cost_words(pd.DataFrame([{**line, **more, **changes}]))[0]
+
+    assert said() == f"{start}more than it promises."
+    assert said(gap_low=-0.02) == f"{start}a gap is not shown."
+    assert said(gap_low=-0.2, gap_high=-0.1) == f"{start}less than it promises."
+    change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01, "changed": 0.1}
+    same = {**change, "change": 0, "change_low": 0, "change_high": 0, "changed": 0}
+    assert said(**same) == f"{start}more than it promises; it decides every row as before."
+    assert said(**change) == f"{start}more than it promises, and 10 to 50 less than before."
+    unsure = said(**{**change, "change_high": 0.01})
+    assert unsure == f"{start}more than it promises; that it costs other than before is not shown."
+    assert said(realised_low=np.nan, note="few groups") == (
+        "net promises 120 per 1,000 rows and delivers 190, no interval: few groups."
+    )
+
+
+@given(full_predictions(classes=2, weighted="whole"), st.floats(0.01, 0.99))
+def test_net_benefit_is_counted(p: Predictions, t: float) -> None:
+    weight = np.ones(p.n_rows) if p.weights is None else p.weights
+    acted, true = p.probs[:, 1] > t + 1e-6, p.true_labels == 1
+    n = weight.sum()
+    benefit = (weight[acted & true].sum() - weight[acted & ~true].sum() * t / (1 - t)) / n
+    line = decision_curve(p, thresholds=(t,)).frame().iloc[0]
+    assert line["benefit"] == pytest.approx(benefit, abs=1e-9)
+    assert line["treat_all"] == pytest.approx((weight[true].sum() - weight[~true].sum() * t / (1 - t)) / n, abs=1e-9)
+    assert line["over_all"] == pytest.approx(line["benefit"] - line["treat_all"], abs=1e-9)
+    k, rows = weight[acted & true].sum(), weight[acted].sum()
+    ends = [rows / n * (s[0] - (1 - s[0]) * t / (1 - t)) for s in clopper_pearson(np.array([k]), np.array([rows]))]
+    assert line[["low", "high"]].tolist() == pytest.approx(ends if rows else [0, 0], abs=1e-9)
+
+
+def test_the_ends_of_the_benefit_hold() -> None:
+    """And those of half the width do not."""
+    rng, runs, t = np.random.default_rng(3), 300, np.array([0.1, 0.3, 0.6])
+    truth = rng.beta(1, 2, 200)
+    stated = truth**1.5
+    rise = truth[:, None] - (1 - truth[:, None]) * t / (1 - t)
+    real = (rise * (stated[:, None] > t)).mean(0)
+    inside, halved, over = np.zeros(3), np.zeros(3), np.zeros(3)
+    for _ in range(runs):
+        p = Predictions(np.column_stack([1 - stated, stated]), (rng.random(200) < truth).astype(int))
+        found = decision_curve(p, thresholds=tuple(t))
+        inside += (found.low <= real) & (real <= found.high)
+        halved += abs(real - found.benefit) <= (found.high - found.low) / 4
+        over += (found.over_all_low <= real - rise.mean(0)) & (real - rise.mean(0) <= found.over_all_high)
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside.min(), over.min()) > 0.9 * runs - margin > halved.max()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_curve_costs_and_benefits_decide_alike_at_the_threshold(dtype: type) -> None:
+    """Rows at the threshold itself, as it is rounded, are not acted on; their neighbours above are."""
+    for t in (0.01, 0.1, 0.2, 0.3, 0.55, 0.7, 0.9, 0.97):
+        score = np.array([t - 1e-4, t, t + 1e-4, 0.5], dtype)
+        p = Predictions(np.column_stack([1 - score, score]).astype(dtype), [0, 1, 1, 0])
+        acted = decisions(p, str(t))
+        assert acted.tolist() == [0, 0, 1, int(t < 0.5)]
+        assert decision_curve(p, thresholds=(t,)).acted.tolist() == [acted.mean()]
+        odd = p.with_probs(np.flip(p.probs, 1))
+        frame = net_benefits({"a": p, "b": odd}, t, bases={"b": "a"})
+        gained = [float(a) * (1 if y else -t / (1 - t)) for a, y in zip(acted, p.true_labels, strict=True)]
+        other = decisions(odd, str(t))
+        lost = [float(a) * (1 if y else -t / (1 - t)) for a, y in zip(other, p.true_labels, strict=True)]
+        assert frame["benefit"].iloc[:2].tolist() == pytest.approx([np.mean(gained), np.mean(lost)])
+        assert frame["change"].iloc[1] == pytest.approx(np.mean(lost) - np.mean(gained))
+
+
+@given(full_predictions(classes=2), st.integers(0, 2**16))
+def test_costs_of_two_classes_are_a_threshold(p: Predictions, seed: int) -> None:
+    costs = np.random.default_rng(seed).integers(-2, 9, (2, 2)).astype(float)
+    t = cost_threshold(costs)
+    turns = costs[1, 0] > costs[0, 0] and costs[0, 1] > costs[1, 1]
+    assert (t is not None) == turns
+    if t is not None:
+        assert decisions(p, costs).mean() == pytest.approx(
+            decision_curve(p.replace(weights=None), thresholds=(t,)).acted[0]
+        )
+
+
+def test_benefits_of_pairs_hold_and_use_that_rows_are_the_same() -> None:
+    """And intervals of half the width do not; those of rows asked five times do not where they are taken for single."""
+    rng, runs, t = np.random.default_rng(7), 60, 0.3
+    truth = rng.beta(1, 2, 150)
+    stated = [np.column_stack([1 - s, s]) for s in (truth**2, truth)]
+    rise = truth - (1 - truth) * t / (1 - t)
+    real = float((rise * ((stated[1][:, 1] > t).astype(float) - (stated[0][:, 1] > t))).mean())
+    copies = np.repeat(np.arange(150), 5)
+    inside, halved, narrower, together, alone = 0, 0, 0, 0, 0
+    for _ in range(runs):
+        labels = (rng.random(150) < truth).astype(int)
+        a, b = (Predictions(s, labels) for s in stated)
+        line = net_benefits({"a": a, "b": b}, t, bases={"b": "a"}).iloc[1]
+        inside += line["change_low"] <= real <= line["change_high"]
+        halved += abs(real - line["change"]) <= (line["change_high"] - line["change_low"]) / 4
+        narrower += line["change_high"] - line["change_low"] < line["benefit_high"] - line["benefit_low"]
+        for groups in (copies, None):
+            many = {name: rows.take(copies).replace(groups=groups) for name, rows in (("a", a), ("b", b))}
+            line = net_benefits(many, t, bases={"b": "a"}).iloc[1]
+            held = line["change_low"] <= real <= line["change_high"]
+            together, alone = together + held * (groups is not None), alone + held * (groups is None)
+    margin = 3 * np.sqrt(0.09 * runs)
+    assert min(inside, together) > 0.9 * runs - margin > max(halved, alone)
+    assert narrower == runs
+
+
+def test_benefits_name_what_they_are_compared_with_and_what_is_missing() -> None:
+    p, _ = drawn(np.random.default_rng(8), 60, 1.0)
+    frame = net_benefits({"full": p, "top": of_kind(p, "top-label")}, 0.4, positive=2).set_index("model")
+    assert frame.loc["acting on all", "benefit"] == pytest.approx(
+        (p.true_labels == 2).mean() - (p.true_labels != 2).mean() * 0.4 / 0.6
+    )
+    assert frame.loc["acting on none", "benefit"] == 0
+    assert frame.loc["acting on none", "over_all"] == -frame.loc["acting on all", "benefit"]
+    assert "the probabilities of the other classes are unknown" in frame.loc["top", "note"]
+    assert frame.loc["full", "over_all"] == pytest.approx(
+        frame.loc["full", "benefit"] - frame.loc["acting on all", "benefit"]
+    )
+    with pytest.raises(NotAnswerable, match="choose the one to act on"):
+        net_benefits({"x": p})
+
+
+def test_which_class_and_what_is_refused() -> None:
+    p, _ = drawn(np.random.default_rng(4), 60, 1.0)
+    assert decision_curve(p, positive=2).positive == "2"
+    with pytest.raises(NotAnswerable, match="there are 3: choose the one to act on"):
+        decision_curve(p)
+    with pytest.raises(NotAnswerable, match="the probabilities of the other classes are unknown"):
+        decision_curve(of_kind(p, "top-label"), positive=0)
+    for wrong in ({"positive": 3}, {"positive": 0, "thresholds": (0.0,)}):
+        with pytest.raises(InputError):
+            decision_curve(p, **wrong)  # type: ignore[arg-type]
+
+
+def test_the_figure_draws_the_frame_where_it_can_be_seen() -> None:
+    p = Predictions([[0.1, 0.9]] * 40 + [[0.8, 0.2]] * 60, [1] * 30 + [0] * 55 + [1] * 15)
+    found = decision_curve(p)
+    figure = figures.decision_curve({"a": found}, looks={"a": 1})
+    (line,) = [trace for trace in figure.data if trace.name == "a"]
+    low = figure.layout.yaxis.range[0]
+    seen = found.benefit >= low
+    np.testing.assert_array_equal(np.asarray(line.y)[seen], found.benefit[seen])
+    assert np.isnan(np.asarray(line.y)[~seen]).all()
+
+
+@pytest.mark.parametrize("level", [-1, 0, 1, 2, np.nan, "x", True])
+def test_a_level_that_is_no_share_is_refused(level: object) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    for ask in (decision_costs, net_benefits):
+        with pytest.raises(InputError, match=r"level is .*; it must be a number between 0 and 1"):
+            ask({"a": p}, level=level)  # type: ignore[operator]
+    with pytest.raises(InputError, match="level is"):
+        decision_curve(p, level=level)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", ["x", None, 0, 1, np.nan, [0.5]])
+def test_a_threshold_that_is_no_share_is_refused(wrong: object) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    with pytest.raises(InputError, match=r"threshold is .*; it must be a number between 0 and 1"):
+        net_benefits({"a": p}, wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"threshold is .*; it must be a number between 0 and 1"):
+        decision_curve(p, thresholds=(0.5, wrong))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="positive is 'x'; it must be a whole number from 0 to 1"):
+        net_benefits({"a": p}, positive="x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bases", [{"after": "befor"}, {"aftr": "before"}])
+def test_a_base_that_is_not_there_is_refused(bases: dict[str, str]) -> None:
+    p = Predictions([[0.2, 0.8]] * 12, [1] * 12)
+    for ask in (decision_costs, net_benefits):
+        with pytest.raises(InputError, match=r"bases name '.*', which is not among the models: before, after"):
+            ask({"before": p, "after": p.with_probs(p.probs)}, bases=bases)  # type: ignore[operator]
+
+
+def test_what_acting_on_all_is_worth_does_not_depend_on_the_order_of_models() -> None:
+    """Models of other rows are refused; where models answer other rows, each set has its own lines."""
+    rng = np.random.default_rng(11)
+    score, labels = rng.random(60), rng.integers(0, 2, 60)
+    p = Predictions(np.column_stack([1 - score, score]), labels)
+    for other, why in (
+        (p.take(np.arange(30)), r"60 rows and the other 30|30 rows and the other 60"),
+        (p.replace(labels=1 - labels), "has the label"),
+        (p.replace(weights=np.arange(1, 61)), "has the weight"),
+        (p.replace(groups=np.arange(60) // 3), "other groups of rows"),
+    ):
+        for models in ({"a": other, "b": p}, {"b": p, "a": other}):
+            with pytest.raises(InputError, match=why):
+                net_benefits(models, 0.3)
+    silent = p.replace(probs=p.probs, abstained=np.arange(60) < 20)
+    for models in ({"a": silent, "b": p, "c": p}, {"b": p, "a": silent, "c": p}):
+        frame = net_benefits(models, 0.3).set_index("model")
+        assert len(frame) == 7
+        for names, rows in (("a", slice(20, 60)), ("b, c", slice(0, 60))):
+            every = frame.loc[f"acting on all, rows answered by {names}"]
+            hits = labels[rows].mean()
+            assert every["benefit"] == pytest.approx(hits - (1 - hits) * 0.3 / 0.7)
+            assert every["benefit_low"] < every["benefit"] < every["benefit_high"]
+            none = frame.loc[f"acting on none, rows answered by {names}"]
+            assert (none["benefit"], none["over_all"]) == (0, -every["benefit"])
+            for name in names.split(", "):
+                assert frame.loc[name, "over_all"] == pytest.approx(frame.loc[name, "benefit"] - every["benefit"])
+    alone = net_benefits({"a": silent, "b": silent}, 0.3)["model"].tolist()
+    assert alone == ["a", "b", "acting on all", "acting on none"]

@@ -1,0 +1,115 @@
+"""Gains of updates of a risk: the numbers by hand, the case of one bad site, and files in which nothing is off."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+import calib_core as cc
+from calib_core import InputError, NotAnswerable, Predictions
+from calib_core.evaluation.cross_fitting import plain_folds
+
+SITES = np.array(["Ashby", "Brook", "Carlow", "Dunmere", "Eastleigh"])
+
+
+def clinical(seed=25, n=2500, bad=-0.9, shift=0.75, **more):
+    """A risk that is too high everywhere, and at Dunmere far too high."""
+    rng = np.random.default_rng(seed)
+    at = rng.integers(5, size=n)
+    truth = rng.normal(-2.1, 1.1, n)
+    died = rng.random(n) < expit(truth + np.where(at == 3, bad, 0.0))
+    p = expit(truth + shift)
+    columns = pd.DataFrame({"site": SITES[at], "sex": rng.choice(["f", "m"], n)})
+    names = ["survived", "died"]
+    return Predictions(np.column_stack([1 - p, p]), died.astype(int), class_names=names, metadata=columns, **more)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return cc.update_gains(clinical(), "site", folds=5)
+
+
+def test_one_bad_site_is_named_and_its_update_stands_beside_that_of_all(found):
+    lines = found.frame().set_index("update")
+    assert (found.value, found.off, found.column) == ("Dunmere", True, "site")
+    assert found.sentence.startswith("Dunmere is off: updating its intercept alone gains 0.0")
+    # One intercept for all rows is wrong on both sides; the site's own is not.
+    assert lines.loc["intercept", "oe_value"] < 0.7
+    assert lines.loc["intercept", "oe_others"] > 1.05
+    assert f"leaves Dunmere at O:E {lines.loc['intercept', 'oe_value']:.2f}" in found.sentence
+    assert lines.loc["intercept by column", "oe_value"] == pytest.approx(1, abs=0.25)
+    assert lines.loc["intercept by column", "oe_others"] == pytest.approx(1, abs=0.05)
+    assert lines.loc["intercept of one value", "oe_others"] == lines.loc["none", "oe_others"]
+    gains = lines["gain"]
+    assert gains["intercept by column"] > gains["intercept"] > gains["intercept of one value"] > 0
+    assert gains["logistic recalibration"] < gains["intercept"] + 0.001, "a new slope gains nothing"
+    assert lines["helps"].tolist() == [False, True, True, True, True, True]
+
+
+def test_every_number_is_that_of_a_loop_over_the_folds(found):
+    rows = clinical()
+    fold = plain_folds(rows, 5)
+    y, p = rows.labels, rows.probs[:, 1]
+    mine = (rows.metadata["site"] == "Dunmere").to_numpy()
+    for update, key in (("intercept", "intercept"), ("logistic recalibration", "logistic-recalibration")):
+        q = np.empty(len(y))
+        for one in range(5):
+            fitted = cc.CALIBRATORS.make(key).fit(rows.probs[fold != one], y[fold != one])
+            q[fold == one] = fitted.predict_proba(rows.probs[fold == one])[:, 1]
+        loss = [-np.log(np.where(y == 1, r, 1 - r)).mean() for r in (p, q)]
+        line = found.frame().set_index("update").loc[update]
+        assert line["gain"] == pytest.approx(loss[0] - loss[1], abs=1e-9)
+        assert line["log_loss"] == pytest.approx(loss[1], abs=1e-9)
+        assert line["low"] < line["gain"] < line["high"]
+        assert line["oe"] == pytest.approx(y.sum() / q.sum())
+        assert line["oe_value"] == pytest.approx(y[mine].sum() / q[mine].sum())
+        assert line["oe_others"] == pytest.approx(y[~mine].sum() / q[~mine].sum())
+
+
+def test_the_event_can_be_either_class():
+    rows = clinical(n=800)
+    one, other = (cc.update_gains(rows.with_event(name), "site", folds=3) for name in ("died", "survived"))
+    assert one.value == other.value
+    assert one.frame()["gain"].tolist() == pytest.approx(other.frame()["gain"].tolist(), abs=1e-5)
+    assert one.frame()["oe"].iloc[0] < 1 < other.frame()["oe"].iloc[0]
+
+
+def test_where_nothing_is_off_nothing_helps_and_no_value_is_named():
+    """Of twelve calibrated files hardly one shows a gain; the same files with a shift all do."""
+    wrong = named = seen = 0
+    for seed in range(12):
+        found = cc.update_gains(clinical(seed, n=600, bad=0.0, shift=0.0), "sex", folds=4)
+        wrong += bool(found.frame()["helps"].any())
+        named += found.off
+        shifted = cc.update_gains(clinical(seed, n=600, bad=0.0), "sex", folds=4)
+        seen += bool(shifted.frame()["helps"].any())
+        assert found.off or found.sentence.startswith("No value of sex differs significantly from the others.")
+    assert wrong <= 2  # .05 expected a file; above 2 of 12 in 2 % of cases
+    assert named <= 2
+    assert seen >= 10
+
+
+def test_the_worst_column_is_the_one_that_differs_and_none_where_none_does():
+    assert cc.worst_column(clinical()) == "site"
+    assert cc.worst_column(clinical(bad=0.0, shift=0.75)) is None, "off everywhere alike"
+    assert cc.worst_column(clinical().replace(metadata=None)) is None
+
+
+def test_weights_that_are_copies_are_copies_in_the_same_fold():
+    rows = clinical(n=700)
+    weights = np.random.default_rng(0).integers(1, 3, 700)
+    found = cc.update_gains(rows.replace(weights=weights), "site", folds=3).frame()
+    assert np.isfinite(found["low"]).all()
+    assert found["oe"].iloc[0] == pytest.approx((weights * rows.labels).sum() / (weights * rows.probs[:, 1]).sum())
+
+
+def test_what_cannot_be_asked_is_refused_in_a_sentence():
+    rows = clinical(n=300)
+    with pytest.raises(InputError, match="there is no metadata column 'ward'"):
+        cc.update_gains(rows, "ward")
+    with pytest.raises(NotAnswerable, match="has one value only"):
+        cc.update_gains(rows.replace(metadata=pd.DataFrame({"site": ["a"] * 300})), "site")
+    three = Predictions(np.full((6, 3), 1 / 3), [0, 1, 2] * 2, metadata=pd.DataFrame({"site": list("ababab")}))
+    for ask in (lambda: cc.update_gains(three, "site"), lambda: cc.worst_column(three)):
+        with pytest.raises(NotAnswerable, match="need an event"):
+            ask()

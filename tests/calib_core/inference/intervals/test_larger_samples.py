@@ -1,0 +1,131 @@
+"""Sample sizes: what draws count is what whole upper ends say, and with the rows named 8 of 10 samples are within."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from calib_core import Predictions, estimate
+from calib_core.inference.intervals import larger_samples
+from calib_core.inference.intervals.binned_errors import InBins
+from calib_core.inference.intervals.inversion import absolute_high
+from calib_core.inference.intervals.larger_samples import DRAWS, cells_with, drawn_cells, times_for_power
+from calib_core.inference.verdicts.verdict import of_sample_size
+
+LEVEL, EPS = 0.9, 0.02
+
+
+def bins_of(n, k, notion):
+    rng = np.random.default_rng(n)
+    probs = rng.dirichlet(np.full(k, 0.3), n).astype(np.float32)
+    question = estimate(Predictions(probs, rng.integers(0, k, n)), notion, "ece").question
+    return InBins(question, 0)
+
+
+def highs(bins, factor, error):
+    """The slow twin: every upper end of the same draws, made whole."""
+    drawn, errors = drawn_cells(bins._cells_with(factor), error, DRAWS, bins._stream)
+    return np.array([absolute_high(cells, noise, LEVEL, errors) for cells, noise in drawn])
+
+
+@pytest.mark.parametrize(("n", "k", "notion"), [(10, 2, "confidence"), (400, 30, "top-label"), (2000, 10, "top-label")])
+@pytest.mark.parametrize("error", [0.0, 0.03])
+def test_samples_counted_are_those_whose_upper_end_lies_below_the_limit(n, k, notion, error):
+    bins = bins_of(n, k, notion)
+    for factor in (1.0, 30.0):
+        slow = highs(bins, factor, error)
+        for limit in (*np.quantile(slow, (0.1, 0.5, 0.9)), 0.9 * slow.min(), 1.1 * slow.max()):
+            assert bins.within_with(factor, LEVEL, float(limit) + 1e-9, error) == (slow < limit + 1e-9).sum()
+
+
+def test_a_count_of_one_draw_would_be_caught(monkeypatch):
+    monkeypatch.setattr(larger_samples, "absolute_high_reaches", lambda *_: False)
+    bins = bins_of(400, 30, "top-label")
+    assert bins.within_with(1.0, LEVEL, float(np.median(highs(bins, 1.0, 0.0)))) == DRAWS
+
+
+def test_drawn_models_have_the_error_that_is_stated():
+    bins = bins_of(2000, 10, "confidence")
+    cells = cells_with(bins.gaps, None, 1e5)
+    drawn, _ = drawn_cells(cells, 0.03, 3, bins._stream)
+    for made, _ in drawn:
+        assert made.weight @ np.abs(made.outcome - made.score) == pytest.approx(0.03, abs=1e-3)
+        assert made.score is cells.score
+
+
+@pytest.mark.parametrize("true", [1.7, 12.0, 300.0])
+def test_a_known_share_of_samples_is_found(true):
+    """Shares that follow a probit line in the log of the rows and reach 0.8 at a known number, drawn by chance."""
+    rng = np.random.default_rng(int(true))
+
+    def within(factor):
+        return int(rng.binomial(DRAWS, norm.cdf(norm.ppf(0.8) + 6 * np.log(factor / true))))
+
+    found = [times_for_power(within) for _ in range(40)]
+    assert np.median(found) == pytest.approx(true, rel=0.06)
+    assert np.quantile(np.abs(np.log(np.array(found) / true)), 0.9) < 0.2
+
+
+def test_what_takes_very_many_rows_is_not_named():
+    assert times_for_power(lambda factor: 0) is None
+
+
+def test_the_sentence_states_the_model_and_how_often():
+    assert of_sample_size(7310, 0.02) == (
+        "About 7,400 rows would be needed: with that many, a model with no error is within 2 % in 8 of 10 samples."
+    )
+
+
+# ---- simulated: fresh rows at the number named ---------------------------------------------------------------
+
+
+def spread(n, seed, error=0.0):
+    rng = np.random.default_rng(seed)
+    score = rng.beta(5, 1.3, n)
+    return Predictions.from_confidence(score, rng.random(n) < np.where(score >= error, score - error, score + error))
+
+
+def near_one(n, seed, error=0.0):
+    rng = np.random.default_rng(seed)
+    score = np.where(rng.random(n) < 0.5, 1.0, rng.beta(200, 1, n))
+    return Predictions.from_confidence(score, rng.random(n) < score - error)
+
+
+SETS, RUNS = 4, 25
+MARGIN = 3 * np.sqrt(0.8 * 0.2 / (SETS * RUNS))
+
+
+def share_within(law, error, named):
+    """Of fresh samples of as many rows as are named by each of a few sets, how many are within."""
+    shown = []
+    for seed in range(SETS):
+        n = int(named(estimate(law(500 if law is spread else 100, seed)).verdict(EPS)))
+        fresh = (estimate(law(n, 1000 * seed + 10 + run, error)) for run in range(RUNS))
+        shown += [each.interval(LEVEL).high < EPS for each in fresh]
+    return float(np.mean(shown))
+
+
+def test_with_the_rows_named_a_model_with_no_error_is_within_in_eight_of_ten_samples():
+    assert abs(share_within(spread, 0.0, lambda verdict: verdict.rows_needed) - 0.8) <= MARGIN
+
+
+def test_with_the_rows_named_for_half_the_tolerance_so_is_a_model_with_that_error():
+    assert abs(share_within(spread, EPS / 2, lambda verdict: verdict.rows_with_error) - 0.8) <= MARGIN
+
+
+def test_of_scores_near_one_at_least_as_many():
+    assert share_within(near_one, 0.0, lambda verdict: verdict.rows_needed) >= 0.8 - MARGIN
+
+
+def test_rows_at_which_half_of_samples_are_within_would_fail():
+    """The rule used before: the number at which the middle upper end passes the tolerance."""
+
+    def by_the_middle(verdict):
+        bins = InBins(estimate(spread(500, 0)).question, 0)
+        times = 2.0
+        while bins.within_with(times, LEVEL, EPS) < DRAWS / 2:
+            times *= 1.1
+        return 500 * times
+
+    assert share_within(spread, 0.0, by_the_middle) < 0.8 - MARGIN

@@ -1,0 +1,80 @@
+"""The mean gap: its ends beside the folded normal law of scipy, and what they have in common with rows and copies."""
+
+import numpy as np
+import pytest
+from scipy.stats import foldnorm, gamma, norm
+
+import calib_core as cc
+from calib_core import NotAnswerable, Predictions
+from calib_core.inference import mean_gap
+from calib_core.inference.intervals.mean_gap import GapSums, MeanGap
+
+
+def sums(gap, deviation, n=1000):
+    return GapSums(n, 0.7, 0.7 + gap, deviation, 1 / n, deviation)
+
+
+@pytest.mark.parametrize("tail", [0.05, 0.02])
+@pytest.mark.parametrize("theta", [0.005, 0.02, 0.1])
+def test_the_lower_end_is_the_size_of_which_the_observed_one_is_the_upper_tail_point(theta, tail):
+    sd = 0.01
+    seen = foldnorm.isf(tail, theta / sd, scale=sd)
+    assert sums(seen, sd).least(tail) == pytest.approx(theta, abs=1e-7)
+    assert sums(-seen, sd).least(tail) == pytest.approx(theta, abs=1e-7)
+    middle = foldnorm.median(theta / sd, scale=sd)
+    assert sums(middle, sd).middle == pytest.approx(theta, abs=1e-7)
+
+
+def test_nothing_is_shown_up_to_the_two_sided_point_and_something_beyond():
+    sd, tail = 0.01, 0.03
+    point = float(norm.isf(tail / 2)) * sd
+    assert sums(point * 0.999, sd).least(tail) == 0
+    assert sums(point * 1.001, sd).least(tail) > 0
+
+
+def test_the_upper_end_of_no_noise_is_that_of_a_poisson_count():
+    found = mean_gap(Predictions.from_confidence(np.ones(100), np.ones(100, dtype=bool)))
+    assert found.most == pytest.approx(gamma.isf(0.05, 1) / 100)
+    assert (found.least, found.gap, found.high) == (0, 0, 0), "nothing comes true more often than always"
+    assert found.low == pytest.approx(-0.0300, abs=1e-4)  # log(20) / 100
+
+
+def test_ten_certain_rows_that_are_all_wrong_do_not_show_that_all_are():
+    """Of a chance of .05^(1/10) = .74 ten of ten come out in 5 % of cases."""
+    found = mean_gap(Predictions.from_confidence(np.ones(10), np.zeros(10, dtype=bool)))
+    assert 0.3 < found.least < 0.05**0.1
+    assert found.most == 1
+
+
+def test_the_signed_ends_leave_0_out_exactly_where_the_size_does():
+    for gap in (-0.05, -0.018, -0.001, 0.0, 0.002, 0.019, 0.08):
+        found = MeanGap.of(sums(gap, 0.01), 0.9, 0.03)
+        assert found.low <= found.gap <= found.high
+        assert (found.low > 0 or found.high < 0) == (found.least > 0)
+        assert found.least <= found.point <= found.most
+        assert max(abs(found.low), abs(found.high)) == pytest.approx(found.most)
+
+
+def test_it_is_the_mean_of_outcomes_less_scores():
+    rng = np.random.default_rng(0)
+    h, w = rng.uniform(0.5, 1, 60), rng.integers(1, 4, 60)
+    right = rng.random(60) < h - 0.2
+    copied = Predictions.from_confidence(h, right, weights=w.astype(float))
+    rows = Predictions.from_confidence(np.repeat(h, w), np.repeat(right, w))
+    assert mean_gap(rows).gap == pytest.approx(float(np.average(right - h, weights=w)))
+    first, second = mean_gap(copied), mean_gap(rows)
+    assert (first.low, first.high, first.tail) == pytest.approx((second.low, second.high, second.tail), abs=1e-12)
+    weighted = mean_gap(Predictions.from_confidence(h, right, weights=w * 0.37))
+    residual = (right - h) * w / w.sum()
+    seen = np.sqrt(max(np.square(residual).sum() - np.square(w / w.sum()).sum() * weighted.gap**2,
+                       (np.square(w / w.sum()) * h * (1 - h)).sum()))  # fmt: skip
+    by_hand = GapSums(w.sum(), 0, weighted.gap, seen, w.max() / w.sum(), float(np.sqrt(np.square(residual).sum())))
+    assert weighted.least == pytest.approx(by_hand.least(weighted.tail), abs=1e-6)
+
+
+def test_it_is_refused_where_it_means_nothing():
+    p = Predictions([[0.7, 0.2, 0.1]] * 6, [0, 1, 2] * 2, groups=list("aabbcc"))
+    with pytest.raises(NotAnswerable, match="one claim a row"):
+        mean_gap(cc.Predictions([[0.7, 0.2, 0.1]] * 6, [0, 1, 2] * 2), "class-wise")
+    with pytest.raises(NotAnswerable):
+        mean_gap(p)

@@ -1,0 +1,408 @@
+"""Plans: values by hand, inverses there and back, slow twins, simulated promises with falsified twins, refusals."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta, binom
+
+import calib_core as cc
+from calib_core import PLANS, NotAnswerable, Predictions
+from calib_core.planning import Plan, answer, answers, balance_in_use
+
+NEEDS_SCORES = {"error-interval", "within"}
+NUMBERS = {"rows": 1000, "classes": 4, "accuracy": 0.9, "rarest": 0.1}
+
+
+def drawn(n, seed, bend=1.0, groups=None, weights=None):
+    """Binary rows whose labels are drawn from their probabilities; with ``bend`` below 1 stated too near to 1."""
+    rng = np.random.default_rng(seed)
+    truth = rng.uniform(0.5, 1.0, n)
+    says = 1.0 - bend * (1.0 - truth)
+    labels = (rng.random(n) > truth).astype(int)
+    return Predictions(np.column_stack([says, 1.0 - says]), labels, groups=groups, weights=weights)
+
+
+def filled(key, **params):
+    entry = PLANS[key]
+    known = {name: value for name, value in NUMBERS.items() if entry.has(name)}
+    return PLANS.make(key, **{**known, **params})
+
+
+# ---- by hand -----------------------------------------------------------------------------------------------
+
+
+def test_histogram_binning_by_hand():
+    found = answer(filled("histogram-binning", points=50, rows=5000))
+    assert found.bound == pytest.approx(np.sqrt(np.log(2 * 100 / 0.1) / 98))
+    every, new, mean = (curve[0] for curve in found.plan.curves(np.array([50.0])).values())
+    assert (every, mean) == (pytest.approx(found.bound), pytest.approx(0.1))
+    assert new == pytest.approx(np.sqrt(np.log(20) / 98))
+    assert "within 10 points each bin needs 293 calibration rows: at most 17 bins" in found.inverse
+
+
+def test_class_wise_shares_the_chance_of_failure_among_the_classes():
+    every = answer(filled("histogram-binning", notion="class-wise", classes=4, rows=5000, points=50)).bound
+    assert every == pytest.approx(np.sqrt(np.log(2 * 100 / (0.1 / 4)) / 98))
+    assert every == pytest.approx(cc.guarantees.class_wise_bounds([50] * 4, 5000, [0.025] * 4).ece)
+
+
+def test_the_rarest_class_decides_how_many_rows_it_takes():
+    sentence = answer(filled("histogram-binning", rows=100_000, rarest=0.1)).inverse
+    # k = n / 10 rows in a bin, n / k = 10 bins: sqrt(log(200) / (2 (k - 1))) <= .1 from k = 266 on.
+    enough = (k for k in range(2, 5000) if np.log(200) <= 0.02 * (k - 1))
+    assert 10 * next(enough) == 2660
+    assert "about 2,700 rows" in sentence
+    assert "nothing is promised for it" in answer(filled("histogram-binning", rows=400, rarest=0.1)).sentence
+
+
+def test_a_headline_promises_nothing_for_a_class_that_fills_no_bin():
+    few = answer(filled("histogram-binning", rows=400, points=50, rarest=0.1)).sentence
+    headline = few.split(". ")[0]
+    assert "every value for a class predicted at least 50 times" in headline
+    assert "every value it can return" not in few
+    assert "a new one of such a class" in few
+    assert "error among rows of such classes is" in few
+    enough = answer(filled("histogram-binning", rows=500, points=50, rarest=0.1)).sentence
+    assert "every value it can return, and its calibration error," in enough.split(". ")[0]
+    assert "such" not in enough.split(". ")[1]
+
+
+def test_balance_is_not_promised_for_tied_scores():
+    scores = np.linspace(0.5, 0.9, 1000)
+    ones = np.ones(1000, dtype=int)
+    free = answer("balance", Predictions.from_confidence(scores, ones))
+    assert free.plan.tied == 0.0
+    assert free.sentence == answer(PLANS.make("balance", rows=1000)).sentence
+    tied = answer("balance", Predictions.from_confidence(np.where(np.arange(1000) < 250, 0.5, scores), ones))
+    assert tied.plan.tied == 0.25
+    assert tied.sentence.split(". ")[0].startswith("For these rows nothing is promised: 25 % of them share their score")
+    assert "without ties the chance" in tied.inverse
+    assert answer(PLANS.make("balance", tied=0.0), Predictions.from_confidence(np.full(1000, 0.7), ones)).sentence == (
+        free.sentence
+    )
+
+
+@pytest.mark.parametrize(("rate", "rows"), [(0.05, 137), (0.01, 499), (0.2, 3000)])
+def test_the_curve_of_rows_held_out_says_at_every_number_what_holds_there(rate, rows):
+    plan = PLANS.make("miscoverage", rows=rows, rate=rate)
+    places = plan.grid()
+    every = np.arange(1.0, min(500, places[-1]) + 1)
+    name = "the threshold of Ma and Blaschko"
+    drawn_there = np.interp(every, places, plan.curves(places)[name])
+    np.testing.assert_allclose(drawn_there, plan.curves(every)[name], atol=0.01)
+    assert np.interp(rows, places, plan.curves(places)[name]) == plan.curves(np.array([float(rows)]))[name][0]
+    assert len(places) < 1000
+    sparse = np.unique(np.round(np.geomspace(1, 500, 60)))  # the twin: few places say something else in between
+    assert np.abs(np.interp(every, sparse, plan.curves(sparse)[name]) - plan.curves(every)[name]).max() > 0.05
+
+
+@pytest.mark.parametrize("key", ["histogram-binning", "miscoverage", "abstaining-gain"])
+def test_a_click_anywhere_plans_the_nearest_place_drawn(key):
+    rows = drawn(400, 1)
+    curve = cc.diagrams.plan_curve(key, rows, rows)
+    columns = cc.figures.plan_curve(curve).layout.meta["columns"]
+    plan, along = curve.answer.plan, np.log10 if curve.answer.plan.counts else np.asarray
+    places = np.array([column["record"]["amount"] for column in columns])
+    assert set(places) <= set(curve.amounts)
+    assert [column["record"]["amount"] for column in columns if column["here"]] == [plan.amount]
+    assert all(left["high"] == right["low"] for left, right in itertools.pairwise(columns))
+    widths = [column["high"] - column["low"] for column in columns]
+    assert min(widths) > 0.002 * float(along(curve.amounts[-1]) - along(curve.amounts[0]))
+    for place in np.linspace(float(along(curve.amounts[0])), float(along(curve.amounts[-1])), 97):
+        found = next(column["record"]["amount"] for column in columns if column["low"] <= place <= column["high"])
+        assert abs(along(found) - place) == pytest.approx(np.abs(along(places) - place).min())
+
+
+def test_growth_is_told_in_ratios_alone():
+    found = answer(PLANS.make("scaling-binning", bins=20, error=0.1))
+    size = [b * np.log(b) + np.log(b) / 0.01 for b in (20, 10)]
+    assert found.bound == pytest.approx(size[0] / size[1])
+    assert found.needed is None
+    assert not found.inverse
+    assert answer(PLANS.make("scaling-binning", bins=10)).bound == 1.0
+
+
+def test_the_debiased_estimate_grows_with_the_root_of_the_bins():
+    found = answer(PLANS.make("estimating", bins=40, risk=0.1))
+    grows = np.log(400) / np.log(100)
+    curves = [curve[0] for curve in found.plan.curves(np.array([40.0])).values()]
+    assert curves == [pytest.approx(2 * grows), pytest.approx(4 * grows)]
+    assert answer(PLANS.make("estimating", bins=10)).bound == 1.0
+
+
+def test_rows_held_out_by_hand():
+    found = answer(PLANS.make("miscoverage", rows=200))
+    assert found.needed == 59  # .95 ** 59 <= .05 < .95 ** 58
+    chance = sum(binom.pmf(j, 200, 0.95) for j in range(196, 201))
+    assert found.sentence.startswith("A threshold at score number 196 of 200 from below")
+    assert f"with a chance of {100 * chance:.1f} %" in found.sentence
+    assert "more than the 500" in answer(PLANS.make("miscoverage", rows=20, rate=0.001)).inverse
+    assert "no threshold" in answer(PLANS.make("miscoverage", rows=58)).sentence
+    assert "withholds nothing" in answer(PLANS.make("miscoverage", rows=8)).sentence
+
+
+def test_rates_and_what_abstaining_gains_by_hand():
+    found = answer(PLANS.make("abstaining-rates", rate=0.05, rows=1000, error=0.02))
+    assert 2 * np.exp(-1000 * found.bound**2 / (2 * 0.05 * 0.95)) == pytest.approx(0.1)
+    assert found.needed == np.ceil(2 * 0.05 * 0.95 * np.log(20) / 0.02**2)
+    gain = answer(PLANS.make("abstaining-gain", accuracy=0.9, classes=10, withheld=0.1, missed=0.4))
+    assert gain.bound == pytest.approx((0.9 * 0.9 + 0.4 * 0.1) * 0.1 / 10)
+    assert gain.needed is None
+
+
+def test_the_interval_of_a_share_by_hand():
+    found = answer(PLANS.make("accuracy-interval", accuracy=0.9, rows=100, level=0.9))
+    assert found.bound == pytest.approx(beta.ppf(0.95, 91, 10) - beta.ppf(0.05, 90, 11))
+
+
+def test_balanced_bins_by_hand():
+    # Two bins of nine rows, parted at the fifth: one holds less than a quarter if it lies below .25, or above .75.
+    below = binom.sf(4, 9, 0.25)
+    assert answer(PLANS.make("balance", bins=2, rows=9)).bound == pytest.approx(2 * below)
+
+
+# ---- inverses ----------------------------------------------------------------------------------------------
+
+WANTED = st.sampled_from([0.005, 0.01, 0.02, 0.05, 0.1, 0.2])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(sorted(set(PLANS) - NEEDS_SCORES - {"verified", "balance"})), WANTED, st.integers(2, 50_000))
+def test_what_is_needed_is_enough_and_one_less_is_not(key, wanted, rows):
+    name = PLANS[key].cls.wanted
+    if not name or not PLANS[key].has("rows"):
+        return
+    found = answer(filled(key, rows=rows, **{name: wanted}))
+    if found.needed is None:  # all rows in one bin are too few
+        assert key == "histogram-binning"
+        assert found.plan.curves(np.array([float(rows)]))["every value"][0] > wanted
+        return
+    here, less = next(iter(found.plan.curves(np.array([found.needed, max(found.needed - 1, 1)])).values()))
+    assert here <= wanted + 1e-12
+    assert less > wanted or found.needed <= 2
+    frame = cc.diagrams.plan_curve(found.plan).frame()
+    marks = frame[frame["curve"] == "needed"][["amount", "bound"]].to_numpy()
+    np.testing.assert_allclose(marks, [[found.needed, wanted]])
+
+
+def test_rows_for_balance_are_enough():
+    found = answer(PLANS.make("balance", bins=12, rows=50, risk=0.01))
+    chance = found.plan.curves(np.array([found.needed, 0.9 * found.needed]))["chance of unbalanced bins"]
+    assert chance[0] <= 0.01 < chance[1]
+
+
+def test_beyond_what_was_measured_bounds_fall_with_the_root_of_the_rows():
+    plan = answer("within", test=drawn(100, 6)).plan
+    (first, _), (last, high) = plan.measured[0], plan.measured[-1]
+    (here, far, least, few) = plan.curves(np.array([last, 4 * last, first, first / 4]))["upper end in 8 of 10 samples"]
+    assert here == pytest.approx(high)
+    assert far == pytest.approx(here / 2)
+    assert few == pytest.approx(min(1.0, 2 * least))
+
+
+@pytest.mark.parametrize("key", PLANS)
+def test_the_marks_lie_on_the_curve_and_the_frame_is_all_that_is_drawn(key):
+    rows = drawn(400, 1)
+    curve = cc.diagrams.plan_curve(key, rows, rows)
+    frame = curve.frame()
+    first = frame[frame["curve"] == curve.names[0]]
+    for name in ("planned", "needed"):
+        for amount in frame[frame["curve"] == name]["amount"]:
+            assert (first["amount"] == amount).any()
+    drawn_points = [
+        (x, y) for trace in cc.figures.plan_curve(curve).data for x, y in zip(trace.x, trace.y, strict=True)
+    ]
+    assert sorted(drawn_points) == sorted(zip(frame["amount"], frame["bound"], strict=True))
+    assert np.all(np.diff(first["bound"]) <= 1e-9) or key in (
+        "balance",
+        "scaling-binning",
+        "estimating",
+        "abstaining-gain",
+    )
+    assert curve.answer.bound == pytest.approx(first[first["amount"] == curve.answer.amount]["bound"].iloc[0])
+
+
+# ---- filled in from the data -------------------------------------------------------------------------------
+
+
+def test_numbers_left_open_are_those_of_the_data():
+    fit, test = drawn(300, 2), drawn(500, 3)
+    found = {key: answer(key, fit, test).plan for key in PLANS}
+    assert (found["balance"].rows, found["within"].rows) == (300, 500)
+    assert found["abstaining-gain"].accuracy == pytest.approx(test.correct.mean())
+    assert found["miscoverage"].rows == int(fit.correct.sum() / 10)
+    assert found["abstaining-rates"].rows == test.correct.sum()
+    three = Predictions(np.eye(3)[[0] * 6 + [1] * 3 + [2]], [0] * 10)
+    assert answer("histogram-binning", three, three).plan.rarest == pytest.approx(0.1)
+    assert answer(PLANS.make("balance", rows=77), fit, test).plan.rows == 77
+    weighted = three.replace(weights=[1.0] * 9 + [5.0])
+    assert answer(PLANS.make("histogram-binning", rows=10), weighted).plan.rarest == pytest.approx(3 / 14)
+
+
+def test_what_nobody_says_is_refused_by_name():
+    frame = answers()
+    assert frame["key"].tolist() == list(PLANS)
+    assert (frame["note"] != "").sum() == len(PLANS) - 2
+    with pytest.raises(NotAnswerable, match=r"^not known: number of calibration rows; say a number"):
+        answer("balance")
+    with pytest.raises(NotAnswerable, match="give the predictions"):
+        answer(PLANS.make("within", rows=100))
+
+
+@pytest.mark.parametrize("key", ["histogram-binning", "balance", "miscoverage", "within", "verified"])
+def test_rows_that_belong_together_are_not_counted_as_independent(key):
+    rows = drawn(400, 4, groups=np.arange(400) // 4)
+    with pytest.raises(NotAnswerable, match="belong to 100 groups"):
+        answer(key, rows, rows)
+    if key in ("histogram-binning", "balance"):
+        assert answer(filled(key), rows, rows).amount
+
+
+def test_weighted_rows_fill_no_theorem_but_are_worth_what_they_are():
+    weights = np.where(np.arange(400) < 200, 0.5, 1.5)
+    rows = drawn(400, 5, weights=weights)
+    with pytest.raises(NotAnswerable, match="carry weights"):
+        answer("balance", rows, rows)
+    assert answer("within", rows, rows).plan.rows == int(rows.effective_rows) == 320
+
+
+# ---- simulated promises, and their falsified twins -----------------------------------------------------------
+
+
+def share_within(n, error, runs):
+    """How often a calibrated model of n rows is shown to be within."""
+    shown = 0
+    for run in range(runs):
+        shown += cc.inference.primary(drawn(n, 1000 + run)).estimate.interval().high < error
+    return shown / runs
+
+
+def test_with_the_rows_needed_a_calibrated_model_is_shown_within_in_eight_of_ten_samples():
+    plan = answer(PLANS.make("within", error=0.05), test=drawn(300, 6))
+    # 0.8 and three standard errors of 40 samples; at half of the rows far fewer.
+    assert 0.6 <= share_within(int(plan.needed), 0.05, 40) <= 0.98
+    assert share_within(int(plan.needed / 3), 0.05, 10) < 0.15
+    assert share_within(int(plan.needed * 3), 0.05, 8) > 0.8
+
+
+def test_the_rows_needed_are_those_that_the_verdict_names():
+    rows = drawn(200, 6)
+    for error in (0.01, 0.05):
+        named = cc.inference.primary(rows, error).estimate.verdict(error).rows_needed
+        found = answer("within", test=rows, tolerance=error)
+        assert found.limit == error
+        assert found.needed == pytest.approx(named, rel=0.01)
+        assert cc.text.rows(named) in found.inverse
+
+
+def test_few_outputs_are_verified_with_about_the_rows_told():
+    plan = answer(PLANS.make("verified", bins=5, error=0.05), test=drawn(2000, 7))
+    outputs = np.linspace(0.55, 0.95, 5)
+
+    def shown(n):
+        highs = []
+        for run in range(25):
+            rng = np.random.default_rng(run)
+            says = outputs[rng.integers(0, 5, n)]
+            right = (rng.random(n) < says).astype(int)
+            rows = Predictions.from_confidence(says, right)
+            highs.append(cc.estimate(rows, "confidence", "rmsce", "distinct").interval().high)
+        return np.mean(np.array(highs) < 0.05)
+
+    assert 0.15 <= shown(int(plan.needed)) <= 0.85
+    assert shown(int(plan.needed / 3)) < 0.15
+
+
+def test_the_interval_narrows_about_as_told():
+    rows = drawn(500, 8, bend=0.5)
+    told = answer(PLANS.make("error-interval", rows=8000), test=rows).bound
+    line = cc.inference.primary(drawn(8000, 9, bend=0.5)).line
+    assert 0.6 < (line.high - line.low) / told < 1.5
+
+
+# ---- balance of the bins in use ------------------------------------------------------------------------------
+
+
+def of_shares(shares, n, seed):
+    """Confidences of ten bins that hold these shares of all rows."""
+    rng = np.random.default_rng(seed)
+    scores = (rng.choice(len(shares), n, p=shares) + rng.random(n)) / len(shares)
+    return Predictions.from_confidence(scores, np.ones(n, dtype=int))
+
+
+@pytest.mark.parametrize(("excess", "allowed"), [(1.02, 0.1), (0.98, 0.1)])
+def test_balance_is_wrongly_called_in_at_most_a_tenth(excess, allowed):
+    # One bin just beyond twice its equal share, or just short of it.
+    first = excess * 2 / 5
+    shares = np.append(first, np.full(4, (1 - first) / 4))
+    found = [balance_in_use(of_shares(shares, 1500, seed), bins=5).balanced for seed in range(120)]
+    wrong = np.mean([each is (excess > 1) for each in found])
+    assert wrong <= allowed + 2 * np.sqrt(allowed * (1 - allowed) / 120)
+    # The twin: shares taken for the truth are wrong about every other time.
+    taken = [bool(balance_in_use(of_shares(shares, 1500, seed), bins=5).share[0] * 5 <= 2) for seed in range(120)]
+    assert np.mean([each is (excess > 1) for each in taken]) > 0.1
+
+
+def test_balance_says_which_it_is():
+    even, skewed = np.full(5, 0.2), np.array([0.6, 0.1, 0.1, 0.1, 0.1])
+    assert balance_in_use(of_shares(even, 2000, 1), bins=5).balanced is True
+    assert balance_in_use(of_shares(skewed, 2000, 1), bins=5).balanced is False
+    assert balance_in_use(of_shares(skewed, 12, 1), bins=5).balanced is None
+    frame = balance_in_use(of_shares(even, 2000, 1), bins=5).frame()
+    assert frame["rows"].sum() == 2000
+    np.testing.assert_allclose(frame["times"], 5 * frame["share"])
+    assert isinstance(frame, pd.DataFrame)
+
+
+def test_bins_that_follow_the_data_are_placed_on_calibration_rows():
+    fit, test = drawn(1000, 10), drawn(1000, 11)
+    found = balance_in_use(test, fit, "equal-mass")
+    assert "bins in use (equal mass) are" in found.sentence or "bins in use (equal mass) may" in found.sentence
+    assert "The 5 bins in use (equal width)" in balance_in_use(test, fit, 5).sentence
+    edges = cc.BINNINGS.make("equal-mass").edges(np.sort(fit.confidence), None)
+    np.testing.assert_array_equal(found.lower[1:], edges)
+    assert found.rows.tolist() == np.histogram(test.confidence, [0, *edges, 1])[0].tolist()
+    with pytest.raises(NotAnswerable, match="placed on calibration rows"):
+        balance_in_use(test, bins="equal-mass")
+    with pytest.raises(NotAnswerable, match="whatever it holds"):
+        balance_in_use(test, bins=1)
+    with pytest.raises(NotAnswerable, match="weights"):
+        balance_in_use(drawn(9, 1, weights=[0.5] * 8 + [5.0]))
+    with pytest.raises(NotAnswerable, match="groups"):
+        balance_in_use(drawn(8, 1, groups=np.arange(8) // 2))
+
+
+def test_no_chance_is_rounded_up_to_certainty():
+    sure = PLANS.make("balance", rows=100_000_000, bins=100).answer()
+    assert sure.startswith("With probability at least 99.99 % over")
+
+
+def test_where_bins_are_too_small_nothing_is_promised() -> None:
+    few = answer(PLANS.make("histogram-binning", notion="class-wise", points=2, rows=1000, classes=100)).sentence
+    assert "points off" not in few
+    assert few.startswith("Nothing is promised of all values at once: bins of 2 rows are too small.")
+    assert "Nothing is promised of the value of a new row." in few
+    some = answer(PLANS.make("histogram-binning", notion="class-wise", points=5, rows=1000, classes=2)).sentence
+    assert some.startswith("Nothing is promised of all values at once")
+    assert "With probability at least 90 % over these rows and a new one, that row's value is at most" in some
+    assert "100 points" not in few + some
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (PLANS.make("miscoverage", rows=1), "From 1 correct row no threshold"),
+        (PLANS.make("miscoverage", rows=2), "From 2 correct rows no threshold"),
+        (PLANS.make("abstaining-rates", rows=1, error=0.01), "Measured on 1 row, a"),
+        (PLANS.make("abstaining-rates", rows=1, error=0.01), "For 1 point or less it takes"),
+        (PLANS.make("accuracy-interval", rows=50, accuracy=0.8, width=0.01), "For one no wider than 1 point it takes"),
+        (PLANS.make("histogram-binning", rows=10**9, points=50, error=0.01), "to be within 1 point each bin"),
+    ],
+)
+def test_one_is_said_in_the_singular(plan: Plan, words: str) -> None:
+    found = answer(plan)
+    assert words in f"{found.sentence} {found.inverse}"

@@ -1,0 +1,312 @@
+"""NPY and NPZ: what is accepted, and every hostile file refused before it costs anything."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import pickle
+import struct
+import tracemalloc
+import zipfile
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from calib_core.predictions.predictions import InputError
+from calib_core.readers import limits, read_table
+
+Refused = Callable[[bytes, str], str]
+
+
+def npz(**arrays: object) -> bytes:
+    out = io.BytesIO()
+    np.savez(out, **arrays)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def npy(array: object) -> bytes:
+    out = io.BytesIO()
+    np.save(out, np.asarray(array), allow_pickle=True)
+    return out.getvalue()
+
+
+def with_header(header: str, body: bytes = b"", version: int = 1) -> bytes:
+    text = header.encode("latin-1")
+    length = struct.pack("<H" if version == 1 else "<I", len(text))
+    return b"\x93NUMPY" + bytes([version, 0]) + length + text + body
+
+
+def described(descr: str, shape: str) -> str:
+    return f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n"
+
+
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+P = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+Y = np.array([0, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", ">f8", "<f2", "|u1", ">i2", "<i8", "|b1"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_plain_numbers_are_read_in_native_order(dtype: str, order: str, packed: bool) -> None:
+    array = np.asarray(np.arange(12).reshape(4, 3) % 2, dtype=dtype, order=order)  # type: ignore[call-overload]
+    out = io.BytesIO()
+    (np.savez_compressed if packed else np.savez)(out, a=array)
+    got = read_table(out.getvalue(), "a.npz").matrices["a"]
+    assert np.array_equal(got, array)
+    assert got.dtype.isnative
+    assert not got.flags.writeable
+    assert got.dtype == (np.float32 if dtype == "<f2" else array.dtype.newbyteorder("="))
+    assert np.array_equal(read_table(npy(array), "a.npy").matrices["array"], array)
+
+
+def test_text_of_both_kinds_is_read_as_str() -> None:
+    table = read_table(npz(p=P, y=np.array(["a", "bé", "c"]), z=np.array([b"x", b"y", b"z"])), "a.npz")
+    assert table.columns["y"].tolist() == ["a", "bé", "c"]
+    assert table.columns["z"].tolist() == ["x", "y", "z"]
+
+
+def test_one_column_matrix_is_a_column_and_scalars_are_left_out() -> None:
+    table = read_table(npz(p=P[:, :1], s=np.array("text"), cube=np.zeros((2, 2, 2))), "a.npz")
+    assert (list(table.columns), list(table.matrices)) == (["p"], [])
+    assert table.notes == ('array "cube" has 3 dimensions (2, 2, 2) and was left out',)
+
+
+def test_an_aligned_array_is_looked_at_and_not_copied() -> None:
+    data = npy(np.zeros((1000, 1000), dtype=np.float32))
+    tracemalloc.start()
+    table = read_table(data, "a.npy")
+    assert tracemalloc.get_traced_memory()[1] < 100_000
+    tracemalloc.stop()
+    assert np.shares_memory(table.matrices["array"], np.frombuffer(data, np.uint8))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_archive_costs_one_array(packed: bool) -> None:
+    rng = np.random.default_rng(0)
+    out = io.BytesIO()
+    (np.savez_compressed if packed else np.savez)(out, p=rng.random((2000, 1000), dtype=np.float32))
+    data = out.getvalue()
+    tracemalloc.start()
+    read_table(data, "a.npz")
+    assert tracemalloc.get_traced_memory()[1] < 8_000_000 + 2 * limits.SCAN_BYTES + 500_000
+    tracemalloc.stop()
+
+
+class Bomb:
+    """Writes a file when unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return open, ("/nonexistent/never", "w")
+
+
+def test_python_objects_are_named_and_never_loaded(refused: Refused) -> None:
+    assert refused(npy(np.array([Bomb()], dtype=object)), "a.npy") == (
+        "a.npy contains Python objects, which are never loaded; save plain arrays, "
+        "numpy.savez(file, probs=numpy.asarray(p, float), labels=numpy.asarray(y))"
+    )
+    assert refused(npz(p=P, y=np.array([Bomb()], dtype=object)), "a.npz").startswith(
+        'a.npz, array "y" contains Python objects'
+    )
+    for protocol in (2, 3, 4, 5):
+        assert refused(pickle.dumps(Bomb(), protocol), "a.npy") == (
+            "a.npy contains Python objects (a pickle), which are never loaded; save plain arrays with numpy.savez"
+        )
+
+
+def test_header_promises_are_held_against_the_bytes(refused: Refused) -> None:
+    huge = with_header(described("'<f8'", "(1000000000, 1000)"), b"\0" * 800)
+    assert refused(huge, "a.npy") == (
+        "a.npy: the header promises 8 TB, the file holds 800 bytes; it is damaged or cut off: save it again"
+    )
+    longer = with_header(described("'<f8'", "(2, 3)"), b"\0" * 80_000)
+    assert "the header promises 48 bytes, the file holds 80 kB" in refused(longer, "a.npy")
+    assert "the header promises 48 bytes" in refused(zipped({"p.npy": longer}), "a.npz")
+    assert "the header promises 48 bytes" in refused(zipped({"p.npy": longer}, zipfile.ZIP_DEFLATED), "a.npz")
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["(-1, 3)", "(True, 3)", "(" + "1, " * 70 + ")", f"({2**96},)", f"(0, {2**96})", "'abc'", "3", "(1.5,)", "None"],
+)
+def test_impossible_shapes(shape: str, refused: Refused) -> None:
+    said = refused(with_header(described("'<f8'", shape), b"\0" * 24), "a.npy")
+    assert said.startswith("a.npy: the header gives no valid shape") or "the header promises" in said
+
+
+@pytest.mark.parametrize("shape", ["(0,)", "(0, 3)", "(0, 1000000000000)", "(5, 0)"])
+def test_empty_arrays(shape: str, refused: Refused) -> None:
+    assert "it is empty; save at least one row" in refused(with_header(described("'<f8'", shape)), "a.npy")
+
+
+@pytest.mark.parametrize(
+    "descr", ["'|S0'", "'|V0'", "'<U0'", "'|V8'", "'<c16'", "'<M8[ns]'", "'<m8'", "'<f16'", "'<U500000000'", "'|S9999'"]
+)
+def test_types_that_are_not_numbers_or_short_text(descr: str, refused: Refused) -> None:
+    said = refused(with_header(described(descr, "(3,)"), b"\0" * 48), "a.npy")
+    assert "save real numbers" in said or "are read" in said
+
+
+def test_structured_arrays(refused: Refused) -> None:
+    array = np.zeros(3, dtype=[("a", "<f8"), ("b", "<i4")])
+    assert refused(npy(array), "a.npy") == (
+        "a.npy is structured; save real numbers (float32, float64, integers, booleans) or text"
+    )
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "__import__('os').system('true')\n",
+        "[" * 3000,
+        "[" * 3000 + "]" * 900,
+        "{'descr': '<f8'}",
+        "{1: 2}",
+        "3",
+        described("'<U-1'", "(3,)"),
+        described("('<f8', (2**62,))", "(3,)"),
+        described("[('a', " * 200 + "'<f8'" + ")]" * 200, "(3,)"),
+        described("'<f8'", "(3,)").replace("False", "'no'"),
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)",
+        "\x00\xff",
+    ],
+)
+def test_damaged_headers(header: str, refused: Refused) -> None:
+    assert "header is damaged" in refused(with_header(header, b"\0" * 24), "a.npy")
+
+
+def test_long_headers_are_not_looked_at(refused: Refused) -> None:
+    assert "too long" in refused(b"\x93NUMPY\x02\0" + struct.pack("<I", 2**32 - 1) + b"{}" * 50, "a.npy")
+    assert "too long" in refused(with_header("[" * 9000), "a.npy")
+    long = with_header(" " * 20_000_000, version=2)
+    tracemalloc.start()
+    assert "too long" in refused(long, "a.npy")
+    assert tracemalloc.get_traced_memory()[1] < 200_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("length", range(0, 128, 9))
+def test_cut_off_arrays(length: int, refused: Refused) -> None:
+    refused(npy(P)[:length], "a.npy")
+    refused(npz(p=P)[:length], "a.npz")
+
+
+def test_only_stored_and_deflated_members_are_opened(refused: Refused) -> None:
+    body = npy(np.zeros(4))
+    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        assert refused(zipped({"p.npy": body}, method), "a.npz") == (
+            f'a.npz, array "p": compression method {method} is not accepted; '
+            "save with numpy.savez or numpy.savez_compressed"
+        )
+
+
+def test_a_bzip2_bomb_costs_nothing(refused: Refused) -> None:
+    # 8 MB of zeros become 50 bytes; the real ones become gigabytes whatever size they declare.
+    bomb = zipped({"p.npy": npy(np.zeros(1_000_000))}, zipfile.ZIP_BZIP2)
+    assert len(bomb) < 1000
+    tracemalloc.start()
+    refused(bomb, "a.npz")
+    assert tracemalloc.get_traced_memory()[1] < 200_000
+    tracemalloc.stop()
+
+
+def test_a_deflate_bomb_is_refused_from_the_directory(refused: Refused) -> None:
+    bomb = bytearray(zipped({"p.npy": b"\0" * 1000}, zipfile.ZIP_DEFLATED))
+    at = bomb.rfind(b"PK\x01\x02")
+    bomb[at + 24 : at + 28] = struct.pack("<I", 3_000_000_000)
+    assert refused(bytes(bomb), "a.npz") == (
+        "a.npz unpacks to 3 GB; at most 1.07 GB are read: save float32 instead of float64, or fewer rows"
+    )
+
+
+def test_a_member_that_unpacks_to_more_than_it_declares(refused: Refused) -> None:
+    head = with_header(described("'<f8'", "(2,)"))
+    lying = bytearray(zipped({"p.npy": head + b"\0" * 30_000_000}, zipfile.ZIP_DEFLATED))
+    at = lying.rfind(b"PK\x01\x02")
+    lying[at + 24 : at + 28] = struct.pack("<I", len(head) + 16)
+    tracemalloc.start()
+    assert "does not unpack to what its header says" in refused(bytes(lying), "a.npz")
+    assert tracemalloc.get_traced_memory()[1] < 3 * limits.SCAN_BYTES
+    tracemalloc.stop()
+
+
+def test_a_member_whose_checksum_differs(refused: Refused) -> None:
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        data = bytearray(zipped({"p.npy": npy(P)}, method))
+        at = data.rfind(b"PK\x01\x02")
+        data[at + 16 : at + 20] = struct.pack("<I", zlib.crc32(b"something else"))
+        assert "is damaged" in refused(bytes(data), "a.npz")
+
+
+def test_encrypted_members(refused: Refused) -> None:
+    data = bytearray(zipped({"p.npy": npy(P)}))
+    at = data.rfind(b"PK\x01\x02")
+    data[at + 8] |= 1
+    assert refused(bytes(data), "a.npz") == 'a.npz, array "p" is encrypted; save it without a password'
+
+
+def test_too_many_members(refused: Refused) -> None:
+    body = npy(np.zeros(1))
+    many = zipped({f"a{i}.npy": body for i in range(limits.MEMBERS + 1)})
+    assert refused(many, "a.npz") == "a.npz holds 257 arrays; at most 256 are read: save fewer"
+    more = zipped({f"a{i}.npy": b"" for i in range(2000)})
+    assert refused(more, "a.npz") == "a.npz holds more than 256 arrays; save only what is needed"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_members_of_one_name(refused: Refused) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("p.npy", npy(P))
+        archive.writestr("p.npy", npy(P[::-1]))
+    assert refused(out.getvalue(), "a.npz") == 'a.npz has 2 columns called "p"; give every column its own name'
+
+
+def test_member_names_are_names_and_not_paths() -> None:
+    table = read_table(zipped({"../../etc/x.npy": npy(P), "<img src=x>.npy": npy(Y)}), "a.npz")
+    assert table.names == ("<img src=x>", "../../etc/x")
+
+
+def test_members_that_are_not_arrays(refused: Refused) -> None:
+    assert refused(zipped({"readme.txt": b"hello"}), "a.npz") == (
+        'a.npz, array "readme.txt" is not an array saved by numpy (.npy); save arrays only, with numpy.savez'
+    )
+    assert "complete NPY array" in refused(zipped({"p.npy": b"hello"}), "a.npz")
+    assert "holds no column" in refused(zipped({}), "a.npz")
+
+
+def test_too_many_columns(refused: Refused) -> None:
+    assert refused(npy(np.zeros((2, 5000), dtype=np.int8)), "a.npy") == (
+        'a.npy, array "array" has 5,000 columns; at most 4,096 are read: '
+        "rows are predictions and columns are classes (transposed?)"
+    )
+
+
+def test_text_that_is_no_text(refused: Refused) -> None:
+    broken = npz(y=np.frombuffer(b"\xff\xff\xff\x7f" * 2, dtype="<U1"))
+    assert "not valid Unicode" in refused(broken, "a.npz")
+    assert "not valid Unicode" in refused(npz(y=np.array([b"\xff\xfe"])), "a.npz")
+    assert "not valid Unicode" in refused(npz(y=np.array(["\ud800"])), "a.npz")
+    assert "matrix of text" in refused(npz(y=np.array([["a", "b"]])), "a.npz")
+
+
+def test_dates_and_complex_numbers_are_named(refused: Refused) -> None:
+    assert "'<c16'" in refused(npz(z=np.zeros(2, complex)), "a.npz")
+    assert "'<M8[us]'" in refused(npz(z=np.array([datetime.datetime(2020, 1, 1)], "M8[us]")), "a.npz")
+
+
+def test_directory_offsets_out_of_the_file() -> None:
+    data = bytearray(npz(p=P))
+    at = data.rfind(b"PK\x01\x02")
+    data[at + 42 : at + 46] = struct.pack("<I", 10**9)
+    with pytest.raises(InputError):
+        read_table(bytes(data), "a.npz")

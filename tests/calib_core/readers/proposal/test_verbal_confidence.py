@@ -1,0 +1,94 @@
+"""Confidence in words: what is read, what is asked for, and that a reading says what words stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calib_core.predictions.predictions import InputError
+from calib_core.readers import Reading, examine, predictions, propose, read_predictions, read_table
+from calib_core.readers.proposal.verbal_confidence import PHRASES, phrase_key, phrases, stands_for
+
+FILE = b"confidence,correct\nVery likely,1\nalmost-certain,1\nUnlikely.,0\nvery likely,0\n"
+
+
+def test_phrases_are_read_by_the_table() -> None:
+    p = read_predictions(FILE, "m.csv")
+    assert p.confidence.tolist() == [0.95, 0.93, 0.165, 0.95]
+    assert p.correct.tolist() == [True, True, False, False]
+
+
+def test_what_words_stand_for_is_chosen_in_the_reading() -> None:
+    table = read_table(FILE, "m.csv")
+    reading = propose(table, words=["Very likely=0.8", "almost certain=1"])
+    assert reading.kind == "words"
+    assert Reading.from_json(reading.to_json()) == reading
+    assert predictions(table, reading).confidence.tolist() == [0.8, 1.0, 0.165, 0.8]
+    # A number that holds a sign of equality is no problem: the last one counts.
+    assert stands_for(reading.replace(words=("p = high=0.6",)))["p = high"] == 0.6
+
+
+def test_words_that_are_not_in_the_table_are_named() -> None:
+    content = FILE + b"quite sure,1\nQuite sure,0\nso-so,1\n"
+    table = read_table(content, "m.csv")
+    with pytest.raises(InputError) as why:
+        predictions(table, propose(table))
+    assert str(why.value) == (
+        'm.csv, column "confidence", line 6 (row 4): nothing says what "quite sure", "so so" stand for; '
+        "3 of 7 rows affected. Choose a number from 0 to 1 for each phrase, such as quite sure = 0.8."
+    )
+    assert any(f.severity == "problem" and "quite sure" in f.message for f in examine(table, propose(table)))
+    answered = predictions(table, propose(table, words=("quite sure=0.8", "so so=0.5")))
+    assert answered.confidence.tolist()[-3:] == [0.8, 0.8, 0.5]
+
+
+def test_the_doctor_says_what_words_stand_for_and_whence() -> None:
+    table = read_table(FILE, "m.csv")
+    (note,) = [f.message for f in examine(table, propose(table)) if f.code == "words"]
+    assert '"very likely" 95.0 %, "almost certain" 93.0 %, "unlikely" 16.5 %' in note
+    assert "Kent (1964)" in note
+    assert "Mastrandrea et al. (2010" in note
+
+
+def test_gaps_are_gaps_and_rows_with_predicted_classes_are_read() -> None:
+    table = read_table(b"confidence,predicted,label\nlikely,A,A\n,B,A\ncertain,B,B\n", "m.csv")
+    with pytest.raises(InputError, match=r'column "confidence", line 3 .* the value is missing'):
+        predictions(table, propose(table))
+    found = predictions(table, propose(table, missing="exclude"))
+    assert found.kind == "top-label"
+    assert found.confidence.tolist() == [0.83, 1.0]
+
+
+def test_numbers_are_not_words_and_other_texts_neither() -> None:
+    assert propose(read_table(b"confidence,correct\n0.9,1\n0.5,0\n", "m.csv")).kind == "probabilities"
+    with pytest.raises(InputError, match='"blue" is not a number'):
+        propose(read_table(b"confidence,correct\nblue,1\nred,0\n", "m.csv"))
+    table = read_table(b"confidence,correct\nblue,1\nred,0\n", "m.csv")
+    found = predictions(table, propose(table, kind="words", words=("blue=0.9", "red=0.2")))
+    assert found.confidence.tolist() == [0.9, 0.2]
+
+
+@pytest.mark.parametrize("wrong", ["likely", "likely=high", "=0.5", "likely=1.2", "likely=nan"])
+def test_a_wrong_entry_is_refused(wrong: str) -> None:
+    with pytest.raises(InputError, match="write a phrase and a number from 0 to 1"):
+        Reading("confidence", "words", confidence="c", correct="z", words=(wrong,))
+
+
+def test_words_are_of_one_confidence() -> None:
+    with pytest.raises(InputError, match='choose layout "top-label" or "confidence"'):
+        Reading(kind="words", scores=("a", "b"), label=("y",))
+
+
+def test_the_table_is_in_order_and_in_its_own_spelling() -> None:
+    assert all(phrase_key(phrase) == phrase and 0 <= value <= 1 for phrase, value in PHRASES.items())
+    for rising in (
+        ("impossible", "almost certainly not", "probably not", "chances about even", "probable", "almost certain"),
+        ("exceptionally unlikely", "extremely unlikely", "very unlikely", "unlikely", "about as likely as not"),
+        ("about as likely as not", "more likely than not", "likely", "very likely", "extremely likely"),
+        ("very low", "low", "medium", "high", "very high"),
+    ):
+        assert (np.diff([PHRASES[phrase] for phrase in rising]) > 0).all()
+
+
+def test_phrases_are_counted() -> None:
+    assert phrases(np.array(["Likely", "high", "likely", ""], dtype=object)).to_dict() == {"likely": 2, "high": 1}

@@ -1,0 +1,424 @@
+"""Findings: every number by loops and by hand, every sentence from its line, and false findings counted."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated import full_predictions, of_kind, permuted
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+import calib_core as cc
+from calib_core import InputError, NotAnswerable, Predictions
+from calib_core.diagrams import edges_said
+from calib_core.inference import per_class_tests, share_ends, share_test
+from calib_core.text import at_level, share_range, told_apart
+
+NUMBERS = [
+    "rows",
+    "worth",
+    "says",
+    "right",
+    "gap",
+    "low",
+    "high",
+    "level",
+    "p",
+    "p_corrected",
+    "stands_out",
+    "rows_off",
+]
+
+
+def drawn(probs, rng):
+    return (rng.random(len(probs))[:, None] > np.cumsum(probs, 1)[:, :-1]).sum(1)
+
+
+def networks(n, k, rng):
+    """Rows as a network says them: most near 1, a few unsure."""
+    z = rng.normal(size=(n, k)) + 9 * rng.beta(2, 1, n)[:, None] * np.eye(k)[rng.integers(k, size=n)]
+    p = np.exp(z - z.max(1, keepdims=True))
+    return p / p.sum(1, keepdims=True)
+
+
+def too_sure(n=3000, k=5, seed=0, **more):
+    """A model whose confidences are those of half the temperature that would be right."""
+    rng = np.random.default_rng(seed)
+    p = networks(n, k, rng)
+    return Predictions(p**2 / (p**2).sum(1, keepdims=True), drawn(p, rng), **more)
+
+
+# ---- the numbers ------------------------------------------------------------------------------------------
+
+
+def slowly(predictions, bins, fewest):
+    """Every place by a loop: kind, code, bin, and its rows, said and right."""
+    h, c, y = predictions.confidence, predictions.predicted, predictions.true_labels
+    cell = np.minimum((h * bins).astype(int), bins - 1)
+    for b in np.unique(cell):
+        yield "bin", None, b, h[cell == b], (y == c)[cell == b]
+    for code in range(predictions.n_classes):
+        for b in range(bins):
+            here = (c == code) & (cell == b)
+            if here.any():
+                yield "class and bin", code, b, h[here], (y == c)[here]
+    for code in np.unique(c):
+        yield "predicted class", code, None, h[c == code], (y == c)[c == code]
+    yield "direction", None, None, h, y == c
+    for code in range(1 if predictions.n_classes == 2 else 0, predictions.n_classes):
+        yield "class", code, None, predictions.probs[:, code], y == code
+
+
+def by_convolution(scores, positives):
+    """The two-sided p of a count of independent outcomes, its law built row by row."""
+    law = np.ones(1)
+    for s in scores:
+        law = np.convolve(law, [1 - s, s])
+    return min(1.0, 2 * min(law[: positives + 1].sum(), law[positives:].sum()))
+
+
+def step_down(p, price):
+    """Corrected p-values by Holm's definition: the largest (m - i + 1) p_(i) price over all i not after."""
+    order = sorted(range(len(p)), key=p.__getitem__)
+    steps = [(len(p) - rank) * p[i] * price for rank, i in enumerate(order)]
+    return [min(1.0, max(steps[: order.index(j) + 1])) for j in range(len(p))]
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_every_place_by_a_loop(k):
+    predictions = too_sure(800, k)
+    found = cc.findings(predictions, 7)
+    lines = {(line["kind"], line["code"], line["bin"]): line for line in found.to_dict("records")}
+    twin = list(slowly(predictions, 7, 10))
+    assert len(lines) == len(found) == len(twin)
+    by_class = per_class_tests(predictions, "top-label", 7)["p"]
+    for kind in ("bin", "class and bin", "predicted class", "direction", "class"):
+        tested = [place for place in twin if place[0] == kind and len(place[3]) >= 10]
+        p = [by_convolution(scores, int(right.sum())) for *_, scores, right in tested]
+        if kind == "predicted class":
+            p = [by_class[code] for _, code, *_ in tested]
+        corrected = p if kind == "direction" else step_down(p, 4)
+        for place, alone, together in zip(tested, p, corrected, strict=True):
+            line = lines[place[:3]]
+            assert line["p"] == pytest.approx(alone, rel=5e-3, abs=2e-12)
+            assert line["p_corrected"] == pytest.approx(together, rel=5e-3, abs=1e-10)
+            assert line["stands_out"] == (together <= 0.05)
+            n, right = len(place[3]), place[4].mean()
+            assert line["level"] == 0.9
+            ends = binomtest(round(n * right), n).proportion_ci(0.9, "exact")
+            assert (line["low"], line["high"]) == pytest.approx((ends.low, ends.high))
+    for kind, code, b, scores, hits in twin:
+        line, n, says, right = lines[kind, code, b], len(scores), scores.mean(), hits.mean()
+        assert (line["rows"], line["says"], line["right"]) == pytest.approx((n, says, right))
+        assert math.isnan(line["p"]) == (n < 10)
+        least = max(line["low"] - line["says"], line["says"] - line["high"], 0)
+        assert line["rows_off"] == pytest.approx(n * least if n >= 10 else 0)
+
+
+def test_the_largest_gaps_come_first_and_what_was_not_tested_last():
+    found = cc.findings(too_sure())
+    assert found["stands_out"].any()
+    assert not found["stands_out"].all()
+    assert (np.diff(found["stands_out"].astype(int)) <= 0).all()
+    outstanding = found[found["stands_out"]]
+    assert (np.diff(outstanding["gap"].abs()) <= 0).all()
+    untested = found["p"].isna().to_numpy()
+    assert untested.any()
+    assert untested[-untested.sum() :].all()
+    assert found.loc[untested, "finding"].str.startswith("Too few rows to tell").all()
+    assert (found.loc[untested, "rows"] < 10).all()
+
+
+# ---- the sentences ----------------------------------------------------------------------------------------
+
+
+CANCEL = " Its gaps at different confidences cancel in this mean."
+
+
+def spoken(line, names):
+    """A line's sentence, written again from its numbers."""
+    says, right = told_apart(line["says"], line["right"])
+    name = None if line["code"] is None else names[line["code"]]
+    of = f"{line['rows']:,.0f} rows" if line["rows"] != 1 else "1 row"
+    edges = "" if line["bin"] is None else edges_said(line["lower"], line["upper"])
+    when = f"it says {edges}" if name is None else f"{name} is predicted with confidence {edges}"
+    if line["p"] != line["p"] and line["kind"] == "predicted class":
+        return f"Too few rows to tell when {name} is predicted: {of}."
+    if line["p"] != line["p"]:
+        return f"Too few rows to tell when {when}: {of}."
+    ends = share_range(line["low"], line["high"])
+    basis = f"{round(line['rows'] * line['right']):,} of {of}; {at_level(line['level'])} interval {ends}"
+    text = {
+        "class and bin": f"When {when}, it is right {right} of the time ({basis}; it says {says}).",
+        "bin": f"When {when}, it is right {right} of the time ({basis}; it says {says}).",
+        "predicted class": f"When {name} is predicted, it says {says} on average and is right {right} of the time "
+        f"({basis}).",
+        "direction": f"Over all rows it says {says} on average and is right {right} of the time ({basis}).",
+        "class": f"{name} is given {says} on average, and {right} of the rows are of it ({basis}).",
+    }[line["kind"]]
+    said = (text[0].upper() + text[1:]) + ("" if line["stands_out"] else " This can be chance.")
+    return said + (CANCEL if line["finding"].endswith(CANCEL) and line["kind"] == "predicted class" else "")
+
+
+@pytest.mark.parametrize("kind", ["full", "per-class", "top-label", "confidence"])
+def test_every_sentence_is_made_of_its_line(kind):
+    predictions = of_kind(too_sure(600), kind)
+    found = cc.findings(predictions)
+    names = [f"class {c}" for c in range(5)]
+    for line in found.to_dict("records"):
+        assert line["finding"] == spoken(line, names)
+    of_classes = {"bin", "class and bin", "predicted class", "direction"}
+    kinds = {"full": {*of_classes, "class"}, "top-label": of_classes}
+    assert set(found["kind"]) == kinds.get(kind, {"bin", "direction"} if kind == "confidence" else kinds["full"])
+
+
+def test_the_sentence_of_the_example():
+    eights = [8] * 40
+    predicted, labels = [*eights, *[1] * 100], [*[8] * 36, *[0] * 4, *[1] * 90, *[8] * 10]
+    p = Predictions.from_confidence([0.55] * 40 + [0.9] * 100, predicted=predicted, labels=labels)
+    found = cc.findings(p, 10)
+    line = found[found["kind"] == "class and bin"].iloc[0]
+    low, high = binomtest(36, 40).proportion_ci(0.9, "exact")
+    assert (round(100 * low), round(100 * high)) == (79, 97)
+    assert line["finding"] == (
+        "When class 8 is predicted with confidence 50 to 60 %, it is right 90 % of the time (36 of 40 rows; 90 % "
+        "interval 79 to 97 %; it says 55 %)."
+    )
+    named = p.replace(class_names=[*"abcdefgh", "T-shirt (dark)"])
+    (named_so,) = cc.findings(named, 10).query("kind == 'class and bin' and code == 8")["finding"]
+    assert named_so.startswith("When \u201cT-shirt (dark)\u201d is predicted with")
+
+
+def test_one_value_is_a_bin_of_a_class_where_outputs_are_discrete_and_bins_are_those_of_the_diagram():
+    right = [True] * 20 + [False] * 30 + [True] * 45 + [False] * 5
+    p = Predictions.from_confidence(
+        [0.62] * 50 + [0.64] * 50, predicted=[0] * 100, labels=[int(not hit) for hit in right]
+    )
+    assert (cc.findings(p)["kind"] == "class and bin").sum() == 1
+    found = cc.findings(p.as_discrete())
+    assert (found["kind"] == "bin").sum() == (cc.diagrams.reliability(p.as_discrete()).count > 0).sum() == 1
+    cells = found[found["kind"] == "class and bin"]["finding"].tolist()
+    assert cells[0].startswith(
+        "When class 0 is predicted with confidence 64 %, it is right 90 % of the time (45 of 50 rows; 9"
+    )
+    assert "it says 64 %)" not in cells[0]
+
+
+# ---- laws -------------------------------------------------------------------------------------------------
+
+
+def alike(a, b):
+    """The same places with the same numbers, whatever the order of lines that are as bad."""
+    keys = ["kind", "class", "bin"]
+    first, second = (f.assign(bin=f["bin"].astype(float)).sort_values(keys).reset_index(drop=True) for f in (a, b))
+    assert first["kind"].tolist() == second["kind"].tolist()
+    assert first["class"].tolist() == second["class"].tolist()
+    for name in NUMBERS:
+        np.testing.assert_allclose(first[name].astype(float), second[name].astype(float), rtol=1e-6, atol=1e-9)
+
+
+@given(full_predictions(max_rows=200, weighted=False), st.integers(0, 99))
+def test_neither_the_order_of_rows_nor_of_classes_matters(predictions, seed):
+    found = cc.findings(predictions, 5, fewest=2)
+    alike(found, cc.findings(permuted(predictions, seed)[0], 5, fewest=2))
+    order = np.random.default_rng(seed).permutation(predictions.n_classes)
+    names = np.asarray(predictions.class_names)
+    ties = (predictions.probs == predictions.confidence[:, None]).sum(1) > 1
+    if not ties.any() and predictions.n_classes > 2:
+        other = Predictions(
+            predictions.probs[:, order], np.argsort(order)[predictions.true_labels], class_names=names[order].tolist()
+        )
+        alike(found, cc.findings(other, 5, fewest=2))
+
+
+@given(full_predictions(max_rows=120))
+def test_what_stands_out_follows_p_and_intervals_include_what_was_right(predictions):
+    found = cc.findings(predictions, 4, fewest=1)
+    np.testing.assert_array_equal(found["stands_out"], found["p_corrected"] <= 0.05)
+    # An interval holds for any chances of single rows: it excludes what is said only where p is small, too.
+    listed = found[found["p"].notna()]
+    out = (listed["says"] < listed["low"]) | (listed["says"] > listed["high"])
+    assert (listed["p"][out] <= 1 - listed["level"][out] + 1e-9).all()
+    assert ((found["low"] - 1e-9 <= found["right"]) & (found["right"] <= found["high"] + 1e-9)).all()
+    known = found[found["p"].notna()]
+    assert (known["p_corrected"] >= known["p"]).all()
+
+
+@given(full_predictions(weighted="whole"))
+def test_whole_weights_are_copies(predictions):
+    alike(cc.findings(predictions, 4), cc.findings(predictions.written_out(), 4))
+
+
+def test_other_weights_count_as_the_rows_they_are_worth():
+    weights = np.random.default_rng(0).uniform(0.5, 1.5, 3000)
+    p = too_sure(weights=weights)
+    found = cc.findings(p, 5)
+    line = found[(found["code"] == 2) & (found["bin"] == 4)].iloc[0]
+    here = (p.predicted == 2) & (p.confidence >= 0.8)
+    w = p.weights[here]
+    worth = w.sum() ** 2 / (w**2).sum()
+    assert line["worth"] == pytest.approx(worth)
+    assert worth < here.sum() == line["rows"]
+    assert line["right"] == pytest.approx(w @ p.correct[here] / w.sum())
+    assert line["p"] == pytest.approx(2 * math.exp(-2 * worth * line["gap"] ** 2))
+    assert f"({here.sum():,} rows, worth {worth:,.0f} of equal weight; " in line["finding"]
+
+
+def test_rows_that_are_not_answered_say_nothing():
+    p = too_sure(500)
+    quiet = np.arange(500) % 3 == 0
+    abstaining = Predictions(p.probs, p.true_labels, abstained=quiet)
+    alike(cc.findings(abstaining), cc.findings(p.take(np.flatnonzero(~quiet))))
+
+
+def in_sites(n=3000, seed=0, **more):
+    """A calibrated model but at one of three sites, and a column that says nothing."""
+    rng = np.random.default_rng(seed)
+    h, site = rng.beta(5, 2, n), rng.integers(3, size=n)
+    right = rng.random(n) < np.where(site == 1, 0.7 * h, h)
+    columns = pd.DataFrame({"site": np.array(["Bern", "Kiel", "Oslo"])[site], "row": np.arange(n).astype(str)})
+    return Predictions.from_confidence(h, right, metadata=columns, **more), site
+
+
+def test_slices_are_a_family_of_their_own():
+    p, site = in_sites()
+    found = cc.findings(p)
+    lines = found[found["kind"] == "slice"].set_index("slice")
+    assert set(lines.index) == {"site=Bern", "site=Kiel", "site=Oslo"}
+    kiel = lines.loc["site=Kiel"]
+    here = site == 1
+    assert (kiel["rows"], kiel["says"], kiel["right"]) == pytest.approx(
+        (here.sum(), p.confidence[here].mean(), p.correct[here].mean())
+    )
+    says, right = told_apart(kiel["says"], kiel["right"])
+    assert kiel["finding"] == (
+        f"Where site = Kiel, it says {says} on average and is right {right} of the time ({p.correct[here].sum():,} of "
+        f"{here.sum():,} rows; {at_level(kiel['level'])} interval {share_range(kiel['low'], kiel['high'])})."
+    )
+    assert lines["stands_out"].to_dict() == {"site=Bern": False, "site=Kiel": True, "site=Oslo": False}
+    assert kiel["level"] == 0.9
+    assert kiel["p_corrected"] == pytest.approx(2 * 3 * kiel["p"]), "bins and slices, three sites"
+    assert not (cc.findings(p, by=())["kind"] == "slice").any()
+    numbered = p.replace(metadata=p.metadata.assign(image=np.arange(3000), age=np.arange(3000) % 90))
+    assert {place.split(" ")[0] for place in cc.findings(numbered).query("kind == 'slice'")["place"]} == {"site", "age"}
+    with pytest.raises(NotAnswerable, match="it tells rows apart"):
+        cc.findings(p, by="row")
+    two = p.replace(metadata=p.metadata.assign(half=np.arange(3000) % 2).drop(columns="row"))
+    both = cc.findings(two)
+    both = both[both["kind"] == "slice"]
+    for name in ("site", "half"):
+        mine = both[both["place"].str.startswith(name)]
+        np.testing.assert_allclose(mine["p_corrected"], step_down(mine["p"].tolist(), 2 * 2), rtol=1e-9)
+
+
+def test_rows_of_a_group_count_together():
+    p, _ = in_sites(300)
+    groups = np.arange(300) // 3
+    found = cc.findings(p.replace(groups=groups), 4, by=())
+    line = found[found["bin"] == 3].iloc[0]
+    here = p.confidence >= 0.75
+    worth = here.sum() ** 2 / (np.bincount(groups[here]) ** 2).sum()
+    together = len(np.unique(groups[here]))
+    assert line[["rows", "groups", "worth"]].tolist() == pytest.approx([here.sum(), together, worth])
+    assert line["p"] == pytest.approx(min(1, 2 * math.exp(-2 * worth * line["gap"] ** 2)))
+    said = f"({here.sum():,} rows in {together} groups, worth {worth:,.0f} independent ones; "
+    assert said in line["finding"]
+    # One row a group is no grouping.
+    alike(cc.findings(p.replace(groups=np.arange(300)), by=()), cc.findings(p, by=()))
+
+
+def test_grouped_rows_that_are_right_together_make_no_false_findings():
+    """Twenty rows of a patient with one outcome; taken as independent they would stand out in most runs."""
+    rng, runs, grouped, independent = np.random.default_rng(3), 60, 0, 0
+    for _ in range(runs):
+        h, patient = np.repeat(rng.beta(5, 2, 80), 20), np.repeat(np.arange(80), 20)
+        right = (rng.random(80) < h[::20])[patient]
+        p = Predictions.from_confidence(h, right, groups=patient)
+        grouped += cc.findings(p)["stands_out"].any()
+        independent += cc.findings(p.replace(groups=None))["stands_out"].any()
+    assert grouped <= 0.05 * runs + 2 * math.sqrt(0.05 * 0.95 * runs)
+    assert independent > 0.5 * runs
+
+
+@pytest.mark.parametrize("wrong", [{"level": 1.0}, {"level": 0.0}])
+def test_what_is_no_share_is_refused(wrong):
+    with pytest.raises(InputError, match="must be a number between 0 and 1"):
+        cc.findings(too_sure(50), **wrong)
+
+
+# ---- the test of a share ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_a_small_p_is_an_interval_that_excludes(counted, level):
+    n, k, says = (part.ravel() for part in np.meshgrid([1.0, 7.0, 60.0], np.linspace(0, 1, 8), np.linspace(0, 1, 41)))
+    right = np.round(n * k) / n
+    low, high = share_ends(right, n, counted, level)
+    outside = (says < low) | (says > high)
+    p = share_test(right, says, n, counted)
+    unsure = np.abs(p - (1 - level)) < 1e-9
+    np.testing.assert_array_equal((p <= 1 - level)[~unsure], outside[~unsure])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.floats(0.001, 0.5))
+def test_it_holds_its_level_whatever_the_chances_of_single_rows(chances, alpha):
+    """By all outcomes: Hoeffding's theorem, which lets a mean be tested by a binomial law."""
+    chances, n = np.array(chances), len(chances)
+    rejected = 0.0
+    for z in itertools.product((0, 1), repeat=n):
+        p = share_test(np.array([np.mean(z)]), np.array([chances.mean()]), np.array([float(n)]), True)[0]
+        rejected += (p <= alpha) * np.prod(np.where(z, chances, 1 - chances))
+    assert rejected <= alpha + 1e-9
+
+
+# ---- promises by simulation -------------------------------------------------------------------------------
+
+
+def repeated(k, n, runs, seed):
+    """Lines that are tested, with the true mean chances; of many classes one in ten is said too surely."""
+    rng = np.random.default_rng(seed)
+    for _ in range(runs):
+        said = networks(n, k, rng)
+        top = said.argmax(1)
+        # The surplus of what is too sure goes to the next class, whose own rows are as they are said.
+        moved = np.where((top % 10 == 9) & (k >= 10), 0.2 * said[np.arange(n), top], 0.0)
+        true = said.copy()
+        true[np.arange(n), top] -= moved
+        true[np.arange(n), (top + 1) % k] += moved
+        found = cc.findings(Predictions(said, drawn(true, rng)))
+        b = np.minimum((said[np.arange(n), top] * 15).astype(int), 14)
+        found = found[found["p"].notna()]
+        yield found.assign(truth=truths(found, true, top, b))
+
+
+def truths(found, true, top, b):
+    """The mean true chance behind every line."""
+    h, n = true[np.arange(len(top)), top], len(top)
+    size = true.shape[1]
+    cell = np.bincount(top * 15 + b, h, size * 15) / np.maximum(np.bincount(top * 15 + b, minlength=size * 15), 1)
+    every = {
+        "direction": lambda _: h.sum() / n,
+        "class": lambda line: true[:, line.code].mean(),
+        "predicted class": lambda line: h[top == line.code].mean(),
+        "bin": lambda line: h[b == line.bin].mean(),
+    }
+    return [
+        cell[line.code * 15 + line.bin] if line.kind == "class and bin" else every[line.kind](line)
+        for line in found.itertuples()
+    ]
+
+
+@pytest.mark.parametrize(("k", "n", "runs"), [(3, 2500, 40), (100, 6000, 12)])
+def test_a_place_that_is_as_it_says_is_rarely_called_off_beside_others_that_are_not(k, n, runs):
+    # A line is false where the true mean chance is what is said.
+    false, uncorrected = [], []
+    for found in repeated(k, n, runs, seed=k):
+        as_said = (np.abs(found["truth"] - found["says"]) < 1e-9) & (found["kind"] != "direction")
+        false.append(bool(as_said[found["stands_out"]].any()))
+        uncorrected.append(bool(as_said[found["p"] <= 0.05].any()))
+    assert np.mean(false) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / runs)
+    assert np.mean(uncorrected) > 0.5
