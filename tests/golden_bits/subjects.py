@@ -74,7 +74,8 @@ def _shown(rows: Rows, notion: str | None, key: str, judged: bool = True) -> dic
     parts = _value(rows, notion, key)
     asked: dict[str, Callable[[], Any]] = {
         "interval": lambda: _interval(found.interval()),
-        "floor": lambda: {"high": found.noise_floor.high, "mean": found.noise_floor.mean, "p": found.p_value},
+        "floor": lambda: {part: getattr(found.noise_floor, part) for part in ("high", "mean", "p_value")},
+        "p": lambda: found.p_value,
     }
     if judged and notion is not None:
         asked["verdict"] = lambda: {part: getattr(found.verdict(), part) for part in ("word", "rows_needed")}
