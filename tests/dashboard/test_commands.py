@@ -133,7 +133,7 @@ def test_audit_takes_the_level_of_its_intervals(file):
     assert "99 % interval" in run(*asked).stdout
 
 
-def test_audit_explains_a_value_above_its_own_interval():
+def test_audit_prints_the_estimate_beside_the_interval_whatever_the_value():
     data, name = cc.datasets.demo("digits-naive-bayes")
     Path(name).write_bytes(data)
     for notion, key, above in (("class-wise", "rmsce", True), ("confidence", "ece", False)):
@@ -141,7 +141,7 @@ def test_audit_explains_a_value_above_its_own_interval():
         (line,) = json.loads(run(*asked, "--json").stdout)["lines"]
         assert (line["value"] > line["high"]) is above
         assert line["low"] <= line["point"] <= line["high"]
-        assert "A measured value above its own interval is no mistake" in run(*asked).stdout
+        assert "As measured: the value of the estimator's formula, which noise raises." in run(*asked).stdout
 
 
 def test_audit_gives_a_score_no_verdict(file):
@@ -186,7 +186,11 @@ def test_a_refused_notion_says_why_once():
     pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
     said = run("audit", "answers.csv").stdout
     assert said.count("these predictions hold (confidence, correct) only: the probabilities of the other") == 1
-    assert "Accuracy, Log loss, Brier score, Class-wise: these predictions hold" in said
+    # The accuracy is there, and so are the scores of the claims made: what calibrated models would show is not.
+    assert "Noise floor of Accuracy, Class-wise: these predictions hold" in said
+    lines = {line["estimator"]: line for line in json.loads(run("audit", "answers.csv", "--json").stdout)["lines"]}
+    p = cc.read_predictions("answers.csv")
+    assert lines["log-loss"]["value"] == cc.estimate(p, "confidence", "log-loss").value
 
 
 # -- gate -----------------------------------------------------------------------------------------------------
@@ -209,15 +213,17 @@ def gate_file(n, off, seed=0):
     ],
 )
 def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
-    said = run("gate", gate_file(n, off), "--max-ece", limit, "--notion", "confidence", code=code).stdout
+    asked = ("gate", gate_file(n, off), "--max-ece", limit, "--notion", "confidence", "--judge", "all")
+    said = run(*asked, code=code).stdout
     p = cc.read_predictions("g.csv")
     line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
     head, reasons, about = said.splitlines()
     assert head == (
-        f"{word}: Confidence ECE {line.written(line.point)}, 90 % interval {line.interval}; g.csv, {n:,} rows"
+        f"{word}: Confidence ECE {line.written(line.point)}, 90 % interval {line.interval}; "
+        f"g.csv, judged on all {n:,} rows"
     )
     assert reasons.startswith(line.sentence)
-    assert cc.inference.shown_at_all(p).name in reasons
+    assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert reasons.endswith("Judged by confidence, as asked for.")
     assert about == f"Intervals are about {line.about}. Bins: {line.bins}."
 
@@ -228,6 +234,25 @@ def test_gate_declares_the_line_it_chose(file):
     assert run(*asked).stdout.splitlines()[1] == first.sentence
     assert first.reason in run(*asked, "--estimator", "debiased-l2").stdout
     assert first.line.title in run(*asked).stdout
+
+
+def test_gate_and_compare_judge_the_rows_of_the_audit_and_say_which():
+    gate_file(1500, 0.1)
+    audit = json.loads(run("audit", "g.csv", "--json").stdout)
+    gate = json.loads(run("gate", "g.csv", "--max-ece", 0.05, "--format", "json", code=1).stdout)["checks"][0]
+    assert gate["judged"].startswith(audit["options"]["judged"])
+    line = audit["models"]["as given"]["primary"]["line"]
+    assert (gate["line"]["rows"], gate["line"]["low"]) == (line["rows"], line["low"]) == (750, line["low"])
+    whole = json.loads(run("gate", "g.csv", "--max-ece", 0.05, "--judge", "all", "--format", "json", code=1).stdout)
+    assert whole["checks"][0]["line"]["rows"] == 1500
+    assert run("compare", "g.csv", "g.csv").stdout.startswith("Compared on 750 held-out rows of 1,500")
+    assert run("compare", "g.csv", "g.csv", "--judge", "all").stdout.startswith("Compared on all 1,500 rows")
+    assert "both choose" in run("gate", "g.csv", "--max-ece", 0.05, "--judge", "all", "--rows", "all", code=2).stderr
+
+
+def test_every_command_takes_an_example_by_its_name():
+    assert "569 rows" in run("audit", "demo:breast-cancer-svm").stdout
+    assert "those there are" in run("audit", "demo:nothing", code=2).stderr
 
 
 def test_gate_never_decides_by_the_point_value():
@@ -245,7 +270,7 @@ def test_gate_never_decides_by_the_point_value():
 def test_gate_holds_a_squared_error_against_the_squared_limit(key):
     made = cc.estimate(cc.read_predictions(gate_file(1500, 0.0)), "confidence", key)
     root = made.interval().high ** 0.5
-    asked = ("gate", "g.csv", "--notion", "confidence", "--estimator", key, "--max-ece")
+    asked = ("gate", "g.csv", "--judge", "all", "--notion", "confidence", "--estimator", key, "--max-ece")
     run(*asked, root * 1.01, code=0)
     run(*asked, root * 0.99, code=1)
 
@@ -381,7 +406,8 @@ def test_compare_says_what_the_library_says(file):
     for name in ("first", "second", "difference", "low", "high", "p", "p_holm", "method"):
         assert line[name] == wanted[name]
     assert line["about"] == wanted["about"]
-    *lines, about, values, _words = run("compare", file, "after.csv").stdout.splitlines()
+    rows, *lines, about, values, _words = run("compare", file, "after.csv").stdout.splitlines()
+    assert rows == f"Compared on all {models['p.csv'].n_rows:,} rows."
     assert [line.split()[:2] for line in lines] == [
         ["notion", "error"], *([NOT_KNOWN, cc.ESTIMATORS[key].title.split()[0]] for key in SCORES),
         ["Confidence", "Debiased"], ["Top-label", "Debiased"],
@@ -399,7 +425,7 @@ def test_compare_says_what_the_library_says(file):
     # Claims by class are judged in groups of rows, and each thing that intervals are about is said once.
     assert about.count("groups of at least 20 rows") == 1
     assert values == VALUES_DIFFER
-    rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
+    _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
     assert rough[1].split()[-1] == rough[0].split()[-1].replace("about", "*")
     assert ROUGH_GUIDE in rough
 

@@ -32,7 +32,8 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
     listed = question.written_out
     rows = EventRows.of_claims(listed.claims, listed.predictions)
     trials = rows.trials if rows.cells is None else Trials.of_cells(rows.cells)
-    expected = trials.expected
+    # As the ends are: of the risks themselves, so that an end at the expected number is a ratio of exactly 1.
+    expected = rows.trials.expected
     if not expected > 0:
         raise NotAnswerable(NONE_EXPECTED)
     bins = getattr(question.estimator, "binning", None) if question.free is False else None

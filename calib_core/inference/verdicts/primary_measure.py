@@ -22,7 +22,7 @@ from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration, in_full
-from calib_core.text import at_level, begun, called, short_percent
+from calib_core.text import at_level, begun, called, score, short_percent
 
 ESTIMATOR = "ece"
 """The error of the primary line."""
@@ -91,7 +91,7 @@ class PrimaryLine(OneLine):
         events = ""
         if line.ratio is not None and line.ratio_low is not None and line.ratio_high is not None:
             span = ratio_range(line.ratio_low, line.ratio_high, line.ratio_limit or RATIO)
-            events = f"; observed to expected events {line.ratio:.2f}, {span}"
+            events = f"; observed to expected events {score(line.ratio)}, {span}"
         return f"{in_full(line.verdict)}: {line.title} {line.written(line.point)}, {ends}{events}"
 
 

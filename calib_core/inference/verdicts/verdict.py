@@ -17,7 +17,7 @@ from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.registry.registry import RegistryError
 from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
-from calib_core.text import at_level, begun, between, called, chance, exact_tolerance, rows, short_percent
+from calib_core.text import at_level, begun, between, called, chance, exact_tolerance, rows, score, short_percent
 
 _SHARE = ", as a share of the most it can be,"
 
@@ -202,27 +202,29 @@ def _count(events: float) -> str:
 
 
 def _ratio(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if value < 10 else f"{value:.3g}"
+    return score(value)
 
 
 def ratio_range(low: float, high: float, tolerance: float) -> str:
     """Both ends of an O:E ratio's interval, with digits enough to lie on the side of its limits that the word says.
 
     >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25)
-    ('0.42 to 0.59', '0.9 to 1.2496')
+    ('0.42 to 0.589', '0.9 to 1.2496')
     """
     written = []
     for end in (low, high):
         limits = (1 / tolerance, tolerance)
-        text = _ratio(end)
-        for digits in range(2, 9):
-            text = f"{end:.{digits}f}".rstrip("0").rstrip(".") if end < 10 else f"{end:.{digits + 1}g}"
-            if all(
-                (float(text) > limit) == (end > limit) and (float(text) < limit) == (end < limit) for limit in limits
-            ):
-                break
+        text, digits = score(end), 3
+        while digits < 9 and not _on_its_side(text, end, limits):
+            text, digits = f"{end:.{digits}f}".rstrip("0").rstrip("."), digits + 1
         written.append(text)
     return " to ".join(written)
+
+
+def _on_its_side(text: str, end: float, limits: tuple[float, float]) -> bool:
+    """Whether a number as it is written lies on the side of each limit that it lies on."""
+    shown = float(text.replace(",", ""))
+    return all((shown > limit) == (end > limit) and (shown < limit) == (end < limit) for limit in limits)
 
 
 def of_one_mean(needed: float) -> str:

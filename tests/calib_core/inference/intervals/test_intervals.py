@@ -313,7 +313,7 @@ def test_verdicts_follow_their_rule():
     assert "rows would be needed: with that many, a model with no error is within 2 %" in few.sentence
     near = estimate(Predictions.from_confidence(scores, rng.random(20_000) < scores - 0.02)).verdict(0.02)
     assert near.word == "too close to call"
-    assert "is shown" in near.sentence
+    assert "evidence of some error" in near.sentence
     assert bad.verdict(0.02) is bad.verdict(0.02)
     with pytest.raises(RegistryError, match=r"^the tolerance is 0; it must lie above 0"):
         bad.verdict(0)
