@@ -335,7 +335,8 @@ class Calibrator(Adjustable):
 
     def predict(self, X: ArrayLike | Logits) -> NDArray[Any]:
         """The predicted class of each row after recalibration (n,), as one of ``classes_``."""
-        return self.classes_[self.apply(_predictions(X, None, None)).predicted]
+        codes = self.apply(_predictions(X, None, None)).predicted
+        return self.classes_[codes]
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags

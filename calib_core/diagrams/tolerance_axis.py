@@ -70,8 +70,8 @@ class VerdictStrip(Diagram):
             return "outside both tolerances"
         if any(beyond):
             return f"outside the tolerance of {'the error' if beyond[0] else 'the ratio'}"
-        one = "the tolerance of the ratio" if error else "the tolerance of the error"
-        return f"not shown to be within {one if error or ratio else 'either tolerance'}"
+        other = "the tolerance of the ratio" if error else "the tolerance of the error"
+        return f"not shown to be within {other if error or ratio else 'either tolerance'}"
 
     def _ratio_within(self, i: int) -> bool:
         limit = float(self.ratio_limit or np.inf)
@@ -107,7 +107,7 @@ def verdict_strip(
     >>> from calib_core.inference import primaries
     >>> strip = verdict_strip(primaries({"net": Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)}))
     >>> strip.words, strip.notes
-    (('miscalibrated',), ('21 to 41 %, above the tolerance',))
+    (('miscalibrated',), ('22 to 41 %, above the tolerance',))
     """
     lines = [estimate_line(each.estimate, eps, level, ratio) for each in first.values()]
     scaled = [_scaled(each, line) for each, line in zip(first.values(), lines, strict=True)]

@@ -45,13 +45,13 @@ def best_gain(probs: Float64s, labels: Codes, t: Float64s, units: Codes, level: 
     best = tilted.maximum()
     if best is None:
         return None
-    _, scores, information = tilted.at(best)
+    _, scores, information = tilted.likelihood(best)
     _, unit = np.unique(units, return_inverse=True)
     sums = np.bincount(unit, weights=scores)
     if len(sums) < 2:
         return None
     phi = max(1.0, float(np.square(sums).sum()) / information * len(sums) / (len(sums) - 1))
-    drop = 2 * (tilted.at(best)[0] - tilted.at(0.0)[0]) / phi
+    drop = 2 * (tilted.likelihood(best)[0] - tilted.likelihood(0.0)[0]) / phi
     p_value = 2 * float(student.sf(np.sqrt(max(drop, 0.0)), len(sums) - 1))
     half = float(student.ppf((1 + level) / 2, len(sums) - 1))
     ends = [tilted.crossing(best, side, phi * half**2) for side in (-1.0, 1.0)]
@@ -82,7 +82,7 @@ class _Tilted:
         total = q.sum(axis=1, keepdims=True)
         return q / total, (top + np.log(total))[:, 0]
 
-    def at(self, b: float) -> tuple[float, Float64s, float]:
+    def likelihood(self, b: float) -> tuple[float, Float64s, float]:
         """The log likelihood at b, the rows' scores (n,), and the information."""
         q, total = self._probs(b)
         rows = np.arange(len(self.labels))
@@ -94,7 +94,7 @@ class _Tilted:
 
     def maximum(self) -> float | None:
         """The b of the largest likelihood (it is concave); None where it is at no finite b."""
-        b, (value, scores, information) = 0.0, self.at(0.0)
+        b, (value, scores, information) = 0.0, self.likelihood(0.0)
         for _ in range(_STEPS):
             if information <= 1e-12:
                 return None
@@ -102,7 +102,7 @@ class _Tilted:
             if abs(step) < 1e-9 * (1 + abs(b)):
                 return b
             while abs(step) > 1e-12:
-                new = self.at(b + step)
+                new = self.likelihood(b + step)
                 if new[0] >= value - 1e-12:
                     break
                 step /= 2
@@ -120,14 +120,14 @@ class _Tilted:
 
     def crossing(self, best: float, side: float, drop: float) -> float:
         """The b on one side of the best at which twice the log likelihood is lower by ``drop``."""
-        top = self.at(best)[0]
+        top = self.likelihood(best)[0]
         step = 0.1
-        while 2 * (top - self.at(best + side * step)[0]) < drop and step < _MOST:
+        while 2 * (top - self.likelihood(best + side * step)[0]) < drop and step < _MOST:
             step *= 2
         near, far = 0.0, step
         for _ in range(_HALVINGS):
             middle = (near + far) / 2
-            if 2 * (top - self.at(best + side * middle)[0]) < drop:
+            if 2 * (top - self.likelihood(best + side * middle)[0]) < drop:
                 near = middle
             else:
                 far = middle

@@ -57,8 +57,9 @@ def changes(
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [0, 0, 1])
     >>> swap = p.with_probs([[0.6, 0.4], [0.9, 0.1], [0.2, 0.8]])
-    >>> changes({"swap": p}, {"swap": swap})["after"].tolist()[1]  # all three pairs
-    1.0
+    >>> found = changes({"swap": p}, {"swap": swap}).set_index("measure")["after"]
+    >>> float(found["reversed"].round(2))  # of the risks of class 1: one of three pairs
+    0.33
     """
     for name, value in (("coverage", coverage), ("share", share), ("level", level)):
         as_share(value, name, last=name == "coverage")

@@ -128,14 +128,15 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
 
     ``estimate`` of it is that of the rows: values and upper ends to the last bit on edges of the grid. So are lower
     ends, points, floors and verdicts of more than 50,000 rows; what can mislead: of fewer they are drawn from cells in
-    place of rows one by one, and differ as draws with another seed do. NotAnswerable for rows that weigh unequally or
-    belong together, for whole vectors, and beyond 214 strata.
+    place of rows one by one, and differ as draws with another seed do. Of two classes the lines of all notions share
+    one level, and a tally contains one notion: its own level is a little higher. NotAnswerable for rows that weigh
+    unequally or belong together, for whole vectors, and beyond 214 strata.
 
     >>> from calib_core.estimators import estimate
-    >>> rows = Predictions([[0.7, 0.3]] * 6 + [[0.2, 0.8]] * 4, [0, 1] * 5)
+    >>> rows = Predictions([[0.7, 0.2, 0.1]] * 6 + [[0.2, 0.7, 0.1]] * 4, [0, 1] * 5)
     >>> made = tally(rows, "class-wise")
     >>> made
-    ClaimTally(class-wise claims of 10 rows in 2 strata)
+    ClaimTally(class-wise claims of 10 rows in 3 strata)
     >>> here, there = estimate(made, made.notion, bins=10), estimate(rows, "class-wise", bins=10)
     >>> here.value == there.value, here.interval().high == there.interval().high
     (True, True)

@@ -139,8 +139,8 @@ def _judged(by_name: Mapping[str, _shared.Loaded], judge: str, rows: str) -> tup
     """The same rows of every model, by name, and which they are."""
     models, first, which = {}, None, ""
     for name, each in by_name.items():
-        models[name], said, parts = each.judged_rows(judge, rows, first)
-        first, which = first or parts, which or said
+        models[name], words, parts = each.judged_rows(judge, rows, first)
+        first, which = first or parts, which or words
     return models, which
 
 

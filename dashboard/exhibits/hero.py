@@ -85,8 +85,8 @@ class Hero(Exhibit):
         every = {models[0].title: first}
         for model in models[1:]:
             before = () if model.is_base else (model.base.predictions,)
-            asked = cc.diagrams.updated_frequency if before else cc.diagrams.local_frequency
-            every[model.title] = call(asked, *before, model.predictions, risks, words=words, stem="answers")
+            diagram = cc.diagrams.updated_frequency if before else cc.diagrams.local_frequency
+            every[model.title] = call(diagram, *before, model.predictions, risks, words=words, stem="answers")
         return dict(scene.answered(every)[0])
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

@@ -51,7 +51,9 @@ def scores_line(measures: pd.DataFrame) -> str:
 class InTheLarge(Exhibit):
     """Predicted and observed events, calibration intercept and slope, and scores of the event's risk."""
 
-    curve: Annotated[bool, Flag(), "Distances of the smooth curve", "ICI, E50, E90 and Emax: up to a second"] = True
+    curve: Annotated[
+        bool, Flag(), "Distances of the smooth curve", "also ICI, E50, E90 and Emax, which take up to a second"
+    ] = True
 
     height = 220
     terms = ("in-the-large", "observed-expected", "calibration-intercept", "calibration-slope")

@@ -59,7 +59,7 @@ def test_arrows_a_click_and_the_rows_of_a_cell(open_page, served) -> None:  # ty
         np.testing.assert_allclose(tails, diagram.mean[arrowed], atol=1e-9)
         np.testing.assert_allclose(heads, diagram.target[arrowed], atol=1e-9)
     across, up = chart(page, "simplex-0").evaluate(SCALES)
-    assert across == pytest.approx(up, rel=1e-6)
+    assert across == pytest.approx(up, rel=1e-4)  # places are rounded to hundredths of a pixel
     temperature = Recipe("CALIBRATORS", "temperature").build().fit_on(parts.fit)
     for title, map_ in (
         ("Temperature scaling", diagrams.calibration_map(temperature)),

@@ -38,7 +38,7 @@ def test_a_slice_is_clicked_kept_and_taken_away(open_page, served) -> None:  # t
     page = open_page(f"{served().url}/?view=overview&data=demo%3Alanguage-model")
     settled(page)
     card = page.locator(".st-key-card-slices")
-    expect(card).to_contain_text("subject = law: says")
+    expect(card).to_contain_text("subject = law: mean confidence")
     card.get_by_text("Compare the slices").click()
     drawn(page, "slices")
     settled(page)

@@ -201,7 +201,7 @@ def test_the_command_writes_the_table_on_screen() -> None:
     record = json.loads(answer.stdout)
     table = cc.slices.table(judged_rows(), ("subject", "model"))
     assert record["table"] == json.loads(json.dumps(table.to_dict("records"), default=lambda value: value.item()))
-    assert record["headline"][0].startswith("subject = law, model = large: mean confidence 83 %, accuracy 52 %")
+    assert record["headline"][0].startswith("subject = law, model = small: mean confidence 79 %, accuracy 47 %")
     assert calib("slices", DATA, "--by", "question", "--edges", "300,600", "--csv").stdout.count("\n") == 4
     assert "9 of 9 slices are significantly off" in calib("slices", DATA).stdout
     scanned = calib("slices", DATA, "--scan").stdout
@@ -260,7 +260,7 @@ def test_audit_and_gate_judge_a_slice_and_say_so(tmp_path: Any) -> None:
     audit = calib("audit", str(file), "--judge", "all", *words)
     assert f"judged on {law.n_rows:,} rows with subject = law" in audit.stdout
     assert f"{100 * cc.estimate(law, 'confidence').value:.0f}" in audit.stdout
-    gate = calib("gate", str(file), "--where", "subject=law", "--max-ece", "0.05")
+    gate = calib("gate", str(file), "--judge", "all", "--where", "subject=law", "--max-ece", "0.05")
     assert gate.exit_code == 1
     assert f"{law.n_rows:,} rows with subject = law" in gate.stdout
     nothing = calib("gate", str(file), "--where", "subject=art", "--max-ece", "0.05")
@@ -278,7 +278,7 @@ def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> 
     file = few_groups(tmp_path, patient=["p", "q"] * 30, half=["x"] * 30 + ["y"] * 30)
     answer = calib("audit", file, "--read", "group=patient", "--where", "site=a", "--estimator", "ece")
     assert "\nRows belong to 1 group (patient): " in answer.stdout
-    assert "judge one row a group. The score of all rows" in answer.stdout
+    assert "judge one row a group. The test on the Brier score" in answer.stdout
     scanned = calib("slices", file, "--read", "group=patient", "--where", "site=b", "--scan")
     assert (scanned.exit_code, scanned.stdout) == (2, "")
     assert "rows in 1 group (patient) cannot be divided so" in scanned.stderr

@@ -12,8 +12,7 @@ from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import Distinct
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.probability_vectors import Vectors
-from calib_core.estimators.base import Estimator, Question, as_estimator, own_bins, traits
-from calib_core.estimators.score_estimators import Brier, LogLoss
+from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, own_bins, traits
 from calib_core.inference.comparison.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.comparison.interval_differences import of_intervals
 from calib_core.inference.comparison.paired_difference import PairedDifference
@@ -30,6 +29,9 @@ DEFAULT = "debiased-l2"
 
 GROUP_ROWS = {1: 50, 2: 20}
 """Fewest rows of the groups that claims by class are put in where no bins are given, by the order of the error."""
+
+_OF_BOTH_CLASSES = {"brier": 2, "log-loss": 1}
+"""How many times the event's score that of whole rows is: both classes add the same to the Brier score."""
 
 
 def paired_difference(
@@ -95,8 +97,11 @@ def paired_difference(
     if reduction is None:
         return _of_scores(first, second, as_estimator(estimator, bins), level)
     notion = as_reduction(reduction)
-    if scope(notion).of == "event" and isinstance(as_estimator(estimator), Brier | LogLoss):
-        return _of_event_scores(first, second, as_estimator(estimator), level)
+    key = ESTIMATORS.recipe(as_estimator(estimator)).key
+    if scope(notion).of == "event" and key in _OF_BOTH_CLASSES:
+        whole = _of_scores(first, second, as_estimator(estimator), level)
+        parts = ("first", "second", "low", "high", "point")
+        return replace(whole, **{name: getattr(whole, name) / _OF_BOTH_CLASSES[key] for name in parts})
     if bins is None and bins_of == "each":
         bins, bins_of = declared_bins(first, second, notion, estimator)
     method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
@@ -109,15 +114,6 @@ def paired_difference(
             "debiased squared error"
         )
     return of_intervals(questions, level, random_state)
-
-
-def _of_event_scores(first: Predictions, second: Predictions, method: Estimator, level: float) -> PairedDifference:
-    """A score of the event's risk: half the Brier score of whole rows, to which both classes add the same."""
-    found = _of_scores(first, second, method, level)
-    if not isinstance(method, Brier):
-        return found
-    parts = {name: getattr(found, name) / 2 for name in ("first", "second", "low", "high", "point")}
-    return replace(found, **parts)
 
 
 def _of_counts(

@@ -44,9 +44,9 @@ def auroc_ends(measure: Influence, rows: Answers, level: float) -> tuple[float, 
     References: DeLong et al. 1988; Hanley & McNeil 1982, Radiology 143, p. 32; Newcombe 2006, Statistics in Medicine
     25, method 5 (score intervals of an AUROC); Fay & Feuer 1997 (gamma limits); Satterthwaite 1946.
     """
-    at = measure.value
+    value = measure.value
     worth = [_worth(rows, part) for part in (rows.right, ~rows.right)]
-    scale = at * (1.0 - at)
+    scale = value * (1.0 - value)
     inside = scale > _EDGE
     error = measure.error if inside else 0.0
     spread = [_spread(measure, rows, part) / scale if inside else 0.0 for part in (rows.right, ~rows.right)]
@@ -59,14 +59,14 @@ def auroc_ends(measure: Influence, rows: Answers, level: float) -> tuple[float, 
         unseen = sum(
             min(1.0, _MISSES / (n * misses)) * max(0.0, widest - r) / n for r, n in zip(spread, worth, strict=True)
         )
-        return float((at - theta) ** 2 - point**2 * theta * (1 - theta) * (seen + unseen))
+        return float((value - theta) ** 2 - point**2 * theta * (1 - theta) * (seen + unseen))
 
-    low = 0.0 if at <= _EDGE else _root(beyond, _EDGE, min(at, 1.0 - _EDGE))
-    high = 1.0 if at >= 1.0 - _EDGE else _root(beyond, max(at, _EDGE), 1.0 - _EDGE)
+    low = 0.0 if value <= _EDGE else _root(beyond, _EDGE, min(value, 1.0 - _EDGE))
+    high = 1.0 if value >= 1.0 - _EDGE else _root(beyond, max(value, _EDGE), 1.0 - _EDGE)
     if error > 0:
         half = point * error / scale
-        low = min(low, float(expit(logit(at) - half)), _of_few(at, error, level))
-        high = max(high, float(expit(logit(at) + half)), 1.0 - _of_few(1.0 - at, error, level))
+        low = min(low, float(expit(logit(value) - half)), _of_few(value, error, level))
+        high = max(high, float(expit(logit(value) + half)), 1.0 - _of_few(1.0 - value, error, level))
     return low, high
 
 

@@ -28,7 +28,7 @@ from calib_core.inference.intervals.simulated_domain import in_bins
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import made_for_single_rows
-from calib_core.reductions.base import Reduction, claims_in
+from calib_core.reductions.base import Reduction, claims_in, scope
 from calib_core.reductions.class_wise import Event
 from calib_core.reductions.top import Confidence, TopLabel
 from calib_core.results.uncertainty import Interval
@@ -463,7 +463,8 @@ def _gap_of(question: Question) -> Gap:
         return GapSums.of(question.claims)
     claims = claims_in(Event(), question.predictions)
     found = EventGap.of(EventRows.of_claims(claims, question.predictions))
-    return found if getattr(question.reduction, "cls", event) == event else OtherClass(found)
+    reduction: Any = question.reduction
+    return OtherClass(found) if scope(reduction).of == "class" and reduction.cls != event else found
 
 
 def _seen(node: Gap | InBins) -> float:

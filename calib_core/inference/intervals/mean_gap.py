@@ -146,7 +146,7 @@ def mean_of_gaps(claims: Claims, tail: float) -> tuple[float, float]:
     most = 1.0 if copies(claims.weights) else float(np.max(claims.weights))  # type: ignore[arg-type]
     z, point, high = float(norm.isf(tail)), 0.0, 0.0
     for k in range(len(total)):
-        one = GapSums(
+        sums = GapSums(
             float(total[k]),
             float(score[k] / total[k]),
             float(outcome[k] / total[k]),
@@ -154,10 +154,10 @@ def mean_of_gaps(claims: Claims, tail: float) -> tuple[float, float]:
             float(most / total[k]),
             float(residual[k]),
         )
-        size = abs(one.gap)
-        shown = size > z * one.residual and (one.deviation <= 0 or 2.0 * float(ndtr(-size / one.deviation)) < tail)
-        point += float(shares[k]) * (size if shown else min(one.middle, size))
-        high = max(high, float(shares[k]) * one.most(tail))
+        size = abs(sums.gap)
+        shown = size > z * sums.residual and (sums.deviation <= 0 or 2.0 * float(ndtr(-size / sums.deviation)) < tail)
+        point += float(shares[k]) * (size if shown else min(sums.middle, size))
+        high = max(high, float(shares[k]) * sums.most(tail))
     return point, high
 
 

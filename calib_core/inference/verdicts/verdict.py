@@ -307,5 +307,5 @@ def any_size(low: float | None, shown: TestOfCalibration) -> str:
     if shown.p_value <= SIGNIFICANCE:
         return f"There is evidence of some error ({chance(shown.p_value)})."
     if low:
-        return f"The test on the Brier score shows no error ({chance(shown.p_value)}): it misses errors that cancel."
+        return f"The test on the Brier score does not see it ({chance(shown.p_value)}): it misses errors that cancel."
     return f"The test on the Brier score shows no error ({chance(shown.p_value)}). Errors that cancel escape that test."

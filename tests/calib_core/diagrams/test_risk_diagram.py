@@ -10,6 +10,7 @@ import pytest
 import calib_core as cc
 from calib_core import Predictions
 from calib_core.diagrams import bins_standing_out, headline, models_in_range, risk_diagram
+from calib_core.text import exact_range
 
 RUNS, LEVEL = 200, 0.9
 
@@ -71,7 +72,8 @@ def test_a_stretch_is_named_only_where_each_of_its_bins_is_off() -> None:
     first = np.flatnonzero(off)[0]
     sentence = headline(table, happened="died")[0]
     if off[first : np.flatnonzero(off)[-1] + 1].all():
-        assert sentence.startswith("Predicted risks are too high from")
+        ends = exact_range(table["lower"].iloc[first], table["upper"].iloc[np.flatnonzero(off)[-1]])
+        assert sentence == f"Predicted risks of {ends} are too high."
     gap = table.assign(stands_out=np.where(np.arange(len(table)) == first + 1, "", table["stands_out"]))
     assert f"of {len(table)} bins" in headline(gap, happened="died")[0]
 

@@ -297,7 +297,7 @@ def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
     # These are told in words.
     kinds = {name: getattr(diagrams, inspect.signature(functions[name]).return_annotation, None) for name in drawn}
     in_words = {name for name, kind in kinds.items() if not getattr(kind, "drawn", True)}
-    assert in_words == {"classes_standing_out", "local_accuracy", "local_frequency", "overall_gap"}
+    assert in_words == {"classes_standing_out", "local_accuracy", "local_frequency", "overall_gap", "updated_frequency"}
     assert drawn - set(figures.__all__) == in_words | same | {"validity_against", "validity_by_cell", "validity_of"}
 
 

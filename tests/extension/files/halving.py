@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core import BINNINGS
-from calib_core.registry.registry import Range
+from calib_core.registry import Range
 
 
 @BINNINGS.register("halving", "Halving towards 1")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core import REDUCTIONS
-from calib_core.claims.binary_claims import FlatClaims
+from calib_core.claims import FlatClaims
 
 
 @REDUCTIONS.register("runner-up", "Runner-up")

@@ -7,7 +7,7 @@ import numpy as np
 
 from calib_core import CALIBRATORS
 from calib_core.calibrators import Calibrator, Contract, Profile
-from calib_core.registry.registry import NO_REFIT, Range
+from calib_core.registry import NO_REFIT, Range
 
 _PROFILE = Profile("scaling", "Moves every row towards the shares of the classes.", rows=(0, 50, 0))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from generated import full_predictions, permuted
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from calib_core import ESTIMATORS, NotAnswerable, Predictions, estimate
@@ -89,6 +89,7 @@ GRID = np.unique(np.concatenate([*(EqualWidth(b).fixed_edges() for b in (3, 15))
     bins=st.sampled_from([3, None]),
 )
 def test_value_and_interval_of_counts_are_those_of_rows_in_any_order(notion, predictions, key, bins):
+    assume(predictions.event is None)  # of two classes the lines of other notions share the level
     predictions = predictions.replace(weights=None)
 
     def told(p):

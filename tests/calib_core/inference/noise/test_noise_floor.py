@@ -171,7 +171,7 @@ def test_kinds_of_predictions():
     for kind in ("per-class", "top-label", "confidence"):
         assert 0 < noise_floor(estimate(of_kind(p, kind), "confidence").question, 20).p_value <= 1
     with pytest.raises(NotAnswerable, match="need not sum to 1, so no class can be drawn"):
-        estimate(of_kind(p, "per-class"), "class-wise").p_value  # noqa: B018
+        estimate(of_kind(p, "per-class"), "class-wise").noise_floor.p_value  # noqa: B018
 
 
 def test_floors_of_a_sweep_are_those_of_each_binning():
