@@ -122,7 +122,7 @@ def test_both_simulated_tables_are_exhibits_with_a_sentence_on_how_to_read_them(
     ("p", "sentence"),
     [
         ([0.2, 0.5], "None of 2 tests shows an error"),
-        ([0.01, 0.04], "2 of 2 tests show that there is an error"),
+        ([0.01, 0.04], "2 of 2 tests show some error"),
         ([np.nan], "No test could be made"),
     ],
 )

@@ -48,7 +48,7 @@ def test_it_shows_what_is_computed_and_a_click_shows_its_rows() -> None:
 def test_it_is_offered_where_confidences_repeat(demo: str, offered: bool) -> None:
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="reliability"))
     assert ("Confidence levels" in tabs_of(app)) == offered
-    why = [c.help for c in app.caption if "Confidence levels" in c.value]
+    why = [c.help for c in app.caption if "not available" in c.value and "Confidence levels: " in c.help]
     assert bool(why) != offered
     # What most files have not is not listed, and nothing is said of it.
     assert "Judged answers" not in tabs_of(app)

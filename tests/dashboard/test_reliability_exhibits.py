@@ -169,9 +169,7 @@ def test_a_file_is_named_in_its_table_where_there_are_several(scene: Scene) -> N
 
 def test_classes_that_stand_out_are_named(scene: Scene, after: Predictions) -> None:
     exhibit: Any = EXHIBITS.make("class-errors")
-    tests = cc.inference.per_class_tests(
-        scene.get(scene.models.shown[0].predictions), exhibit.notion, families=4, fewest=10
-    )
+    tests = cc.inference.per_class_tests(scene.get(scene.model.predictions), exhibit.notion, families=4, fewest=10)
     names = [str(tests["class"][code]) for code in cc.inference.standing_out(tests)[:3]]
     assert names
     assert exhibit.outstanding(scene).partition(": ")[2].startswith(names[0])

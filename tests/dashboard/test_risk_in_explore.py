@@ -63,7 +63,7 @@ def test_the_diagram_is_of_the_risk_on_the_range_of_the_data(too_high: str) -> N
     diagram = cc.diagrams.risk_diagram(rows_of(too_high))
     np.testing.assert_array_equal(picture.trace("Base model")["x"], diagram.frame()["risk"])
     np.testing.assert_array_equal(picture.trace("Base model")["y"], diagram.frame()["observed"])
-    assert "Predicted risks are too high" in texts(app)
+    assert "are too high." in texts(app)
     assert "Gap from the smooth curve" in texts(app)
 
 
@@ -87,7 +87,7 @@ def test_a_rare_event_has_tenths_of_risk_and_axes_of_its_own(rare: str) -> None:
     assert len(frame) == 10
     assert frame["count"].between(390, 410).all()
     app = opened(rare, view="reliability", calibrators=())
-    assert "No bin of predicted risks is significantly off." in texts(app)
+    assert "No bin of predicted risk is significantly off." in texts(app)
     assert "10 equal mass" in texts(app)
 
 
@@ -102,8 +102,8 @@ def test_slices_and_findings_speak_of_the_risk(too_high: str) -> None:
     assert "mean risk" in slices
     assert "observed" in slices
     found = texts(opened(too_high, view="findings", calibrators=()))
-    assert "Over all rows the mean risk is" in found
-    assert "says" not in found.partition("Looked at")[0].partition("Over all rows")[2].partition("\n")[0]
+    assert "Of rows given a risk of" in found
+    assert "says" not in found.partition("Of rows given a risk of")[2].partition("\n")[0]
 
 
 def test_the_model_in_focus_is_named_above_every_view(too_high: str) -> None:

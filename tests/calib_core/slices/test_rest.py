@@ -59,7 +59,7 @@ def test_rows_in_groups_and_with_weights_by_a_loop():
 
 
 def test_where_no_other_rows_are_enough_nothing_is_compared():
-    site = pd.DataFrame({"site": ["a"] * 90 + ["b"] * 10})
+    site = pd.DataFrame({"site": ["a"] * 93 + ["b"] * 7})
     table = cc.slices.table(Predictions.from_confidence([0.9] * 100, [True] * 60 + [False] * 40, metadata=site), "site")
     assert table["beyond"].isna().all()
     assert not table["differs"].any()

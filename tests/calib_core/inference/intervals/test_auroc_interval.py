@@ -12,7 +12,7 @@ from calib_core import Predictions, risk
 from calib_core.inference.intervals.auroc_interval import FEWEST_ROWS, auroc_ends
 from calib_core.inference.intervals.influence_functions import Answers, auroc
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "simulations"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "simulations"))
 import aurocs
 
 
