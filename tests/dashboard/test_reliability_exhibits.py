@@ -11,6 +11,7 @@ import pytest
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe
 from calib_core import text as number_words
+from calib_core.inference.significance.selected_shares import kinds_of_places
 from calib_core.text import percent
 from calib_core.text import short_percent as spelt
 from dashboard import session
@@ -169,7 +170,12 @@ def test_a_file_is_named_in_its_table_where_there_are_several(scene: Scene) -> N
 
 def test_classes_that_stand_out_are_named(scene: Scene, after: Predictions) -> None:
     exhibit: Any = EXHIBITS.make("class-errors")
-    tests = cc.inference.per_class_tests(scene.get(scene.model.predictions), exhibit.notion, families=4, fewest=10)
+    tests = cc.inference.per_class_tests(
+        scene.get(scene.model.predictions),
+        exhibit.notion,
+        families=kinds_of_places(scene.get(scene.model.predictions)),
+        fewest=10,
+    )
     names = [str(tests["class"][code]) for code in cc.inference.standing_out(tests)[:3]]
     assert names
     assert exhibit.outstanding(scene).partition(": ")[2].startswith(names[0])
