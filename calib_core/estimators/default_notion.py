@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Literal
-
-import numpy as np
 
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.reductions.base import claims_of
-from calib_core.summaries.score_sums import counted_losses
 
 ClaimNotion = Literal["event", "confidence"]
 
@@ -42,7 +38,8 @@ def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predict
         raise InputError(f"the notion is {notion!r}; rows are looked at by 'event' or by 'confidence'")
     claims = claims_of(predictions, "event")
     if predictions.grain == "counts":
-        counted: Predictions = _of_counts(predictions, claims.cells)
+        summary: Any = predictions
+        counted: Predictions = summary.of_single_claims(claims.cells)
         return counted
     rows = Predictions.from_confidence(
         claims.scores,
@@ -57,26 +54,3 @@ def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predict
 def event_name(predictions: Predictions) -> str:
     """The name of the event's class; empty where there is none."""
     return "" if predictions.event is None else (predictions.class_names or ())[predictions.event]
-
-
-def _of_counts(summary: Any, cells: Any) -> Any:
-    nothing = np.zeros(0, dtype=np.intp)
-    sample = replace(
-        summary.kept_rows,
-        keys=nothing.astype(np.uint64),
-        scores=np.zeros((0, 1), dtype=summary.dtype),
-        labels=nothing,
-        predicted=nothing,
-    )
-    return replace(
-        summary,
-        kind="confidence",
-        class_names=None,
-        top_cells=cells,
-        class_cells=None,
-        class_pairs=None,
-        label_counts=None,
-        losses={"brier": counted_losses(cells)},
-        slices={},
-        kept_rows=sample,
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from calib_core._base.column_texts import from_texts
 from calib_core.inference.significance.count_tests import counts_in_cells, score_nodes
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.mergeable import Summary
-from calib_core.summaries.score_sums import counted_losses
 
 
 def kept_column(summary: Summary, name: str) -> pd.Series[Any]:
@@ -41,26 +39,8 @@ def kept_counts(summary: Summary, name: str) -> tuple[Float64s, Float64s]:
 
 def part_of_counts(summary: Summary, name: str, values: Sequence[int]) -> Summary:
     """The summary of the rows that have some of the values: (confidence, correct) alone, and no row of its own."""
-    every, nothing = list(summary.slices[name].values()), np.zeros(0, dtype=np.intp)
-    sample = replace(
-        summary.kept_rows,
-        keys=nothing.astype(np.uint64),
-        scores=np.zeros((0, 1), dtype=summary.dtype),
-        labels=nothing,
-        predicted=nothing,
-    )
-    cells = Cells.together([every[i] for i in values])
-    return replace(
-        summary,
-        kind="confidence",
-        class_names=None,
-        top_cells=cells,
-        class_cells=None,
-        label_counts=None,
-        losses={"brier": counted_losses(cells)},
-        slices={},
-        kept_rows=sample,
-    )
+    every = list(summary.slices[name].values())
+    return summary.of_single_claims(Cells.together([every[i] for i in values]))
 
 
 def summed(sums: Float64s, groups: Sequence[Codes]) -> Float64s:

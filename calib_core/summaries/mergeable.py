@@ -21,7 +21,7 @@ from calib_core.summaries.counted_rows import CountedRows
 from calib_core.summaries.fine_grid import CELLS
 from calib_core.summaries.kept_rows import Sample, sample_size
 from calib_core.summaries.pair_cells import PairCells
-from calib_core.summaries.score_sums import NORMAL, LossSums, claim_losses, loss_sums
+from calib_core.summaries.score_sums import NORMAL, LossSums, claim_losses, counted_losses, loss_sums
 from calib_core.text import count
 
 MOST_CLASS_CELLS = 250_000
@@ -203,6 +203,29 @@ class Summary(CountedRows, OneLine):
             raise NotAnswerable("this summary holds (confidence, correct) only: the predicted classes are unknown")
         counts = self.top_cells.over(len(names)).count[:, 0]
         return CountedClaims(self.top_cells, names, np.asarray(counts / counts.sum()), self.dtype)
+
+    def of_single_claims(self, cells: Cells) -> Summary:
+        """A summary of (confidence, correct) that consists of these cells: no classes, slices or rows are known."""
+        nothing = np.zeros(0, dtype=np.intp)
+        sample = replace(
+            self.kept_rows,
+            keys=nothing.astype(np.uint64),
+            scores=np.zeros((0, 1), dtype=self.dtype),
+            labels=nothing,
+            predicted=nothing,
+        )
+        return replace(
+            self,
+            kind="confidence",
+            class_names=None,
+            top_cells=cells,
+            class_cells=None,
+            class_pairs=None,
+            label_counts=None,
+            losses={"brier": counted_losses(cells)},
+            slices={},
+            kept_rows=sample,
+        )
 
     @property
     def rows_of_classes(self) -> Codes:
