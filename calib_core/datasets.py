@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from calib_core._base.notebook_display import OneLine
+from calib_core.defaults import SEED
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 __all__ = [
@@ -118,7 +119,7 @@ def true_kumar(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(expit(2 * logit(z) + 1))
 
 
-def kumar_binary(n: int = 2000, random_state: Seed = 0) -> Synthetic:
+def kumar_binary(n: int = 2000, random_state: Seed = SEED) -> Synthetic:
     """Binary scores z spread evenly over [0, 1] whose truth is sigmoid(2 logit z + 1).
 
     P(y = 1 | z) is `true_kumar`; columns are (1 - z, z). All z are drawn before all outcomes. A Generator
@@ -151,7 +152,7 @@ def true_valk_kull(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(raw / raw.sum(axis=1, keepdims=True))
 
 
-def valk_kull(n: int = 5000, random_state: Seed = 0) -> Synthetic:
+def valk_kull(n: int = 5000, random_state: Seed = SEED) -> Synthetic:
     """Three-class predictions from Dirichlet(.5, .5, .5) whose true calibration map is `true_valk_kull`.
 
     The paper's validation (5,000) and test rows (100,000) are two calls with one Generator.

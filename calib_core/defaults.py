@@ -10,6 +10,9 @@ BINS: Final = 15
 LEVEL: Final = 0.9
 """Level of intervals."""
 
+ALPHA: Final = 0.1
+"""The probability with which a calibrator's guarantee may fail."""
+
 TOLERANCE: Final = 0.02
 """The calibration error that would not matter."""
 

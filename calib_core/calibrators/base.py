@@ -21,6 +21,7 @@ from calib_core.calibrators.grid_claims import Counts, claims_of, summary_of_par
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.profile import Profile
 from calib_core.claims.binary_claims import Stratum
+from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import NONE, Cells, Promise
 from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.predictions.validation import check_weights
@@ -291,7 +292,7 @@ class Calibrator(Adjustable):
         """
         return False
 
-    def guarantee(self, alpha: float = 0.1) -> Promise:
+    def guarantee(self, alpha: float = ALPHA) -> Promise:
         """What holds for the fitted calibrator whatever the data, with probability 1 - alpha; or that nothing does."""
         check_is_fitted(self)
         return NONE

@@ -13,6 +13,7 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Sh
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
 from calib_core.claims.cell_search import places
+from calib_core.defaults import SEED
 from calib_core.guarantees.promise import Cells
 from calib_core.registry.registry import Range
 
@@ -88,7 +89,7 @@ class Histogram(BinaryCalibrator):
     ] = 1e-10
     random_state: Annotated[
         int, Range(0, 2**31 - 1), "Seed of chance", "seed of the randomisation and of the rows that place edges"
-    ] = 0
+    ] = SEED
 
     @property
     def steps(self) -> Float64s:

@@ -20,6 +20,7 @@ from calib_core.calibrators.fitting.softmax_fit import Fitted, fitted, fitted_in
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
 from calib_core.calibrators.insides import Grid, Insides, Number, class_names
 from calib_core.calibrators.profile import Profile
+from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry.registry import Flag, Range
 
@@ -133,7 +134,7 @@ class _Affine(Calibrator):
         "choose λ and μ by cross-validated log loss, starting from those above",
     ] = False
     folds: Annotated[int, Range(2, 20, 1), "Folds", "folds of the cross-validation, stratified by class"] = 5
-    random_state: Annotated[int, Range(0, 2**31 - 1, 1), "Seed of chance", "seed of the folds"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1, 1), "Seed of chance", "seed of the folds"] = SEED
 
     takes_logits: ClassVar[bool]
     by_sums: ClassVar[bool] = True

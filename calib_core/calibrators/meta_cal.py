@@ -25,6 +25,7 @@ from calib_core.calibrators.held_out import hold_out
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.temperature import Temperature
+from calib_core.defaults import ALPHA, SEED
 from calib_core.guarantees.promise import Promise
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
@@ -186,14 +187,14 @@ class MetaCalMiscoverage(MetaCal):
         "Calibrator of the answered rows",
         "recalibrates the answered rows; must return whole rows",
     ] = field(default_factory=Temperature)
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = SEED
 
     def attained(self, before: Predictions, after: Predictions) -> float:
         silent = np.zeros(before.n_rows, dtype=bool) if after.abstained is None else after.abstained
         right = before.correct
         return float(np.average(silent[right], weights=_of(before, right))) if right.any() else float("nan")
 
-    def guarantee(self, alpha: float = 0.1) -> Promise:
+    def guarantee(self, alpha: float = ALPHA) -> Promise:
         """Eq. (5) at the rule's own level, whatever ``alpha`` is: the threshold was chosen for one probability."""
         check_is_fitted(self)
         if self.dependence:
@@ -258,12 +259,12 @@ class MetaCalAccuracy(MetaCal):
         "Calibrator of the answered rows",
         "recalibrates the answered rows; must keep the class",
     ] = field(default_factory=Temperature)
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = SEED
 
     def attained(self, before: Predictions, after: Predictions) -> float:
         return after.accuracy
 
-    def guarantee(self, alpha: float = 0.1) -> Promise:
+    def guarantee(self, alpha: float = ALPHA) -> Promise:
         """The wanted accuracy at level 1 - risk under the guaranteed rule, nothing under the paper's."""
         check_is_fitted(self)
         if self.dependence:

@@ -19,6 +19,7 @@ from calib_core.calibrators.insides import Grid, Insides, Number
 from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
 from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold, shares
 from calib_core.calibrators.profile import Profile
+from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.registry.registry import Choice, Flag, Range
@@ -55,7 +56,7 @@ class Neighbours(Calibrator):
     cross_validate: Annotated[
         bool, Flag(), "Choose by cross-validation", "choose share and threshold by 10-fold cross-validated log loss"
     ] = False
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the folds"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the folds"] = SEED
 
     def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         weights = predictions.weights

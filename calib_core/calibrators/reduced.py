@@ -18,6 +18,7 @@ from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import row_count
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
+from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import NONE, Promise, binning_promise, no_promise
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
@@ -145,7 +146,7 @@ class Reduced(Calibrator):
             for number in inside.numbers()
         ]
 
-    def guarantee(self, alpha: float = 0.1) -> Promise:
+    def guarantee(self, alpha: float = ALPHA) -> Promise:
         """P1 Theorem 1 or 2 for histogram binning of confidences, top labels or classes; else that none holds."""
         check_is_fitted(self)
         left_out = self.pooled_ + self.left_alone_

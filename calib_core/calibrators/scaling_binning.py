@@ -16,6 +16,7 @@ from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.scaling_map import is_smooth
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.cell_search import places
+from calib_core.defaults import SEED
 from calib_core.registry.registry import Choice, Part, Range
 
 
@@ -52,7 +53,7 @@ class ScalingBinning(BinaryCalibrator):
         "Division of the rows",
         "all rows for every step, as in practice, or a third of them each, as in theory",
     ] = 1
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the split into thirds"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the split into thirds"] = SEED
 
     @property
     def steps(self) -> Float64s:

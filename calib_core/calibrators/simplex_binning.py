@@ -18,6 +18,7 @@ from calib_core.binning.simplex.sierpinski import Sierpinski
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number, class_names, counted
 from calib_core.calibrators.profile import Profile
+from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import Promise, no_promise, simplex_promise
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.canonical import Canonical
@@ -97,7 +98,7 @@ class SimplexBinning(Calibrator):
             return "calibration rows are tied on a plane, and the bound is for rows within the planes"
         return self.binning.unproven()
 
-    def guarantee(self, alpha: float = 0.1) -> Promise:
+    def guarantee(self, alpha: float = ALPHA) -> Promise:
         """A bound on the distance of every cell's vector to the truth, cells with too few rows left out by name."""
         partition, why = self.partition, self.unproven()
         if why:

@@ -16,6 +16,7 @@ from calib_core.calibrators.fitting.half_spaces import Cloud, HalfSpace, across,
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.profile import Profile
 from calib_core.calibrators.row_weights import as_rows
+from calib_core.defaults import SEED
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.registry.registry import Range
 
@@ -76,7 +77,7 @@ class DecisionCalibration(Calibrator):
     tolerance: Annotated[
         float | None, Range(0.0, 1.0), "Gap to stop at", "largest gap left alone; else what chance alone shows"
     ] = None
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of what chance alone shows"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of what chance alone shows"] = SEED
 
     def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
         if predictions.weights is not None:  # a row of weight 0 is no row

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Bools, Float64s
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.bin_table import tabulate_at
@@ -26,7 +27,7 @@ from calib_core.inference.significance.selected_shares import (
     p_of_cells,
     worth_of_cells,
 )
-from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence
 from calib_core.text import begun, exact_end, exact_range, told_apart
 
@@ -66,8 +67,7 @@ def bins_standing_out(
     >>> bins_standing_out({"net": p}, 5)[["count", "low", "high", "stands_out"]].round(2).values.tolist()
     [[10.0, 0.3, 0.85, ''], [100.0, 0.62, 0.78, 'over-confident']]
     """
-    if not 0 < level < 1:
-        raise NotAnswerable(f"the level is {level}; it must lie between 0 and 1")
+    as_share(level, "level")
     frames = []
     for title, given in models.items():
         predictions = claimed_rows(given, notion)

@@ -12,6 +12,7 @@ import pandas as pd
 from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import Calibrator, as_calibrator
+from calib_core.defaults import SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry.registry import Recipe
@@ -86,7 +87,7 @@ def constraint(
     targets: Sequence[float] | None = None,
     repeats: int = REPEATS,
     share: float = 0.5,
-    random_state: int = 0,
+    random_state: int = SEED,
     progress: Callable[[int], object] | None = None,
 ) -> ConstraintDiagram:
     """Fits the calibrator on ``share`` of the rows for every wanted rate, ``repeats`` times, and looks at the others.

@@ -12,6 +12,7 @@ import scipy
 
 from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.distributions import beta
+from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.curve import BANDS, band_title
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -161,7 +162,7 @@ def corp_band(
     reduction: str | Reduction = "confidence",
     stratum: int = 0,
     band: str = "pointwise",
-    level: float = 0.9,
+    level: float = LEVEL,
 ) -> CorpBand:
     """A confidence band for the true curve from scores to outcomes, if that curve never falls.
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from calib_core._base.arrays import Float64s
 from calib_core.claims.binary_claims import Claims, Stratum
+from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.kernel.curve_limits import limits
 from calib_core.estimators.kernel.ece import KernelECE
@@ -122,7 +123,7 @@ def kernel_curve(
     stratum: int = 0,
     method: KernelECE = KERNEL_CURVE,
     band: str = "pointwise",
-    level: float = 0.9,
+    level: float = LEVEL,
 ) -> KernelCurve:
     """Kernel reliability curve of one stratum: of the confidence, of one class, of one rank.
 
@@ -158,7 +159,7 @@ def kernel_curves(
     reduction: str | Reduction = "class-wise",
     method: KernelECE = KERNEL_CURVE,
     band: str = "none",
-    level: float = 0.9,
+    level: float = LEVEL,
 ) -> tuple[KernelCurve, ...]:
     """Kernel reliability curves of all strata of a notion, each with its own bandwidth; without bands unless asked.
 

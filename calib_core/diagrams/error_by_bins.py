@@ -13,7 +13,7 @@ import pandas as pd
 from calib_core._base.arrays import Float64s
 from calib_core.binning.base import BINNINGS, as_binning, cuts
 from calib_core.calibrators.refits import Refits
-from calib_core.defaults import LEVEL
+from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, estimate, reads_bins, takes_bins
 from calib_core.inference.intervals.binning_sweep import floors, sweep_tables
@@ -91,7 +91,7 @@ def error_sweep(
     estimator: str = "ece",
     bins: Sequence[int] | None = None,
     floor: bool = True,
-    random_state: int = 0,
+    random_state: int = SEED,
     progress: Callable[[int], object] | None = None,
     *,
     kind: str | None = None,

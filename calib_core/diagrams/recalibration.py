@@ -11,6 +11,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning.base import BINNINGS, SimplexScheme, as_simplex
 from calib_core.binning.simplex.cell_table import partition, simplex_points, simplex_table, vector_sums
 from calib_core.calibrators.simplex_binning import SimplexBinning
+from calib_core.defaults import ALPHA
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPair, steps
 from calib_core.guarantees.frequency_bounds import cell_eps
@@ -69,7 +70,7 @@ class RecalibrationDiagram(Diagram):
 
 
 def recalibration(
-    scheme: str | SimplexScheme, fit: Predictions, test: Predictions, alpha: float = 0.1
+    scheme: str | SimplexScheme, fit: Predictions, test: Predictions, alpha: float = ALPHA
 ) -> RecalibrationDiagram:
     """What canonical calibration by these cells changes: fitted on ``fit``, shown on ``test``.
 

@@ -15,7 +15,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.binning.interval_schemes import Distinct
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.reduced import Reduced
-from calib_core.defaults import LEVEL
+from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import Estimator, Question, estimate
 from calib_core.estimators.binned import Binned
@@ -182,7 +182,7 @@ def trade_off(
     bins: Sequence[int] = BINS,
     share: float = 0.5,
     repeats: int = 10,
-    random_state: int = 0,
+    random_state: int = SEED,
     progress: Callable[[int], object] | None = None,
     upper: bool = False,
 ) -> TradeOff:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import Codes, Float64s
 from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.claims.probability_vectors import Vectors
+from calib_core.defaults import SEED
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
 from calib_core.estimators.residuals import Image
 from calib_core.registry.registry import Range
@@ -78,7 +79,7 @@ class KernelCalibrationError:
     block: Annotated[
         int, Range(2, 5000), "Rows per block", "rows per block in the canonical notion; more is more precise"
     ] = 100
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the dealing into blocks"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the dealing into blocks"] = SEED
 
     with_self: ClassVar[bool] = False
     """Is each claim a pair with itself?"""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_whole
+from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
@@ -28,7 +28,7 @@ from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
 from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.validation import effective_rows
-from calib_core.registry.registry import Recipe, RegistryError
+from calib_core.registry.registry import Recipe
 from calib_core.text import at_level, begun, count, inside, points, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
@@ -471,8 +471,7 @@ def choose(
     """
     if score not in SCORES:
         raise InputError(f"score is {score!r}; it must be one of {', '.join(SCORES)}")
-    if not 0 < level < 1:
-        raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    as_share(level, "level")
     if predictions.kind == "per-class" and score == "log-loss":
         raise NotAnswerable("log loss is not defined for rows that need not sum to one: choose by the Brier score")
     given = candidates_for(predictions) if candidates is None else [CALIBRATORS.recipe(each) for each in candidates]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib_core.binning.base import BinningScheme
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.defaults import TOLERANCE
+from calib_core.defaults import ALPHA, TOLERANCE
 from calib_core.estimators.base import estimate
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.evaluation.candidates import SINGLE, right_or_wrong
@@ -110,7 +110,7 @@ def costs(models: Mapping[str, Predictions]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["model", "accuracy", "log_loss", "rows", "answered"])
 
 
-def promises(calibrators: Mapping[str, Calibrator], alpha: float = 0.1) -> pd.DataFrame:
+def promises(calibrators: Mapping[str, Calibrator], alpha: float = ALPHA) -> pd.DataFrame:
     """What each fitted calibrator guarantees with probability 1 - alpha, whatever the data; or why nothing.
 
     One line a calibrator: calibrator, holds, the sentence, and ``set_aside``: groups too small to be calibrated on
@@ -222,7 +222,7 @@ def gains(
     after: Mapping[str, Predictions],
     calibrators: Mapping[str, Calibrator],
     eps: float = TOLERANCE,
-    alpha: float = 0.1,
+    alpha: float = ALPHA,
     bases: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """What each fitted calibrator gains and costs: one line a calibrator, as somebody who must choose reads it.

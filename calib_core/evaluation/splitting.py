@@ -15,7 +15,7 @@ from calib_core._base.parallel import Progress
 from calib_core._base.progress import silent
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import Calibrator, as_calibrator
-from calib_core.defaults import JUDGED_FOLDS
+from calib_core.defaults import JUDGED_FOLDS, SEED
 from calib_core.evaluation.cross_fitting import CROSS_FITTED, in_random_folds, over_folds, plain_folds
 from calib_core.predictions.alignment import check_same_rows, other_classes
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
@@ -261,7 +261,7 @@ def divide(
     whole: Predictions,
     *,
     share: float | None = None,
-    random_state: int = 0,
+    random_state: int = SEED,
     folds: int | None = None,
     marked: Marked | None = None,
     test: Predictions | None = None,

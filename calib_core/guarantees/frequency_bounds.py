@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from calib_core._base.arguments import as_share
+from calib_core._base.errors import InputError
 from calib_core.guarantees.sample_size import fewest
 
 
@@ -57,6 +59,7 @@ def rows_for_cell(eps: float, classes: int, alpha: float, cells: int = 1) -> int
 
 
 def _l1_eps(rows: float, log_sets: float, alpha: float) -> float:
-    if rows <= 0 or not 0 < alpha < 1:
-        raise ValueError(f"rows is {rows} and alpha {alpha}; rows must be above 0 and alpha between 0 and 1")
+    as_share(alpha, "alpha")
+    if rows <= 0:
+        raise InputError(f"rows is {rows}; it must be above 0")
     return math.sqrt(2.0 / rows * (log_sets - math.log(alpha)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calib_core._base.arguments import as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.guarantees.sample_size import fewest
 
@@ -141,5 +142,4 @@ def rows_per_class(points: int, bins: int = 1) -> int:
 def _check(points: int, alpha: float) -> None:
     if points < 2:
         raise ValueError(f"points is {points}; a bin needs at least 2 points for a bound")
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha}; it must lie between 0 and 1, both excluded")
+    as_share(alpha, "alpha")

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib_core._base.arguments import as_whole
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen
 from calib_core._base.errors import InputError, NotAnswerable
+from calib_core.defaults import FOLDS, SEED
 from calib_core.predictions.event_names import event_of
 from calib_core.predictions.row_groups import RowGroups, as_groups, dealt
 from calib_core.predictions.validation import (
@@ -242,7 +243,7 @@ class Stored(ReadOnly):
         chosen = check_weights(self.weights[places], len(places))
         return chosen if whole(self.weights) else mean_one(chosen)
 
-    def split(self, share: float = 0.5, *, random_state: int = 0) -> tuple[Self, Self]:
+    def split(self, share: float = 0.5, *, random_state: int = SEED) -> tuple[Self, Self]:
         """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
 
         Every class is divided to within one row of ``share`` (by correctness where labels are unknown);
@@ -259,7 +260,7 @@ class Stored(ReadOnly):
         first = self.first_part(share, random_state=random_state)
         return self.take(np.flatnonzero(first)), self.take(np.flatnonzero(~first))
 
-    def first_part(self, share: float = 0.5, *, random_state: int = 0) -> Bools:
+    def first_part(self, share: float = 0.5, *, random_state: int = SEED) -> Bools:
         """Which rows ``split`` puts into its first part, shape (n,)."""
         as_whole(random_state, "random_state", 0)
         strata = self._correct if self.labels is None else self.labels
@@ -276,7 +277,7 @@ class Stored(ReadOnly):
             )
         return first
 
-    def folds(self, number: int = 5, *, random_state: int = 0) -> Codes:
+    def folds(self, number: int = FOLDS, *, random_state: int = SEED) -> Codes:
         """The fold of every row, (n,) codes 0..number-1: seeded, every label in all folds alike, groups kept whole.
 
         InputError where there are fewer rows, or groups, than folds, or ``random_state`` is no whole number.

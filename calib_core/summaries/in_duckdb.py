@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
 from calib_core._base.column_texts import value_text
 from calib_core.claims.exact_sums import ExactSums
+from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.conversion import predictions
 from calib_core.readers.formats.parquet_columns import columns_of
@@ -68,7 +69,7 @@ def count_in_duckdb(
     source: Paths | Sequence[Paths],
     *,
     columns: Sequence[str] = (),
-    seed: int = 0,
+    seed: int = SEED,
     threads: int = 0,
     progress: Callable[[float], None] = lambda share: None,
     **changes: Any,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.streams import holds_summary, streamed
 from calib_core.readers.table import file_label
@@ -24,7 +25,7 @@ def summarise(
     columns: Sequence[str] = (),
     labels: Paths | None = None,
     rows: str = "auto",
-    seed: int = 0,
+    seed: int = SEED,
     rows_of: str = "",
     progress: Callable[[float], None] = lambda share: None,
     **changes: Any,

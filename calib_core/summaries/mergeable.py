@@ -13,6 +13,7 @@ from calib_core._base.arrays import Codes, Float64s, frozen
 from calib_core._base.column_texts import coded_texts
 from calib_core._base.notebook_display import OneLine
 from calib_core.claims.binary_claims import ColumnClaims
+from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import scope
 from calib_core.summaries.cells import Cells
@@ -71,7 +72,7 @@ class Summary(CountedRows, OneLine):
         predictions: Predictions,
         columns: Sequence[str] = (),
         *,
-        seed: int = 0,
+        seed: int = SEED,
         source: str = "",
         first_row: int = 0,
     ) -> Summary:
@@ -110,7 +111,7 @@ class Summary(CountedRows, OneLine):
         )
 
     def add(
-        self, predictions: Predictions, *, seed: int = 0, source: str = "", first_row: int | None = None
+        self, predictions: Predictions, *, seed: int = SEED, source: str = "", first_row: int | None = None
     ) -> Summary:
         """The summary with more rows, by default those that follow in the same source."""
         start = self.n_rows if first_row is None else first_row

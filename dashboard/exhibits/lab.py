@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import pandas as pd
 
 import calib_core as cc
-from calib_core.defaults import BINS, LEVEL
+from calib_core.defaults import BINS, LEVEL, SEED
 from calib_core.lab import EXPERIMENTS, MEASURES, TRUTHS, ErrorCurves, Truth, TruthCurve, measures_of
 from calib_core.registry.citations import cited
 from calib_core.registry.registry import Choice, Part, Range
@@ -38,7 +38,7 @@ class LabCurve(Exhibit):
 
     truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(default_factory=_drawn)
     n: Annotated[int, Range(10, MOST_ROWS, log=True), "Rows", "rows of the sample"] = 1000
-    seed: Annotated[int, Range(0, MOST_SEED), "Which sample (number)", "another number draws other rows"] = 0
+    seed: Annotated[int, Range(0, MOST_SEED), "Which sample (number)", "another number draws other rows"] = SEED
     bins: Annotated[int, Range(1, 50), "Bins", "bins of equal width"] = BINS
 
     def drawn(self) -> Call[TruthCurve]:
@@ -120,7 +120,7 @@ class LabErrors(Exhibit):
         "Looked at",
         "which number of the samples",
     ] = ""
-    seed: Annotated[int, Range(0, MOST_SEED), "Which samples (number)", "another number draws other rows"] = 0
+    seed: Annotated[int, Range(0, MOST_SEED), "Which samples (number)", "another number draws other rows"] = SEED
 
     @property
     def used(self) -> tuple[str, ...]:

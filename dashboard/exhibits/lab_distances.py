@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import pandas as pd
 
 import calib_core as cc
+from calib_core.defaults import SEED
 from calib_core.lab import EXPERIMENTS, TRUTHS, ErrorDistances, Truth, distance_experiments
 from calib_core.registry.registry import Choice, Part, Range
 from calib_core.text import count, measured, rows
@@ -35,7 +36,7 @@ class LabDistances(Exhibit):
     )
     n: Annotated[int, Range(10, 10_000, log=True), "Rows of each sample", "rows of each sample"] = 300
     draws: Annotated[int, Range(2, 1000, log=True), "Samples", "how many samples"] = 20
-    seed: Annotated[int, Range(0, 9999), "Which samples (number)", "another number draws other rows"] = 0
+    seed: Annotated[int, Range(0, 9999), "Which samples (number)", "another number draws other rows"] = SEED
 
     printed = 20
 

@@ -12,6 +12,7 @@ import numpy as np
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core.binning.base import BINNINGS, Cuts
 from calib_core.binning.simplex.fixed import by_blocks
+from calib_core.defaults import SEED
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Choice, Range
 
@@ -56,7 +57,7 @@ class Projection:
         "Where planes look",
         "where planes look: classes in turn, at random, classes by their share",
     ] = "axes"
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of random directions"] = 0
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of random directions"] = SEED
 
     def placed(self, rows: Rows, weights: Float64s | None) -> Float64s:
         n, k = rows.shape

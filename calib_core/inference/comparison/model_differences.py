@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from calib_core._base.arguments import as_share
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import Distinct
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.claims.probability_vectors import Vectors
+from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, own_bins, traits
 from calib_core.inference.comparison.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.comparison.interval_differences import of_intervals
@@ -42,8 +44,8 @@ def paired_difference(
     bins: int | str | BinningScheme | None = None,
     *,
     bins_of: BinsOf = "each",
-    level: float = 0.9,
-    random_state: int = 0,
+    level: float = LEVEL,
+    random_state: int = SEED,
 ) -> PairedDifference:
     """How much larger a's error is than b's on the same rows: its interval, and a test of no difference.
 
@@ -89,8 +91,7 @@ def paired_difference(
     >>> round(gain.point, 2), gain.high < 0
     (-0.09, True)
     """
-    if not 0 < level < 1:
-        raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    as_share(level, "level")
     if "counts" in (a.grain, b.grain):
         return _of_counts(a, b, reduction, estimator, bins, bins_of, level, random_state)
     first, second = same_rows(a, b)

@@ -16,6 +16,7 @@ from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.cell_search import placed
 from calib_core.claims.row_covariance import MOST_CELLS
 from calib_core.claims.tallies import copies
+from calib_core.defaults import SEED
 from calib_core.estimators.base import Estimator, Question, traits
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
@@ -43,7 +44,7 @@ def floors(
     reduction: Reduction,
     estimators: Sequence[Estimator],
     resamples: int = 200,
-    random_state: int = 0,
+    random_state: int = SEED,
 ) -> list[NoiseFloor]:
     """The noise floor of each estimator, all from the same drawn outcomes.
 

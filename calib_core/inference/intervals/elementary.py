@@ -6,6 +6,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import beta, norm
+from calib_core.defaults import LEVEL
 from calib_core.results.uncertainty import Interval
 
 IN_BINS = "the error in these bins, given these predictions"
@@ -44,7 +45,7 @@ def pivotal(value: float, draws: Float64s, level: float) -> tuple[float, float]:
     return 2 * value - high, 2 * value - low
 
 
-def wilson(positives: Float64s, rows: Float64s, level: float = 0.9) -> tuple[Float64s, Float64s]:
+def wilson(positives: Float64s, rows: Float64s, level: float = LEVEL) -> tuple[Float64s, Float64s]:
     """Wilson score intervals for shares positives / rows, elementwise; NaN where there are no rows.
 
     (k + z^2/2 +- z sqrt(k (n - k)/n + z^2/4)) / (n + z^2), z the normal (1 + level)/2 point. In [0, 1], not centred.
@@ -62,7 +63,7 @@ def wilson(positives: Float64s, rows: Float64s, level: float = 0.9) -> tuple[Flo
     return np.clip((middle - half) / (n + z * z), 0, 1), np.clip((middle + half) / (n + z * z), 0, 1)
 
 
-def clopper_pearson(positives: Float64s, rows: Float64s, level: float | Float64s = 0.9) -> tuple[Float64s, Float64s]:
+def clopper_pearson(positives: Float64s, rows: Float64s, level: float | Float64s = LEVEL) -> tuple[Float64s, Float64s]:
     """Exact intervals for shares positives / rows, elementwise: they cover at least at ``level``.
 
     References: Clopper & Pearson 1934.

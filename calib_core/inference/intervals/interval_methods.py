@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Float64s
+from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Question, error_scale, traits
 from calib_core.inference.intervals import (
     canonical_cells,
@@ -33,7 +35,6 @@ from calib_core.inference.intervals.row_bootstrap import bootstrap
 from calib_core.inference.intervals.simulated_domain import CANONICAL, CANONICAL_KERNEL, of_rows
 from calib_core.inference.noise import simplex_draws
 from calib_core.inference.noise.noise_floor import calibrated_claims
-from calib_core.registry.registry import RegistryError
 from calib_core.results.uncertainty import Interval
 
 LEAST_ROWS = 5
@@ -45,7 +46,9 @@ DRAWS, DRAWS_OF_ROWS = 9, 3
 Method = Literal["default", "percentile", "pivotal"]
 
 
-def interval(question: Question, level: float = 0.9, random_state: int = 0, method: Method = "default") -> Interval:
+def interval(
+    question: Question, level: float = LEVEL, random_state: int = SEED, method: Method = "default"
+) -> Interval:
     """Where the true value lies with this confidence, given the predictions.
 
     Default by what is estimated: binned errors (ECE, RMSCE and their debiased forms) by test inversion, the largest
@@ -64,8 +67,7 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     >>> 0.3 in got, 0.1 in got, got.tested
     (True, False, True)
     """
-    if not 0 < level < 1:
-        raise RegistryError(f"level is {level}; it must lie between 0 and 1, both excluded")
+    as_share(level, "level")
     counted = method == "default" and _in_bins(question) and question.predictions.row_groups is None
     if not (counted and one_claim_a_row(question)):
         question = question.written_out
@@ -86,7 +88,7 @@ def interval(question: Question, level: float = 0.9, random_state: int = 0, meth
     return _bootstrapped(question, level, random_state, "pivotal")
 
 
-def typical_high(question: Question, level: float, random_state: int = 0) -> float:
+def typical_high(question: Question, level: float, random_state: int = SEED) -> float:
     """The upper end a perfectly calibrated model with these predictions would typically have.
 
     The median over outcomes drawn from the scores, so that it is known before any outcome is seen: ``DRAWS`` of them
@@ -104,7 +106,7 @@ def _drawn_high(question: Question, level: float, random_state: int, share: floa
     return float(np.quantile([_default(question, claims, level, random_state).high for claims in drawn], share))
 
 
-def rows_for_groups(question: Question, limit: float, random_state: int = 0) -> float | None:
+def rows_for_groups(question: Question, limit: float, random_state: int = SEED) -> float | None:
     """About how many rows it takes until more is judged than one mean, whose scores lie further apart than ``limit``.
 
     None where groups are judged, or a group cannot hide an error of that size.
@@ -115,7 +117,7 @@ def rows_for_groups(question: Question, limit: float, random_state: int = 0) -> 
     return InBins(question, random_state).rows_for_groups(limit)
 
 
-def rows_to_tell(question: Question, limit: float, level: float, random_state: int = 0) -> float:
+def rows_to_tell(question: Question, limit: float, level: float, random_state: int = SEED) -> float:
     """Sample size with which the upper end of a calibrated model lies below ``limit`` in 8 of 10 samples, about.
 
     Of mean absolute errors of one claim a row: by samples drawn in the cells that so many rows would be judged in.
@@ -131,7 +133,7 @@ def rows_to_tell(question: Question, limit: float, level: float, random_state: i
 
 
 def rows_with_error(
-    question: Question, limit: float, error: float, level: float, random_state: int = 0
+    question: Question, limit: float, error: float, level: float, random_state: int = SEED
 ) -> float | None:
     """The same for a model that is too confident by ``error`` everywhere; None where that is not known.
 
@@ -142,7 +144,7 @@ def rows_with_error(
     return Chain.of(question, random_state).rows_needed(question.estimator, limit, level, error)
 
 
-def highs_of_most(question: Question, factors: Sequence[float], level: float, random_state: int = 0) -> Float64s:
+def highs_of_most(question: Question, factors: Sequence[float], level: float, random_state: int = SEED) -> Float64s:
     """The upper ends that 8 of 10 calibrated models' samples stay below, with so many times the rows at hand."""
     bins = InBins(question, random_state) if _in_bins(question) else None
     if bins is not None and bins.knows_more_rows(question.estimator):

@@ -14,6 +14,7 @@ from calib_core._base.errors import NotAnswerable
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import FlatClaims
 from calib_core.claims.tallies import Tally
+from calib_core.defaults import SEED
 from calib_core.estimators.base import Question
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
@@ -28,7 +29,7 @@ MOST_STRATA = 1_000_000
 """Strata that may be estimated anew in all resamples together, at most: minutes for most estimators, hours for some."""
 
 
-def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int = 0) -> Float64s:
+def bootstrap(question: Question, resamples: int = RESAMPLES, random_state: int = SEED) -> Float64s:
     """Values (resamples,) of the estimate on rows drawn with replacement, seeded.
 
     For estimators of bin tables the bins stay where the data put them: edges are not placed anew in a resample (some

@@ -6,6 +6,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import binom
+from calib_core.defaults import LEVEL
 from calib_core.inference.intervals.elementary import clopper_pearson
 
 COUNTED = "exact, Clopper and Pearson 1934"
@@ -13,7 +14,7 @@ WEIGHED = "Hoeffding 1963, for weighted rows"
 
 
 def share_ends(
-    right: Float64s, rows: Float64s, counted: bool, level: float | Float64s = 0.9
+    right: Float64s, rows: Float64s, counted: bool, level: float | Float64s = LEVEL
 ) -> tuple[Float64s, Float64s]:
     """Ends, at ``level``, for the mean chance of being right of so many ``rows``, of which a share was ``right``.
 

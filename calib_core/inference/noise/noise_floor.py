@@ -15,6 +15,7 @@ from calib_core._base.parallel import chunks
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import MOST_CELLS
+from calib_core.defaults import SEED
 from calib_core.estimators.base import Estimate, Question, traits
 from calib_core.inference.intervals.grouped_row_noise import of_groups
 from calib_core.inference.noise import outcome_draws as draws
@@ -37,7 +38,7 @@ _AT_ONCE = 2_000_000
 """Drawn classes held before they are placed and counted."""
 
 
-def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = 0) -> NoiseFloor:
+def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, random_state: int = SEED) -> NoiseFloor:
     """Noise floor and Monte Carlo test of calibration, for any estimator and notion.
 
     ``question`` is an estimate, or the question it answers (``estimate.question``); InputError for anything else.
@@ -59,7 +60,9 @@ def noise_floor(question: Question | Estimate, resamples: int = RESAMPLES, rando
     return noise_floors([subject], resamples, random_state)[0]
 
 
-def noise_floors(questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = 0) -> list[NoiseFloor]:
+def noise_floors(
+    questions: Sequence[Question], resamples: int = RESAMPLES, random_state: int = SEED
+) -> list[NoiseFloor]:
     """Noise floors of questions about the same predictions, notion and bins: outcomes are drawn once for all."""
     smoothed = [traits(q.estimator).judged == "smoothed" for q in questions]
     # What few hundred labels at a time are for must not be asked label by label; a summary draws for each score anew.

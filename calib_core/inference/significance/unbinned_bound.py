@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.errors import InputError
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable
@@ -17,7 +19,6 @@ from calib_core.estimators.base import estimate
 from calib_core.estimators.binned import Binned
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction, as_reduction, claims_of
-from calib_core.registry.registry import RegistryError
 from calib_core.text import at_level, short_percent
 
 Assumption = Literal["lipschitz", "monotone"]
@@ -90,11 +91,12 @@ def unbinned_bound(
     (True, True)
     """
     if assumption not in ("lipschitz", "monotone"):
-        raise RegistryError(f"assumption is {assumption!r}; it must be 'lipschitz' or 'monotone'")
+        raise InputError(f"assumption is {assumption!r}; it must be 'lipschitz' or 'monotone'")
     if not (np.isfinite(constant) and constant >= 0):
-        raise RegistryError(f"constant is {constant}; it must be a number of at least 0")
-    if not 0.5 < level < 1:
-        raise RegistryError(f"level is {level}; it must lie between 0.5 and 1, both excluded")
+        raise InputError(f"constant is {constant}; it must be a number of at least 0")
+    as_share(level, "level")
+    if level <= 0.5:
+        raise InputError(f"level is {level}; it must lie between 0.5 and 1, both excluded")
     notion = as_reduction(reduction)
     claims = claims_of(predictions, notion)
     scheme = EqualMass(_number(predictions, claims)) if bins is None else as_binning(bins)

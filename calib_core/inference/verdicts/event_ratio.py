@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from calib_core._base.errors import NotAnswerable
+from calib_core._base.errors import InputError, NotAnswerable
 from calib_core.defaults import LEVEL, RATIO
 from calib_core.estimators.base import Question
 from calib_core.inference.intervals.error_hierarchy import event_tail
@@ -14,7 +14,6 @@ from calib_core.inference.intervals.event_gap import joint_ends
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.observed_expected import events_p_value
 from calib_core.inference.verdicts.events_needed import events_needed
-from calib_core.registry.registry import RegistryError
 from calib_core.results.uncertainty import EventRatio
 
 NONE_EXPECTED = "no event is expected: every predicted risk is 0, and nothing can be divided by 0"
@@ -28,7 +27,7 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
     NotAnswerable where no event is expected at all, so that nothing can be divided by.
     """
     if not 1 < tolerance < math.inf:
-        raise RegistryError(f"the tolerance of the O:E ratio is {tolerance:g}; it must lie above 1")
+        raise InputError(f"the tolerance of the O:E ratio is {tolerance:g}; it must lie above 1")
     listed = question.written_out
     rows = EventRows.of_claims(listed.claims, listed.predictions)
     trials = rows.trials if rows.cells is None else Trials.of_cells(rows.cells)

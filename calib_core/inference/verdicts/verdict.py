@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from calib_core._base.arguments import as_share
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
@@ -15,7 +16,6 @@ from calib_core.inference.verdicts.tolerance_scale import full_scale
 from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
-from calib_core.registry.registry import RegistryError
 from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
 from calib_core.text import at_level, begun, between, called, chance, exact_tolerance, rows, score, short_percent
 
@@ -49,8 +49,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ra
     >>> estimate(Predictions([[0.9, 0.1]] * 10, [0] * 9 + [1])).verdict(0.02).word
     'too few rows to tell'
     """
-    if not 0 < eps <= 1:
-        raise RegistryError(f"the tolerance is {eps}; it must lie above 0 and be at most 1")
+    as_share(eps, "the tolerance", last=True)
     found = _judged(estimate, eps, level, ratio)
     if found.word != "too close to call":
         return found

@@ -13,6 +13,7 @@ import pandas as pd
 from calib_core._base import parallel
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
+from calib_core.defaults import SEED
 from calib_core.evaluation.study import Counting, over_same_rows
 from calib_core.papers.tables import kept
 from calib_core.papers.tables.kept import Cell
@@ -39,7 +40,7 @@ def method_tables(
     *,
     splits: int = SPLITS,
     fit_share: float = 0.5,
-    seed: int = 0,
+    seed: int = SEED,
     rows: Counting = "answered",
     folder: str | Path | None = None,
     jobs: int = 1,
@@ -198,7 +199,7 @@ def paper_tables(
     tables: Sequence[str | PaperTable],
     *,
     splits: int = SPLITS,
-    seed: int = 0,
+    seed: int = SEED,
     folder: str | Path | None = None,
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,
@@ -241,7 +242,7 @@ def paper_table(
     table: str | PaperTable,
     *,
     splits: int = SPLITS,
-    seed: int = 0,
+    seed: int = SEED,
     folder: str | Path | None = None,
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,

@@ -339,7 +339,7 @@ def test_what_cannot_be_tried_says_why_and_the_rest_is_chosen_from():
         ({"folds": 2}, InputError, "folds is 2; it must be a whole number of at least 3"),
         ({"folds": 3.5}, InputError, "folds is 3.5; it must be a whole number of at least 3"),
         ({"random_state": -1}, InputError, "random_state is -1; it must be a whole number of at least 0"),
-        ({"level": 1.0}, RegistryError, "level is 1.0"),
+        ({"level": 1.0}, InputError, "level is 1.0"),
         ({"candidates": ["temperatur"]}, RegistryError, "did you mean 'temperature'"),
     ],
 )

@@ -126,7 +126,7 @@ def test_likely_deviation_inverts_equations_4_and_7():
 def test_impossible_requests_are_refused():
     with pytest.raises(ValueError, match="points is 1; a bin needs at least 2 points for a bound"):
         guarantees.marginal_eps(1, 0.1)
-    with pytest.raises(ValueError, match="alpha is 1; it must lie between 0 and 1, both excluded"):
+    with pytest.raises(ValueError, match="alpha is 1; it must be a number between 0 and 1, both excluded"):
         guarantees.conditional_eps(50, 100, 1)
     with pytest.raises(ValueError, match="no number of rows is enough"):
         guarantees.points_for_expected(0.01, delta=0.01)

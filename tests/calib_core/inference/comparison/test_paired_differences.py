@@ -487,7 +487,7 @@ def test_questions_that_make_no_sense():
     a, b = pair(10)
     with pytest.raises(RegistryError, match="this estimator needs a notion"):
         paired_difference(a, b, None, "ece")
-    with pytest.raises(RegistryError, match="level is 1"):
+    with pytest.raises(InputError, match="level is 1"):
         paired_difference(a, b, level=1)
     with pytest.raises(InputError, match="one model alone"):
         compare({"one": a})

@@ -11,6 +11,7 @@ from calib_core import (
     ESTIMATORS,
     REDUCTIONS,
     Estimate,
+    InputError,
     NotAnswerable,
     Predictions,
     RegistryError,
@@ -161,7 +162,7 @@ def test_laws_of_the_default(notion):
 
 
 def test_levels_outside_their_range_are_refused():
-    with pytest.raises(RegistryError, match=r"^level is 90; it must lie between 0 and 1, both excluded$"):
+    with pytest.raises(InputError, match=r"^level is 90; it must be a number between 0 and 1, both excluded$"):
         estimate(sample(20)).interval(90)
     with pytest.raises(RegistryError, match="make it with estimate"):
         Estimate(0.0, (), np.empty(0), np.empty(0), None, estimate(sample(20)).recipe).interval()
@@ -315,7 +316,7 @@ def test_verdicts_follow_their_rule():
     assert near.word == "too close to call"
     assert "evidence of some error" in near.sentence
     assert bad.verdict(0.02) is bad.verdict(0.02)
-    with pytest.raises(RegistryError, match=r"^the tolerance is 0; it must lie above 0"):
+    with pytest.raises(InputError, match=r"^the tolerance is 0; it must be a number between 0 and 1, 0 excluded"):
         bad.verdict(0)
 
 

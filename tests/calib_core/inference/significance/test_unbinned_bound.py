@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib_core import Predictions, RegistryError, estimate
+from calib_core import InputError, Predictions, estimate
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.estimators import Binned
 from calib_core.inference import unbinned_bound
@@ -137,7 +137,7 @@ def test_where_the_assumption_is_false_the_bound_is_too_low():
 def test_what_cannot_be_asked_says_why():
     p = Predictions([[0.7, 0.3]] * 4, [0, 1, 0, 0])
     for wrong in ({"assumption": "smooth"}, {"constant": -1.0}, {"constant": np.nan}, {"level": 0.4}, {"level": 1.0}):
-        with pytest.raises(RegistryError):
+        with pytest.raises(InputError):
             unbinned_bound(p, **wrong)
     with pytest.raises(NotAnswerable, match="canonical"):
         unbinned_bound(p, "canonical")
