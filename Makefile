@@ -8,7 +8,7 @@ LOCK := requirements-dev.txt
 # Dozens of processes import the same modules: each would compile them anew where this is set and the installer did not.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs demo-data chromium
+.PHONY: house run test wide lint laws oldest newest lock mutants bench bench-peers simulations scoreboard reproduce choices trackers foreign-tools docs demo-data chromium
 
 run: $(VENV)/.app-installed
 	$(BIN)/calib dashboard
@@ -21,6 +21,10 @@ test: lint chromium $(VENV)/.axe-installed
 # longest simulations and the papers' experiments.
 wide: $(VENV)/.dev-installed chromium
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=15 -m wide
+
+# How the code is built, beside what is wanted of it: rooms, floors, circles, files that an answer runs through, names.
+house: $(VENV)/.dev-installed
+	$(BIN)/python -m tests.house
 
 lint: $(VENV)/.dev-installed
 	$(BIN)/ruff check .

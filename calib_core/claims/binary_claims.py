@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,14 @@ _EXACT = exact_sums.AT_ONCE
 _SUMMED, _LISTED = 1 << 20, 1 << 16
 """Rows of a matrix whose sums are kept in one int64 each; listed claims counted at a time."""
 
+_ROUNDED = 1e-3
+"""What rounding may leave of a sum of 1."""
+
 _COLUMNS = 16
 """Columns read together: as many float32 as a line of memory holds."""
+
+_LOOKED_AT, _WRITTEN_OUT = 1 << 20, 1 << 19
+"""Rows whose residuals are looked at together; claims written out at once."""
 
 EQUAL_PARTS, FEWEST_PARTS = 1024, 32
 """Cells of equal width in which claims known row by row are counted where rows need not be told apart: over all strata
@@ -171,6 +177,75 @@ class Claims(Protocol):
         For outcomes drawn cell by cell in place of row by row: a few dozen to a thousand cells a stratum.
         """
 
+    def one_a_row(self, ranks: int = 1) -> bool:
+        """Is every row known to make one claim, ``ranks`` of which belong to one row?"""
+
+
+class ClaimsOfRows(Claims, Protocol):
+    """Claims known row by row: what resamples, redrawn outcomes and grouped rows ask beside."""
+
+    outcome_is_class: ClassVar[bool]
+    """Is a row's outcome the class that it has, and not whether each listed claim came true?"""
+
+    @property
+    def n_claims(self) -> int:
+        """How many claims there are."""
+
+    def n_rows(self, ranks: int = 1) -> int:
+        """How many rows they are about, ``ranks`` of them belonging to one row where they are listed."""
+
+    def rows_of(self, s: int, ranks: int = 1) -> Codes:
+        """The row that each claim of stratum s is about."""
+
+    def with_outcomes(self, drawn: NDArray[Any]) -> ClaimsOfRows:
+        """The same claims after other outcomes: whether each came true, or the column that hit in each row."""
+
+    def in_order(self, ranks: int = 1) -> ClaimsOfRows:
+        """Claims that share no row sorted by all they hold, so that noise drawn for them does not depend on row order.
+
+        Claims about one row stay together, in the order of the rows.
+        """
+
+    def true_ones(self) -> tuple[Floats, Codes, Float64s | None]:
+        """Scores, strata and weights of the claims that came true."""
+
+    def alike(self, other: ClaimsOfRows) -> bool:
+        """Do two models make the same claims, with the same outcomes?"""
+
+    def parts(self, ranks: int, small: float) -> Iterator[PartOfRows]:
+        """The claims in parts of many rows; of many classes those below ``small`` that did not hit are left out."""
+
+    def drawn_together(self, ranks: int = 1) -> bool:
+        """Can one outcome be drawn for all claims of a row: do they sum to 1 (a matrix), or to 1 at most?"""
+
+    def reaches(self, ranks: int = 1) -> Float64s:
+        """How far each row could move the aggregate, whatever its outcome, (rows,): a bound on ``influence``.
+
+        Its weight in the aggregate where a row makes one claim. Claims about several classes of a row, one of which
+        comes true, have residuals that add up to at most 1 + (sum of the row's scores): 2 where those are
+        distributions.
+        """
+
+    def influence(self, ranks: int = 1, none: Float64s | None = None) -> Float64s:
+        """How far each row's residuals move the aggregate, (rows,): sum over its claims of weight times |residual|.
+
+        ``none`` (rows,) is what ``unanswered`` gives, where it is at hand: other outcomes then cost no look at rows.
+        """
+
+    def unanswered(self) -> Float64s | None:
+        """What a matrix has (rows,): each row's scores summed by the classes' shares; None of listed claims."""
+
+
+class PartOfRows(NamedTuple):
+    """Claims of some rows: row (from 0 on), stratum, score, outcome and weight of each, and the number of rows."""
+
+    row: Codes
+    stratum: Codes
+    score: Floats
+    outcome: Float64s
+    weight: Float64s
+    rows: int
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatClaims(OneLine):
@@ -184,6 +259,7 @@ class FlatClaims(OneLine):
     weights: Float64s | None = None
     floor: float = 0.0
     grain: ClassVar[Grain] = "rows"
+    outcome_is_class: ClassVar[bool] = False
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -222,6 +298,83 @@ class FlatClaims(OneLine):
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
         return _with_equal_parts(self, edge_sets)
 
+    def one_a_row(self, ranks: int = 1) -> bool:
+        return ranks == 1
+
+    @property
+    def n_claims(self) -> int:
+        return len(self.scores)
+
+    def n_rows(self, ranks: int = 1) -> int:
+        return len(self.scores) // ranks
+
+    def rows_of(self, s: int, ranks: int = 1) -> Codes:
+        return np.flatnonzero(self.codes == s) % self.n_rows(ranks)
+
+    def with_outcomes(self, drawn: NDArray[Any]) -> FlatClaims:
+        return replace(self, outcomes=drawn)
+
+    def in_order(self, ranks: int = 1) -> FlatClaims:
+        if ranks > 1:
+            return self
+        weights = np.zeros(len(self.scores)) if self.weights is None else self.weights
+        order = np.lexsort((self.outcomes, weights, self.scores, self.codes))
+        scores, outcomes, codes = self.scores[order], self.outcomes[order], self.codes[order]
+        weighed = None if self.weights is None else weights[order]
+        return replace(self, scores=scores, outcomes=outcomes, codes=codes, weights=weighed)
+
+    def true_ones(self) -> tuple[Floats, Codes, Float64s | None]:
+        hit = self.outcomes
+        return self.scores[hit], self.codes[hit], None if self.weights is None else self.weights[hit]
+
+    def alike(self, other: ClaimsOfRows) -> bool:
+        parts = ("scores", "codes", "outcomes")
+        return all(np.array_equal(getattr(self, part), getattr(other, part)) for part in parts)
+
+    def parts(self, ranks: int, small: float) -> Iterator[PartOfRows]:
+        rows = self.n_rows(ranks)
+        for where in chunks(rows, max(1, _WRITTEN_OUT // ranks)):
+            n = where.stop - where.start
+            listed = np.concatenate([np.arange(where.start, where.stop) + r * rows for r in range(ranks)])
+            weight = np.ones(len(listed)) if self.weights is None else self.weights[listed]
+            hit = self.outcomes[listed].astype(np.float64)
+            yield PartOfRows(np.tile(np.arange(n), ranks), self.codes[listed], self.scores[listed], hit, weight, n)
+
+    def drawn_together(self, ranks: int = 1) -> bool:
+        total = self.scores.astype(np.float64).reshape(ranks, -1).sum(axis=0)
+        return ranks == 1 or bool(total.max() <= 1.0 + _ROUNDED)
+
+    def each_weight(self) -> Float64s:
+        """What each claim weighs in the aggregate, (claims,): its share of its stratum, times the stratum's."""
+        each = self._of_a_unit()[self.codes]
+        return each if self.weights is None else np.asarray(self.weights * each)
+
+    def _of_a_unit(self) -> Float64s:
+        """What a claim of weight 1 weighs in the aggregate, (strata,)."""
+        total = np.bincount(self.codes, self.weights, minlength=len(self.strata))
+        return np.asarray(self.shares / np.maximum(total, 1e-300))
+
+    def reaches(self, ranks: int = 1) -> Float64s:
+        each = self.each_weight()
+        if ranks == 1:
+            return each
+        total = self.scores.reshape(ranks, -1).sum(axis=0, dtype=np.float64)
+        return np.asarray(each.reshape(ranks, -1).max(axis=0) * np.minimum(1.0 + total, ranks))
+
+    def influence(self, ranks: int = 1, none: Float64s | None = None) -> Float64s:
+        n, each = self.n_rows(ranks), self._of_a_unit()
+        found = np.zeros(n)
+        for r in range(ranks):
+            for part in chunks(n, _LOOKED_AT):
+                mine = slice(part.start + r * n, part.stop + r * n)
+                moved = np.abs(self.outcomes[mine] - self.scores[mine].astype(np.float64))
+                weight = each[self.codes[mine]]
+                found[part] += (weight if self.weights is None else self.weights[mine] * weight) * moved
+        return found
+
+    def unanswered(self) -> None:
+        return None
+
     def _summed(self, edge_sets: Sequence[Floats], kind: type[_Kind], exact: bool) -> _Kind:
         shape = len(self.strata), 1 + max(map(len, edge_sets))
         parts = (self._part(where, edge_sets, shape, kind, exact) for where in _chunks(len(self.scores), _LISTED))
@@ -258,6 +411,7 @@ class ColumnClaims(OneLine):
     weights: Float64s | None = None
     floor: float = 0.0
     grain: ClassVar[Grain] = "rows"
+    outcome_is_class: ClassVar[bool] = True
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -314,6 +468,85 @@ class ColumnClaims(OneLine):
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
         return _with_equal_parts(self, edge_sets)
 
+    def one_a_row(self, ranks: int = 1) -> bool:
+        return False
+
+    @property
+    def n_claims(self) -> int:
+        return math.prod(self.rows.shape)
+
+    def n_rows(self, ranks: int = 1) -> int:
+        return self.rows.shape[0]
+
+    def rows_of(self, s: int, ranks: int = 1) -> Codes:
+        return np.arange(self.n_rows())
+
+    def with_outcomes(self, drawn: NDArray[Any]) -> ColumnClaims:
+        return replace(self, hit=drawn.astype(np.intp))
+
+    def in_order(self, ranks: int = 1) -> ColumnClaims:
+        return self
+
+    def true_ones(self) -> tuple[Floats, Codes, Float64s | None]:
+        known = np.flatnonzero(self.hit >= 0)
+        hit, row = self.hit[known], known if self.rows.index is None else self.rows.index[known]
+        return self.rows.base[row, hit], hit, None if self.weights is None else self.weights[known]
+
+    def alike(self, other: ClaimsOfRows) -> bool:
+        assert isinstance(other, ColumnClaims)
+        same = all(np.array_equal(block, other.rows.part(where).array()) for where, block in self.rows.blocks())
+        return same and np.array_equal(self.hit, other.hit)
+
+    def parts(self, ranks: int, small: float) -> Iterator[PartOfRows]:
+        n, k = self.rows.shape
+        step = max(1, _WRITTEN_OUT // k)
+        for start in range(0, n, step):
+            where = slice(start, min(start + step, n))
+            block, hit = self.rows.part(where).array(), self.hit[where]
+            came_true = np.zeros(block.shape, dtype=bool)
+            known = np.flatnonzero(hit >= 0)
+            came_true[known, hit[known]] = True
+            row, column = np.nonzero((block >= (small if k > FEW_CLASSES else 0.0)) | came_true)
+            weight = np.ones(len(row)) if self.weights is None else self.weights[where][row]
+            outcome = came_true[row, column].astype(np.float64)
+            yield PartOfRows(row, column, block[row, column], outcome, weight, len(block))
+
+    def drawn_together(self, ranks: int = 1) -> bool:
+        totals = (block.astype(np.float64).sum(axis=1) for _, block in self.rows.blocks(LARGE_BLOCK_BYTES))
+        return all(np.allclose(total, 1.0, atol=_ROUNDED) for total in totals)
+
+    def reaches(self, ranks: int = 1) -> Float64s:
+        total = np.empty(self.rows.shape[0])
+        for where, block in self.rows.blocks(LARGE_BLOCK_BYTES):
+            total[where] = block.astype(np.float64).sum(axis=1)
+        total += 1.0
+        np.minimum(total, len(self.shares), out=total)
+        total *= self.shares.max()
+        return self._of_the_aggregate(total)
+
+    def influence(self, ranks: int = 1, none: Float64s | None = None) -> Float64s:
+        found = (self.unanswered() if none is None else none).copy()
+        for part in chunks(len(found), _LOOKED_AT):
+            hit = self.hit[part]
+            known = np.flatnonzero(hit >= 0)
+            rows = known + part.start if self.rows.index is None else self.rows.index[part][known]
+            score = self.rows.base[rows, hit[known]].astype(np.float64)
+            found[part][known] += self.shares[hit[known]] * (1.0 - 2.0 * score)
+        return self._of_the_aggregate(found)
+
+    def unanswered(self) -> Float64s:
+        found = np.empty(self.rows.shape[0])
+        for where, block in self.rows.blocks(LARGE_BLOCK_BYTES):
+            found[where] = block.astype(np.float64) @ self.shares
+        return found
+
+    def _of_the_aggregate(self, each: Float64s) -> Float64s:
+        """Each row's number times what the row weighs."""
+        if self.weights is None:
+            each /= len(each)
+            return each
+        return np.asarray(each * self.weights / self.weights.sum())
+
     def _listed(self, edge_sets: Sequence[Floats], kind: type[_Kind]) -> _Kind:
         """The claims listed block by block."""
         k = self.rows.shape[1]
@@ -353,13 +586,8 @@ class ColumnClaims(OneLine):
 
     def _outcomes(self, edges: Floats, shape: tuple[int, int]) -> Float64s:
         """Outcome sums: only the column that hit counts, one score a row."""
-        known = np.flatnonzero(self.hit >= 0)
-        hit = self.hit[known]
-        base = self.rows.base
-        scores = base[known, hit] if self.rows.index is None else base[self.rows.index[known], hit]
-        cell = hit * shape[1] + places(edges, scores)
-        weight = None if self.weights is None else self.weights[known]
-        return _bincount(cell, weight, shape)
+        scores, hit, weight = self.true_ones()
+        return _bincount(hit * shape[1] + places(edges, scores), weight, shape)
 
 
 def each_stratum(claims: Claims) -> Iterator[Stratum]:

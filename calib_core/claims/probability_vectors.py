@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,7 @@ class Vectors(OneLine):
     class_names: tuple[str, ...]
     weights: Float64s | None = None
     sum_to_one: bool = True
+    outcome_is_class: ClassVar[bool] = True
 
     def counted(self) -> Vectors:
         """The rows that count: a row of weight 0 is no row."""
@@ -30,6 +32,15 @@ class Vectors(OneLine):
             return self
         kept = np.flatnonzero(self.weights > 0)
         return replace(self, rows=self.rows.take(kept), labels=self.labels[kept], weights=self.weights[kept])
+
+    def with_outcomes(self, drawn: Codes) -> Vectors:
+        """The same rows of other classes."""
+        return replace(self, labels=drawn.astype(np.intp))
+
+    def alike(self, other: Vectors) -> bool:
+        """Do two models make the same claims, with the same outcomes?"""
+        same = all(np.array_equal(block, other.rows.part(where).array()) for where, block in self.rows.blocks())
+        return same and np.array_equal(self.labels, other.labels)
 
     @property
     def strata(self) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
 from calib_core.inference.intervals.elementary import wilson
 from calib_core.inference.intervals.grouped_row_noise import sums_in_cells
-from calib_core.inference.intervals.wild_bootstrap import rows_of
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.noise_floor import RESAMPLES, null_outcomes
 from calib_core.predictions.predictions import InputError, Predictions
@@ -107,7 +106,7 @@ def reliability_bands(
     effective = worth(mine, table)[0]
     sure = wilson(np.nan_to_num(table.mean_outcome[0]) * effective, effective, level)
     if groups is not None:
-        own = groups.take(rows_of(claims, stratum, question.ranks))
+        own = groups.take(claims.rows_of(stratum, question.ranks))
         for sums in sums_in_cells(mine, table, own, random_state):
             least, most = np.quantile(sums[:, filled] / rows[filled], ends, axis=0)
             low[filled] = np.clip(np.minimum(low[filled], least), 0.0, 1.0)

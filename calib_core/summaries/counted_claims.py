@@ -61,6 +61,10 @@ class CountedStratum(OneLine):
         lower = lowest(self.cells.place, self.dtype)
         return OrderedCounts(lower, self.cells.count.astype(np.float64), self.cells)
 
+    def one_a_row(self, ranks: int = 1) -> bool:
+        """Is every row known to make one claim?"""
+        return ranks == 1 and not self.same_rows
+
     def __getattr__(self, name: str) -> Any:
         return _missing(name)
 
@@ -137,6 +141,10 @@ class CountedClaims(OneLine):
         every = EDGES.astype(self.dtype)
         some = every[:: max(1, len(every) // number)]
         return [np.union1d(edges, some) for edges in edge_sets]
+
+    def one_a_row(self, ranks: int = 1) -> bool:
+        """Is every row known to make one claim?"""
+        return ranks == 1 and not self.same_rows
 
     def __getattr__(self, name: str) -> Any:
         return _missing(name)

@@ -9,7 +9,6 @@ import numpy as np
 
 from calib_core.binning.base import cuts
 from calib_core.binning.bin_table import BinTable, tabulate
-from calib_core.claims.binary_claims import FlatClaims
 from calib_core.claims.tallies import Tally
 from calib_core.estimators.base import Question, error_scale
 from calib_core.inference.comparison.interval_differences import of_intervals
@@ -20,7 +19,7 @@ from calib_core.inference.comparison.joint_cells import (
     outer_difference,
     squared_difference,
 )
-from calib_core.inference.comparison.paired_difference import PairedDifference, alike
+from calib_core.inference.comparison.paired_difference import PairedDifference
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import REDUCTIONS
@@ -58,7 +57,7 @@ SIMULATED = Domain(("confidence", "top-label"), (1, 100), (300, 100_000), 20.0, 
 def in_cells(question: Question) -> bool:
     """Does every row make one claim and count as one, and is its error one that residuals in cells tell?"""
     claims, about = question.claims, target(question.estimator)
-    single = isinstance(claims, FlatClaims) and question.ranks == 1 and claims.weights is None
+    single = not question.whole and claims.one_a_row(question.ranks) and claims.weights is None
     return single and about is not None and (about[0] == 1 or error_scale(question.estimator).squared)
 
 
@@ -69,7 +68,7 @@ def of_cells(
     order = 2 if error_scale(questions[0].estimator).squared else 1
     tables = _tables(questions, bins_of)
     values = (_value(questions[0], tables[0]), _value(questions[1], tables[1]))
-    if alike(questions[0].claims, questions[1].claims):
+    if questions[0].claims.alike(questions[1].claims):
         return PairedDifference.of_same_claims(values, level)
     placed = {"each": questions, "first": questions[:1] * 2, "second": questions[1:] * 2}[bins_of]
     cells = [t.cells(q.claims.scores, q.claims.codes) for q, t in zip(placed, tables, strict=True)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib_core.estimators.base import Question
 from calib_core.inference.comparison.joint_cells import Difference
-from calib_core.inference.comparison.paired_difference import PairedDifference, alike
+from calib_core.inference.comparison.paired_difference import PairedDifference
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.inference.intervals.clustered_rows import groups_of
 from calib_core.inference.intervals.error_hierarchy import Chain
@@ -27,7 +27,7 @@ def of_intervals(
     It holds whatever the two models' rows have in common; ``same_rows``: they are the same, one by one.
     """
     first, second = (q.answer(q.predictions).value for q in questions)
-    if same_rows and alike(questions[0].claims, questions[1].claims):
+    if same_rows and questions[0].claims.alike(questions[1].claims):
         return PairedDifference.of_same_claims((first, second), level)
     intervals = [_intervals(q, random_state) for q in questions]
 

@@ -11,8 +11,6 @@ from calib_core._base.arguments import as_share
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import Distinct
-from calib_core.claims.binary_claims import Claims, FlatClaims
-from calib_core.claims.probability_vectors import Vectors
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, own_bins, traits
 from calib_core.inference.comparison.cell_differences import BinsOf, in_cells, of_cells
@@ -205,11 +203,11 @@ def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> Pair
     return PairedDifference.of(values, difference, level, method, tested, "the difference of expected scores")
 
 
-def _with_groups(estimator: str | Estimator, claims: Claims | Vectors) -> Any:
+def _with_groups(estimator: str | Estimator, claims: Any) -> Any:
     """The estimator in groups of enough rows, where it is given by key, reads bins and the claims are by class."""
     method = as_estimator(estimator)
     order = (target(method) or ("max", float))[0]
-    by_class = isinstance(claims, FlatClaims) and len(claims.strata) > 1
+    by_class = len(claims.strata) > 1 and claims.grain == "rows" and not claims.same_rows
     if isinstance(estimator, str) and by_class and order in GROUP_ROWS:
         return as_estimator(estimator, Groups(GROUP_ROWS[int(order)]))
     return method

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from calib_core._base.notebook_display import OneLine
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.text import at_level, chance
 
@@ -68,13 +64,3 @@ class PairedDifference(OneLine):
             f"Difference {self.point:.4f}, {at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}, "
             f"p = {self.p_value:.3g} ({self.method}{trust}): {self.about}"
         )
-
-
-def alike(a: Any, b: Any) -> bool:
-    """Do two models make the same claims?"""
-    if isinstance(a, FlatClaims):
-        parts = ("scores", "codes", "outcomes")
-        return all(np.array_equal(getattr(a, part), getattr(b, part)) for part in parts)
-    labels = "hit" if isinstance(a, ColumnClaims) else "labels"
-    rows = all(np.array_equal(block, b.rows.part(where).array()) for where, block in a.rows.blocks())
-    return rows and np.array_equal(getattr(a, labels), getattr(b, labels))

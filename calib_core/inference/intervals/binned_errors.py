@@ -38,7 +38,7 @@ from calib_core.inference.intervals.larger_samples import cells_with, high_of_mo
 from calib_core.inference.intervals.largest_errors import largest_ends
 from calib_core.inference.intervals.simulated_domain import Facts, in_bins
 from calib_core.inference.intervals.squared_errors import Pairs, pairs, root_ends, root_high
-from calib_core.inference.intervals.wild_bootstrap import influence, reach, unanswered
+from calib_core.inference.intervals.wild_bootstrap import reach
 from calib_core.inference.noise.bin_count_estimators import of_counts
 from calib_core.inference.noise.cell_copula import Outcomes, shared_outcomes
 from calib_core.inference.noise.cell_draws import FineCells, counts_suffice
@@ -152,7 +152,7 @@ class InBins:
 
     @cached_property
     def _unanswered(self) -> Float64s | None:
-        return unanswered(self._claims) if isinstance(self._claims, ColumnClaims) else None
+        return self._claims.unanswered() if self._claims.grain == "rows" else None
 
     @cached_property
     def _unit(self) -> float:
@@ -363,7 +363,7 @@ class InBins:
             residual = self._shared.squared_reach(self._each_line / unit)
             return Noise(unit, residual, residual)
         if not self.disjoint:
-            residual = float(np.square(influence(self._claims, self._ranks, self._unanswered) / unit).sum())
+            residual = float(np.square(self._claims.influence(self._ranks, self._unanswered) / unit).sum())
             return Noise(unit, residual, residual)
         gaps = self.gaps
         residual = float(np.square(self._each / unit) @ self._moments.second.sum(axis=-1))

@@ -21,7 +21,7 @@ from calib_core.estimators.base import Estimator, Question, traits
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
 from calib_core.inference.noise.cell_draws import counts_suffice
-from calib_core.inference.noise.noise_floor import in_order, noise_floor, null_outcomes
+from calib_core.inference.noise.noise_floor import noise_floor, null_outcomes
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction
 from calib_core.results.uncertainty import NoiseFloor
@@ -84,10 +84,10 @@ def _shared(question: Question, members: list[Counted], resamples: int, random_s
     if not members:
         return []
     claims = question.claims
-    if isinstance(claims, ColumnClaims):
+    if claims.same_rows:
         outcome_draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and claims.grain == "rows":
-        claims = in_order(claims)
+        claims = claims.in_order()
     outcomes, ends = _finest(claims, [counted.table for counted in members], question.ranks)
     found: list[list[Float64s]] = [[] for _ in members]
     for count, rng in outcome_draws.streams(resamples, random_state):
@@ -124,7 +124,7 @@ def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes,
     def place(strata: Codes, scores: Floats) -> Codes:
         return placed(each, scores, strata, width)
 
-    if size > MOST_CELLS and isinstance(claims, ColumnClaims):
+    if size > MOST_CELLS and claims.same_rows:
         return partial(_of_columns, claims, size, place), ends
     listed = claims.grain == "rows" and (claims.weights is None or not copies(claims.weights))
     if size > MOST_CELLS and ranks == 1 and listed and len(claims.scores) * outcome_draws.CHUNK <= _HELD:

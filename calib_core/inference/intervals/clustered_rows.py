@@ -40,7 +40,7 @@ def groups_of(question: Question) -> RowGroups | None:
     if rows.row_groups is None or rows.abstained is None or question.reduction is None:
         return rows.answered.row_groups if question.reduction is None else rows.row_groups
     claims = question.claims
-    n = len(claims.scores) // question.ranks if isinstance(claims, FlatClaims) else claims.rows.shape[0]
+    n = claims.n_rows(question.ranks)
     return rows.row_groups if n == rows.n_rows else rows.answered.row_groups
 
 

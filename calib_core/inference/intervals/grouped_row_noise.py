@@ -68,7 +68,7 @@ def sums_in_cells(claims: FlatClaims, table: BinTable, groups: RowGroups, random
     One claim a row. Where groups are few, or surprises too rare, outcomes that are alike within groups are among them.
     """
     rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(7,)))
-    content, score = wild_bootstrap.influence(claims), table.tally.score.ravel()
+    content, score = claims.influence(), table.tally.score.ravel()
     size, few = len(groups.values), len(groups.values) < FEWEST or poor(groups, claims.scores.astype(np.float64))
     sums = GroupsInCells.of(claims, table, groups)
     parts = _parts(_ALIKE * 5, size)
@@ -87,7 +87,7 @@ def sums_in_cells(claims: FlatClaims, table: BinTable, groups: RowGroups, random
 def _check(question: Question, groups: RowGroups) -> None:
     declared = traits(question.estimator)
     plain = declared.counts == "always" or declared.judged in ("residuals", "share", "losses")
-    several = question.reduction is not None and not (isinstance(question.claims, FlatClaims) and question.ranks == 1)
+    several = question.reduction is not None and not question.claims.one_a_row(question.ranks)
     if question.whole or not plain or (several and declared.judged in ("share", "losses")):
         raise NotAnswerable(made_for_single_rows(groups, "the noise of this error"))
     if len(groups.values) < FEWEST:
@@ -97,8 +97,8 @@ def _check(question: Question, groups: RowGroups) -> None:
 def _scores(question: Question) -> Float64s:
     """What each row says of the likeliest thing it says, (rows,)."""
     claims = None if question.reduction is None else question.claims
-    if isinstance(claims, FlatClaims) and question.ranks == 1:
-        return claims.scores.astype(np.float64)
+    if claims is not None and claims.one_a_row(question.ranks):
+        return np.asarray(claims.scores, dtype=np.float64)
     rows = question.predictions
     groups = groups_of(question)
     assert groups is not None
@@ -127,7 +127,7 @@ def _wild(question: Question, groups: RowGroups, values: Float64s, random_state:
     expected = counted.table.tally.score
     sizes = counted.values(expected + np.reshape(sums.deviations, (2, *expected.shape)))
     yield values * room * _wider(float(sizes[0]), float(sizes[1]))
-    content = wild_bootstrap.influence(question.claims, question.ranks)
+    content = question.claims.influence(question.ranks)
     found = []
     for count in _parts(len(values), len(groups.values)):
         noise = room * sums.noise(normals(groups, content, rng, count))
@@ -147,8 +147,8 @@ def _wider(grouped: float, single: float) -> float:
 def noise_sizes(question: Question, groups: RowGroups, random_state: int) -> tuple[Float64s, Float64s]:
     """Sizes of the residuals' noise by group, and row by row, for an error that is a norm, (draws,)."""
     claims, ranks = question.claims, question.ranks
-    estimated, n = question.estimator(claims), wild_bootstrap.n_rows(claims, ranks)
-    content, rng = wild_bootstrap.influence(claims, ranks), np.random.default_rng(np.random.SeedSequence(random_state))
+    estimated, n = question.estimator(claims), claims.n_rows(ranks)
+    content, rng = claims.influence(ranks), np.random.default_rng(np.random.SeedSequence(random_state))
 
     def sizes(of: RowGroups) -> Float64s:
         each = (
@@ -168,9 +168,7 @@ def _alike(question: Question, groups: RowGroups, random_state: int) -> Float64s
     rows = question.predictions
     found = []
     content = (
-        rows.confidence.astype(np.float64)
-        if question.reduction is None
-        else wild_bootstrap.influence(question.claims, question.ranks)
+        rows.confidence.astype(np.float64) if question.reduction is None else question.claims.influence(question.ranks)
     )
     for count in _parts(_ALIKE, len(groups.codes)):
         stream = outcome_draws.Alike(groups.codes, norm.cdf(normals(groups, content, rng, count)))
@@ -179,7 +177,7 @@ def _alike(question: Question, groups: RowGroups, random_state: int) -> Float64s
             labels = outcome_draws.labels(rows.answered.rows, stream, count).astype(np.intp)
             found += [question.answer(rows.answered.relabelled(labels[:, r])).value for r in range(count)]
             continue
-        if not isinstance(question.claims, FlatClaims):
+        if question.whole or question.claims.same_rows:
             outcome_draws.distributions(rows.kind)
         found += [
             question.of(sample).value

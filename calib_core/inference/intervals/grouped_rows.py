@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from calib_core.estimators.base import Question, traits
-from calib_core.inference.intervals import wild_bootstrap
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, target
 from calib_core.inference.intervals.clustered_rows import FEWEST, GroupsInCells, few_groups, together, widened
 from calib_core.inference.intervals.elementary import IN_BINS, NOISELESS, around
@@ -49,7 +48,7 @@ def interval(question: Question, groups: RowGroups, level: float, random_state: 
     if of is not None and of[0] in ("max", OF_BINS):
         return _largest(question, groups, level, value)
     tail = (1.0 - level) / 2
-    most = float(together(wild_bootstrap.reaches(question.claims, question.ranks), groups).max())
+    most = float(together(question.claims.reaches(question.ranks), groups).max())
     high = value + widened(groups, tail) * most * beyond(_squares(question, groups) / most**2, tail)
     try:
         floor = noise_floor(question, random_state=random_state)
@@ -65,7 +64,7 @@ def _squares(question: Question, groups: RowGroups) -> float:
     """Squares of what groups did move the aggregate by, added up."""
     counted = of_counts(question.estimator, question.claims) if target(question.estimator) else None
     if counted is None:
-        return float(np.square(together(wild_bootstrap.influence(question.claims, question.ranks), groups)).sum())
+        return float(np.square(together(question.claims.influence(question.ranks), groups)).sum())
     table = counted.table
     unit = np.divide(table.weight, table.count, out=np.zeros(table.count.shape), where=table.count > 0)
     return GroupsInCells.of(question.claims, table, groups, question.ranks).squares(unit.ravel())

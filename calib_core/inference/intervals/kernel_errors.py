@@ -11,11 +11,11 @@ from scipy.special import ndtr
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Float64s
 from calib_core._base.distributions import t
 from calib_core._base.parallel import chunks
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.binary_claims import ClaimsOfRows
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.residuals import OfPairs
 from calib_core.estimators.skce import KernelCalibrationError
-from calib_core.inference.intervals.wild_bootstrap import excess, in_order, n_rows, residuals, strata_of, wild_chunks
+from calib_core.inference.intervals.wild_bootstrap import excess, residuals, strata_of, wild_chunks
 from calib_core.predictions.predictions import NotAnswerable
 
 LEAST_BLOCKS = 8
@@ -28,7 +28,7 @@ _AT_ONCE = 4_000_000
 
 
 def inverted_pairs(
-    estimator: OfPairs, claims: FlatClaims | ColumnClaims, value: float, ranks: int, level: float, random_state: int
+    estimator: OfPairs, claims: ClaimsOfRows, value: float, ranks: int, level: float, random_state: int
 ) -> tuple[float, float]:
     """Interval for a squared error of pairs (kernel, two-bin) of binary claims, given the predictions.
 
@@ -46,7 +46,7 @@ def inverted_pairs(
     References: Widmann et al. 2019, §5; RKHS norms, Gretton et al. 2012.
     """
     tail = (1.0 - level) / 2
-    claims = in_order(claims, ranks)
+    claims = claims.in_order(ranks)
     if not estimator.with_self and all(len(stratum.scores) < 2 for _, stratum, _ in strata_of(claims, ranks)):
         raise NotAnswerable("this error is told from pairs of rows, and no two rows make the same kind of claim here")
     rows = _influence(estimator, claims, ranks)
@@ -109,10 +109,10 @@ def _of_norm(seen: float, rows: _Rows, tail: float) -> float:
     return (float(np.sqrt(max(seen + rows.own, 0.0))) + excess(rows.moved, rows.most, tail)) ** 2
 
 
-def _influence(estimator: OfPairs, claims: FlatClaims | ColumnClaims, ranks: int) -> _Rows:
-    n, own, most, expected = n_rows(claims, ranks), 0.0, 0.0, 0.0
+def _influence(estimator: OfPairs, claims: ClaimsOfRows, ranks: int) -> _Rows:
+    n, own, most, expected = claims.n_rows(ranks), 0.0, 0.0, 0.0
     square, longest = np.zeros(n), np.ones(n)
-    if ranks > 1 or isinstance(claims, ColumnClaims):  # one claim comes true: 1 + (sum of squared scores) at most
+    if not claims.one_a_row(ranks):  # one claim comes true: 1 + (sum of squared scores) at most
         for _, stratum, rows in strata_of(claims, ranks):
             np.add.at(longest, rows, stratum.scores)
     for s, stratum, rows in strata_of(claims, ranks):
@@ -148,10 +148,10 @@ def _lengths(claims: Vectors) -> tuple[Float64s, float, float]:
     return np.maximum(square, 0.0), 1.0 + float(length.max()), float((1.0 - length).sum()) / 2.0
 
 
-def _noise(estimator: OfPairs, claims: FlatClaims | ColumnClaims, ranks: int, random_state: int) -> Float64s:
+def _noise(estimator: OfPairs, claims: ClaimsOfRows, ranks: int, random_state: int) -> Float64s:
     """The estimate for residuals multiplied by standard normals, (draws,)."""
     found = []
-    for normal in wild_chunks(n_rows(claims, ranks), len(claims.strata), random_state):
+    for normal in wild_chunks(claims.n_rows(ranks), len(claims.strata), random_state):
         total = np.zeros(normal.shape[1])
         for s, stratum, rows in strata_of(claims, ranks):
             pairs = estimator.pairs(np.ones(len(rows)) if stratum.weights is None else stratum.weights)
@@ -166,7 +166,7 @@ def _noise(estimator: OfPairs, claims: FlatClaims | ColumnClaims, ranks: int, ra
     return np.concatenate(found)
 
 
-def _deviation(claims: FlatClaims | ColumnClaims, ranks: int) -> float:
+def _deviation(claims: ClaimsOfRows, ranks: int) -> float:
     """Largest standard deviation of what noise adds in any one direction of norm 1, strata weighed by their shares.
 
     Claims that share no row: that of the worst stratum; others: as if a row's claims all pulled one way.
@@ -175,7 +175,7 @@ def _deviation(claims: FlatClaims | ColumnClaims, ranks: int) -> float:
         claims.shares[s] * float(np.square(residuals(stratum) / stratum.total).sum())
         for s, stratum, _ in strata_of(claims, ranks)
     ]
-    alone = isinstance(claims, FlatClaims) and ranks == 1
+    alone = claims.one_a_row(ranks)
     return float(np.sqrt(max(squares) if alone else sum(squares)))
 
 

@@ -24,7 +24,6 @@ from calib_core.inference.intervals.clustered_rows import (
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.poisson_limits import beyond
 from calib_core.inference.intervals.share_intervals import WEIGHED
-from calib_core.inference.intervals.wild_bootstrap import each_weight
 from calib_core.inference.noise.label_losses import label_losses
 from calib_core.inference.noise.outcome_draws import distributions
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -119,7 +118,7 @@ def of_mean(question: Question, level: float) -> MeanBounds | None:
         return None
     question = question.written_out
     rows, groups = question.predictions.answered, groups_of(question)
-    if question.reduction is not None and not (isinstance(question.claims, FlatClaims) and question.ranks == 1):
+    if question.reduction is not None and not question.claims.one_a_row(question.ranks):
         return None
     if declared.judged == "share":
         value = question.answer(question.predictions).value
@@ -202,9 +201,9 @@ def _of_claims(score: Any, claims: FlatClaims) -> Losses:
     s = claims.scores.astype(np.float64)
     if traits(score).judged == "share":
         none = np.zeros(len(s))
-        return Losses(claims.outcomes.astype(np.float64), s, none, none + 1.0, each_weight(claims))
+        return Losses(claims.outcomes.astype(np.float64), s, none, none + 1.0, claims.each_weight())
     lost = score.claim_losses(s)
     expected = (1 - s) * lost[0] + s * lost[1]
     return Losses(
-        np.where(claims.outcomes, lost[1], lost[0]), expected, lost.min(axis=0), lost.max(axis=0), each_weight(claims)
+        np.where(claims.outcomes, lost[1], lost[0]), expected, lost.min(axis=0), lost.max(axis=0), claims.each_weight()
     )

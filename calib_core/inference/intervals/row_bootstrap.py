@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -113,16 +113,16 @@ def _on_tables(counted: Counted, tally: Tally, follow: bool) -> Iterator[float]:
         yield counted.value(replace(counted.table, shares=shares, tally=Tally(count, score, outcome)))
 
 
-def shares_follow_rows(claims: object) -> bool:
+def shares_follow_rows(claims: Any) -> bool:
     """Are the strata weighted by their share of the rows, which a resample changes?"""
-    if not isinstance(claims, FlatClaims):
+    if claims.same_rows:
         return False
     return np.allclose(claims.shares, row_shares(claims.codes, len(claims.strata), claims.weights))
 
 
-def _sampler(claims: object, table: BinTable, ranks: int) -> Sampler:
-    if not isinstance(claims, FlatClaims):
-        return _by_rows(column_sums(claims, table))  # type: ignore[arg-type]
+def _sampler(claims: Any, table: BinTable, ranks: int) -> Sampler:
+    if claims.same_rows:
+        return _by_rows(column_sums(claims, table))
     if ranks > 1 or claims.weights is not None:
         return _by_rows(listed_sums(claims, table, ranks))
     return _by_cells(claims, table)

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.binning.bin_table import BinTable
-from calib_core.claims.binary_claims import Claims, FlatClaims
+from calib_core.claims.binary_claims import Claims, ClaimsOfRows
 from calib_core.claims.tallies import Moments, copies
 
 MANY_ROWS = 50_000
@@ -20,12 +20,12 @@ def counts_suffice(claims: Any, ranks: int = 1) -> bool:
     """Are outcomes of these claims drawn from their counts: one claim a row, and many rows, or rows nobody has?"""
     if ranks > 1 or claims.same_rows:
         return False
-    return not isinstance(claims, FlatClaims) or (copies(claims.weights) and rows_of(claims) > MANY_ROWS)
+    return claims.grain == "counts" or (copies(claims.weights) and copied_rows(claims) > MANY_ROWS)
 
 
-def rows_of(claims: FlatClaims) -> float:
+def copied_rows(claims: ClaimsOfRows) -> float:
     """How many rows make listed claims, copies counted."""
-    return len(claims.scores) if claims.weights is None or not copies(claims.weights) else float(claims.weights.sum())
+    return claims.n_claims if claims.weights is None or not copies(claims.weights) else float(claims.weights.sum())
 
 
 class FineCells:

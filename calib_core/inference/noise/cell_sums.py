@@ -10,10 +10,10 @@ import numpy as np
 import scipy
 
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
-from calib_core._base.parallel import chunks, one_blas_thread
+from calib_core._base.parallel import one_blas_thread
 from calib_core.binning.bin_table import BinTable
-from calib_core.claims.binary_claims import Claims, ColumnClaims, FlatClaims
-from calib_core.claims.row_covariance import FEW_CLASSES, MOST_CELLS, SMALL, SharedRows
+from calib_core.claims.binary_claims import Claims, ClaimsOfRows, ColumnClaims, FlatClaims
+from calib_core.claims.row_covariance import MOST_CELLS, SMALL, SharedRows
 from calib_core.claims.tallies import Tally
 
 _ROUNDING = 1e-10
@@ -118,16 +118,11 @@ def _totals(rows: Rows, times: Float64s) -> Float64s:
     return total
 
 
-def outcome_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Float64s:
+def outcome_sums(claims: ClaimsOfRows, table: BinTable) -> Float64s:
     """Sums of the claims' outcomes over the table's cells, (strata, bins)."""
-    terms: Float64s | None
-    if isinstance(claims, FlatClaims):
-        weight, hits = claims.weights, claims.outcomes.astype(np.float64)
-        cell, terms = table.cells(claims.scores, claims.codes), hits if weight is None else hits * weight
-    else:
-        row = np.arange(len(claims.hit)) if claims.rows.index is None else claims.rows.index
-        cell, terms = table.cells(claims.rows.base[row, claims.hit], claims.hit), claims.weights
-    return np.bincount(cell, terms, table.count.size).astype(np.float64).reshape(table.count.shape)
+    scores, strata, weight = claims.true_ones()
+    cell = table.cells(scores, strata)
+    return np.bincount(cell, weight, table.count.size).astype(np.float64).reshape(table.count.shape)
 
 
 def shared_of(claims: Claims, table: BinTable, ranks: int) -> SharedRows | None:
@@ -216,33 +211,10 @@ def _sparse(
     return scipy.sparse.csr_array((weight * (hit - score), (row, cell)), shape=(n, size))
 
 
-def _entries(
-    claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int, small: float = SMALL
-) -> Iterator[_Entries]:
+def _entries(claims: ClaimsOfRows, table: BinTable, ranks: int, small: float = SMALL) -> Iterator[_Entries]:
     """Claims in parts: row (from 0 on), cell, score, outcome and weight of each, and the number of rows.
 
     Of claims about many classes those below ``small`` that did not come true are left out.
     """
-    if isinstance(claims, FlatClaims):
-        rows = len(claims.scores) // ranks
-        for where in chunks(rows, max(1, _AT_ONCE // ranks)):
-            n = where.stop - where.start
-            listed = np.concatenate([np.arange(where.start, where.stop) + r * rows for r in range(ranks)])
-            score, weight = claims.scores[listed], np.ones(len(listed))
-            if claims.weights is not None:
-                weight = claims.weights[listed]
-            cell, hit = table.cells(score, claims.codes[listed]), claims.outcomes[listed].astype(np.float64)
-            yield np.tile(np.arange(n), ranks), cell, score.astype(np.float64), hit, weight, n
-        return
-    n, k = claims.rows.shape
-    step = max(1, _AT_ONCE // k)
-    for start in range(0, n, step):
-        where = slice(start, min(start + step, n))
-        block, hit = claims.rows.part(where).array(), claims.hit[where]
-        came_true = np.zeros(block.shape, dtype=bool)
-        known = np.flatnonzero(hit >= 0)
-        came_true[known, hit[known]] = True
-        row, column = np.nonzero((block >= (small if k > FEW_CLASSES else 0.0)) | came_true)
-        score, weight = block[row, column], np.ones(len(row)) if claims.weights is None else claims.weights[where][row]
-        cell = table.cells(score, column)
-        yield row, cell, score.astype(np.float64), came_true[row, column].astype(np.float64), weight, len(block)
+    for row, stratum, score, hit, weight, n in claims.parts(ranks, small):
+        yield row, table.cells(score, stratum), score.astype(np.float64), hit, weight, n

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -93,7 +92,7 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
     if question.whole or claims.same_rows:
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1 and not _by_cells(questions):
-        claims = in_order(claims)
+        claims = claims.in_order()
     if question.whole and all(traits(e).judged == "smoothed" for e in estimators):
         for count, rng in streams:
             yield np.array([smoothed_residuals.null_values(e, claims, rng, count) for e in estimators])
@@ -136,7 +135,7 @@ def _all_of_counts(estimators: Sequence[Any], claims: FlatClaims | ColumnClaims)
     return counted if len(counted) == len(estimators) else None
 
 
-def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int = 1) -> Any:
+def null_outcomes(claims: Any, table: BinTable, ranks: int = 1) -> Any:
     """A function (stream, count) -> outcome sums (count, strata, bins) of calibrated models.
 
     Drawn row by row up to ``MANY_ROWS`` rows. Beyond, and where rows are not known: of rows that make one claim from
@@ -149,7 +148,7 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
         return sums
     if counts_suffice(claims, ranks):
         return FineCells(claims, table).outcomes
-    if isinstance(claims, ColumnClaims):
+    if claims.same_rows:
         return lambda rng, count: _column_outcomes(claims, table, rng, count)
     m = len(claims.scores)
     weight = np.ones(m) if claims.weights is None else claims.weights
@@ -171,15 +170,15 @@ def null_outcomes(claims: FlatClaims | ColumnClaims, table: BinTable, ranks: int
     return outcomes
 
 
-def _normal_sums(claims: FlatClaims | ColumnClaims, table: BinTable) -> Any:
+def _normal_sums(claims: Any, table: BinTable) -> Any:
     """Normal draws of the bins' outcome sums, None where rows or the outcomes of most of them are too few for that."""
-    rows = len(claims.hit) if isinstance(claims, ColumnClaims) else float(table.count.sum())
+    rows = claims.n_rows() if claims.same_rows else float(table.count.sum())
     if rows <= MANY_ROWS or table.count.size > MOST_CELLS:
         return None
     expected = table.count * np.nan_to_num(table.mean_score * (1.0 - table.mean_score))
     if (table.weight * (expected >= LEAST_OUTCOMES)).sum() < 1.0 - POOR_SHARE:
         return None
-    of_rows = normal(claimed_covariance(claims, table)) if isinstance(claims, ColumnClaims) else None
+    of_rows = normal(claimed_covariance(claims, table)) if claims.same_rows else None
     # Variance of each bin's outcome sum if claims come true as they say.
     deviation = np.zeros(0) if of_rows else np.sqrt(table.together(table.moments(claims)).claim.ravel())
 
@@ -221,21 +220,8 @@ def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Gener
 def calibrated_claims(question: Question, count: int, random_state: int) -> Iterator[Any]:
     """The question's claims with outcomes of perfectly calibrated models in place of their own, one after the other."""
     claims = question.claims
-    if not isinstance(claims, FlatClaims):
+    if question.whole or claims.same_rows:
         draws.distributions(question.predictions.kind)
     elif question.ranks == 1:
-        claims = in_order(claims)
+        claims = claims.in_order()
     return draws.outcomes(claims, question.ranks, np.random.default_rng(np.random.SeedSequence(random_state)), count)
-
-
-def in_order(claims: FlatClaims) -> FlatClaims:
-    """The claims by stratum, score (and weight), so that what is drawn does not depend on the order of the rows."""
-    keys = (claims.scores, claims.codes) if claims.weights is None else (claims.weights, claims.scores, claims.codes)
-    order = np.lexsort(keys)
-    return replace(
-        claims,
-        scores=claims.scores[order],
-        outcomes=claims.outcomes[order],
-        codes=claims.codes[order],
-        weights=None if claims.weights is None else claims.weights[order],
-    )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats, Rows
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.binary_claims import FlatClaims
 from calib_core.predictions.predictions import NotAnswerable
 
 CHUNK = 200
@@ -162,12 +161,13 @@ def distributions(kind: str) -> None:
 
 def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any]:
     """The claims with outcomes of calibrated models in place of their own, one after the other."""
-    if isinstance(claims, FlatClaims):
-        each = came_true(claims, ranks, rng, count)
-        return (replace(claims, outcomes=each[:, r].copy()) for r in range(count))
-    drawn = labels(claims.rows, rng, count)
-    name = "hit" if isinstance(claims, ColumnClaims) else "labels"
-    return (replace(claims, **{name: drawn[:, r].astype(np.intp)}) for r in range(count))
+    drawn = drawn_for(claims, ranks, rng, count)
+    return (claims.with_outcomes(drawn[:, r].copy()) for r in range(count))
+
+
+def drawn_for(claims: Any, ranks: int, rng: Uniforms, count: int) -> NDArray[Any]:
+    """Classes (rows, count) of a matrix, or whether each listed claim came true (claims, count)."""
+    return labels(claims.rows, rng, count) if claims.outcome_is_class else came_true(claims, ranks, rng, count)
 
 
 def labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.unsignedinteger[Any]]:

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.parallel import chunks
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
+from calib_core.claims.binary_claims import ClaimsOfRows, Stratum
 from calib_core.estimators.residuals import Image
 from calib_core.inference.noise import outcome_draws
 
-Listed: TypeAlias = FlatClaims | ColumnClaims
 Picture: TypeAlias = Callable[[int, Stratum], Image]
 Stream: TypeAlias = tuple[int, np.random.Generator]
 
@@ -25,7 +24,7 @@ _HELD = 100_000_000
 
 
 def values(
-    claims: Listed, ranks: int, pictures: Sequence[Picture], streams: Iterable[Stream], *, apart: bool = False
+    claims: ClaimsOfRows, ranks: int, pictures: Sequence[Picture], streams: Iterable[Stream], *, apart: bool = False
 ) -> Float64s:
     """Errors (pictures, draws) for outcomes drawn from the claims' scores.
 
@@ -36,9 +35,9 @@ def values(
     return np.concatenate([_of(claims, ranks, pictures, part, apart) for part in _parts(claims, streams)], axis=1)
 
 
-def _parts(claims: Listed, streams: Iterable[Stream]) -> Iterator[list[Stream]]:
+def _parts(claims: ClaimsOfRows, streams: Iterable[Stream]) -> Iterator[list[Stream]]:
     """Streams, taken apart or put together to as many draws as are held."""
-    most, joined = max(1, _HELD // max(_size(claims), 1)), list[Stream]()
+    most, joined = max(1, _HELD // max(claims.n_claims if not claims.same_rows else claims.n_rows(), 1)), list[Stream]()
     for count, rng in streams:
         for part in chunks(count, most):
             few = part.stop - part.start
@@ -49,13 +48,14 @@ def _parts(claims: Listed, streams: Iterable[Stream]) -> Iterator[list[Stream]]:
     yield joined
 
 
-def _size(claims: Listed) -> int:
-    return len(claims.scores) if isinstance(claims, FlatClaims) else len(claims.hit)
-
-
-def _of(claims: Listed, ranks: int, pictures: Sequence[Picture], streams: Sequence[Stream], apart: bool) -> Float64s:
+def _of(
+    claims: ClaimsOfRows, ranks: int, pictures: Sequence[Picture], streams: Sequence[Stream], apart: bool
+) -> Float64s:
     total = np.zeros((len(pictures), sum(count for count, _ in streams)))
-    drawn = None if apart else np.concatenate([_drawn(claims, ranks, *stream) for stream in streams], axis=1)
+    drawn = None
+    if not apart:
+        each = [outcome_draws.drawn_for(claims, ranks, rng, count) for count, rng in streams]
+        drawn = np.concatenate(each, axis=1)
     for s in np.flatnonzero(claims.shares > 0).tolist():
         stratum = claims.stratum(s)
         if stratum.total <= 0:
@@ -64,30 +64,23 @@ def _of(claims: Listed, ranks: int, pictures: Sequence[Picture], streams: Sequen
         for picture, add in zip(pictures, total, strict=True):
             image = picture(s, stratum)
             weight = np.ones(len(stratum.scores)) if stratum.weights is None else stratum.weights
-            sums = _listed(image, weight) if isinstance(claims, FlatClaims) else _counted(image, stratum.weights)
+            sums = _counted(image, stratum.weights) if claims.same_rows else _listed(image, weight)
             for part in chunks(total.shape[1], max(1, _AT_ONCE // max(len(weight), image.size))):
                 add[part] += claims.shares[s] * image.errors(sums(came_true(part)))
     return total
 
 
-def _drawn(claims: Listed, ranks: int, count: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Classes (rows, draws), or whether each listed claim came true (claims, draws)."""
-    if isinstance(claims, ColumnClaims):
-        return outcome_draws.labels(claims.rows, rng, count)
-    return outcome_draws.came_true(claims, ranks, rng, count)
-
-
 def _outcomes(
-    claims: Listed, s: int, stratum: Stratum, streams: Sequence[Stream], drawn: NDArray[Any] | None
+    claims: ClaimsOfRows, s: int, stratum: Stratum, streams: Sequence[Stream], drawn: NDArray[Any] | None
 ) -> Callable[[slice], Bools]:
     """Outcomes (claims, draws) of one stratum, some draws at a time."""
     if drawn is None:
         each = [[part for _, part in outcome_draws.hits(stratum.scores, rng, count)] for count, rng in streams]
         alone = np.concatenate([np.concatenate(parts) for parts in each], axis=1)
         return lambda part: alone[:, part]
-    if isinstance(claims, ColumnClaims):
+    if claims.same_rows:
         return lambda part: np.asarray(drawn[:, part] == s)
-    rows = slice(None) if len(claims.strata) == 1 else np.flatnonzero(claims.codes == s)
+    rows = slice(None) if len(claims.strata) == 1 else claims.rows_of(s)
     return lambda part: np.asarray(drawn[rows, part])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.binning.bin_table import BinTable
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.binary_claims import ClaimsOfRows
 from calib_core.claims.row_covariance import MOST_CELLS, SharedRows
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.cell_copula import Outcomes
@@ -31,7 +31,7 @@ class SharedNoise:
     ``shared`` is how all cells vary together, where that is small enough to be written down.
     """
 
-    claims: FlatClaims | ColumnClaims
+    claims: ClaimsOfRows
     table: BinTable
     ranks: int
     shared: SharedRows | None
@@ -45,10 +45,7 @@ class SharedNoise:
     @property
     def replicates(self) -> int:
         """How often calibrated outcomes, and noise of rows, are drawn."""
-        if self.shared is not None:
-            rows = self.shared.rows * self.ranks
-        else:
-            rows = len(self.claims.hit) if isinstance(self.claims, ColumnClaims) else len(self.claims.scores)
+        rows = self.claims.n_rows() if self.shared is None else self.shared.rows * self.ranks
         wanted = int(np.clip(_DRAWN_ROWS // rows, _FEWEST_DRAWS, NULL_DRAWS))
         return min(wanted, max(_HELD // self.table.count.size, _FEWEST_HELD))
 

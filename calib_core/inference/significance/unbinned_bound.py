@@ -158,6 +158,6 @@ def _hidden(stratum: Stratum, edges: Float64s, assumption: Assumption, constant:
 
 
 def _number(predictions: Predictions, claims: Any) -> int:
-    strata = np.count_nonzero(claims.shares > 0) if isinstance(claims, FlatClaims) else 1
+    strata = np.count_nonzero(claims.shares > 0) if claims.one_a_row() else 1
     rows = predictions.answered.effective_rows / max(strata, 1)
     return int(np.clip(np.sqrt(rows) / 1.5, 10, 100))

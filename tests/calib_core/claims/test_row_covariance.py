@@ -12,7 +12,7 @@ from calib_core import Predictions, estimate
 from calib_core.binning import EqualMass, EqualWidth, Groups, tabulate
 from calib_core.claims.binary_claims import ColumnClaims
 from calib_core.claims.row_covariance import FEW_CLASSES, SMALL
-from calib_core.inference.intervals.wild_bootstrap import influence, reach
+from calib_core.inference.intervals.wild_bootstrap import reach
 
 NOTIONS = ("class-wise", "top-k-confidence", "top-k-label")
 SCHEMES = (EqualWidth(4), EqualMass(3), Groups(rows=5, bins=6))
@@ -69,7 +69,7 @@ def test_what_rows_can_move_is_what_rows_say():
         q = question(p, notion)
         made = shared(q, tabulate(q.claims, [EqualWidth(5)])[0])
         each = np.full(made.lines, 1.0 / made.lines / 200)
-        assert made.squared_reach(each) == pytest.approx(np.square(influence(q.claims, q.ranks)).sum(), rel=1e-9)
+        assert made.squared_reach(each) == pytest.approx(np.square(q.claims.influence(q.ranks)).sum(), rel=1e-9)
         assert made.reach(each) == pytest.approx(reach(q.claims, q.ranks), rel=1e-9)
 
 

@@ -28,7 +28,7 @@ def sample(n=300, k=3, seed=0, power=1.6):
 def error_of(question, times=None):
     """The norm of each row's residuals taken ``times`` (n,) (None: once), put together as the noise is."""
     claims, ranks = question.claims, question.ranks
-    made, n, total = question.answer(question.predictions), wild_bootstrap.n_rows(claims, ranks), 0.0
+    made, n, total = question.answer(question.predictions), claims.n_rows(ranks), 0.0
     times = np.ones(n) if times is None else times
     for s, stratum, rows in wild_bootstrap.strata_of(claims, ranks):
         image = question.estimator.image(claims, made, s, stratum)
@@ -74,8 +74,8 @@ def test_no_row_moves_an_error_further_than_its_influence(notion):
     p = sample(60)
     question = estimate(p, notion, "max-deviation").question
     claims, ranks = question.claims, question.ranks
-    moved = wild_bootstrap.influence(claims, ranks)
-    n = wild_bootstrap.n_rows(claims, ranks)
+    moved = claims.influence(ranks)
+    n = claims.n_rows(ranks)
     wanted = np.zeros(n)
     for s, stratum, rows in wild_bootstrap.strata_of(claims, ranks):
         np.add.at(wanted, rows, claims.shares[s] * np.abs(wild_bootstrap.residuals(stratum)) / stratum.total)
@@ -145,7 +145,7 @@ def test_the_reach_is_no_less_than_any_outcome_moves_and_not_twice_as_much(notio
     claims, most = question.claims, 0.0
     for label in range(3):
         p = question.predictions.relabelled(np.full(40, label))
-        most = max(most, wild_bootstrap.influence(question.reduction.split(p), question.ranks).max())
+        most = max(most, question.reduction.split(p).influence(question.ranks).max())
     assert most <= wild_bootstrap.reach(claims, question.ranks) * (1 + 1e-12)
     assert wild_bootstrap.reach(claims, question.ranks) <= 2 * most
 
@@ -197,7 +197,7 @@ def test_near_certain_scores_hide_no_error_of_a_few_percent(key, law):
             span = asked.interval()
             assert span.low < span.high
             below += span.high < aim
-            moved = wild_bootstrap.influence(asked.question.claims)
+            moved = asked.question.claims.influence()
             plain = max(asked.value, 0) ** (0.5 if key == "skce" else 1) + 1.645 * np.sqrt(np.square(moved).sum())
             old += plain ** (2 if key == "skce" else 1) < aim
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / (2 * runs))

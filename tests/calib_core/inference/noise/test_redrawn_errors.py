@@ -11,7 +11,6 @@ from calib_core.estimators import KernelECE, SmoothECE
 from calib_core.estimators.smooth import _FINE_GRID, _GRID
 from calib_core.inference import noise_floor
 from calib_core.inference.intervals import wild_bootstrap
-from calib_core.inference.noise import noise_floor as null
 from calib_core.inference.noise import outcome_draws, redrawn_errors
 
 KEYS = tuple(key for key in ESTIMATORS if hasattr(ESTIMATORS.make(key), "redrawn"))
@@ -39,7 +38,7 @@ def sample(weighted=False, n=120, k=3, seed=0, rounded=False):
 def one_by_one(question, resamples, seed=0):
     """The estimate of each drawn outcome, made anew from its rows."""
     claims = question.claims
-    claims = null.in_order(claims) if question.ranks == 1 and hasattr(claims, "codes") else claims
+    claims = claims.in_order() if question.ranks == 1 and hasattr(claims, "codes") else claims
     return np.array(
         [
             question.of(drawn).value
