@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the inter
     from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS, load_calibrator, with_options
     from calib_core.diagrams.matplotlib_display import ReliabilityDisplay
     from calib_core.estimators import BANDWIDTHS, ESTIMATORS, KERNELS, SCALES, Estimate, estimate
+    from calib_core.estimators.one_number import brier_score, class_wise_ece, ece, log_loss, mce
     from calib_core.evaluation.choice import choose
     from calib_core.evaluation.cross_fitting import cross_fitted
     from calib_core.evaluation.model_tables import measured
@@ -85,8 +86,10 @@ __all__ = [
     "ReliabilityDisplay",
     "Summary",
     "binning",
+    "brier_score",
     "calibrators",
     "choose",
+    "class_wise_ece",
     "compare",
     "corners",
     "cross_fitted",
@@ -95,6 +98,7 @@ __all__ = [
     "described",
     "diagrams",
     "divide",
+    "ece",
     "estimate",
     "estimators",
     "evaluate",
@@ -109,8 +113,10 @@ __all__ = [
     "judged_share",
     "lab",
     "load_calibrator",
+    "log_loss",
     "marked_by_people",
     "marked_rows",
+    "mce",
     "measured",
     "method_tables",
     "palette",
@@ -170,6 +176,13 @@ _FROM = {
         "KERNELS",
         "SCALES",
         "estimate",
+    ),
+    "estimators.one_number": (
+        "brier_score",
+        "class_wise_ece",
+        "ece",
+        "log_loss",
+        "mce",
     ),
     "inference": ("compare",),
     "judged.marked_answers": (

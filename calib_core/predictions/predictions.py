@@ -17,6 +17,7 @@ from calib_core._base.notebook_display import Shown
 from calib_core._base.pandas_input import check_columns, check_same_index, column_names, labels_of_columns, plain
 from calib_core.predictions.logits import Logits
 from calib_core.predictions.row_groups import RowGroups, as_groups
+from calib_core.predictions.row_table import row_table
 from calib_core.predictions.storage import Grain, Kind, Stored, code_of_event, event_among, split_rows
 from calib_core.predictions.validation import (
     KEPT,
@@ -358,6 +359,20 @@ class Predictions(Stored, Shown):
     def rows_of_classes(self) -> Codes:
         """How many rows are truly of each class, (K,), whatever their weight."""
         return np.bincount(self.true_labels, minlength=self.n_classes or 0)
+
+    def frame(self) -> pd.DataFrame:
+        """Every row as a line of a table: predicted, label, confidence, correct, P(name) of each class, metadata.
+
+        Rows are numbered from 0 in the column "row". Bare confidences have neither predicted nor label; columns of
+        probabilities are there where the whole matrix is known.
+
+        >>> p = Predictions([[0.75, 0.25]], [1], class_names=["cat", "dog"])
+        >>> p.frame().columns.tolist()
+        ['row', 'predicted', 'label', 'confidence', 'correct', 'P(cat)', 'P(dog)']
+        >>> p.frame().loc[0, ["predicted", "label"]].tolist()
+        ['cat', 'dog']
+        """
+        return row_table(self, range(self.n_rows), probabilities=self.kind in ("full", "per-class"))
 
     def _facts(self) -> Mapping[str, object]:
         names = ", ".join(self.class_names or ())

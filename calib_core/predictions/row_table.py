@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.storage import Stored
 
 __all__ = ["row_table"]
 
 
 def row_table(
-    predictions: Predictions,
+    predictions: Stored,
     rows: ArrayLike,
     numbers: ArrayLike | None = None,
     *,
@@ -34,6 +34,7 @@ def row_table(
     Confidences without classes have no columns ``predicted`` and ``label``. A metadata column with the name of one of
     these is called "name (file)".
 
+    >>> from calib_core import Predictions
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["cat", "dog"])
     >>> row_table(p, [1], [10, 11]).to_dict("records")
     [{'row': 11, 'predicted': 'dog', 'label': 'cat', 'confidence': 0.8, 'correct': False}]

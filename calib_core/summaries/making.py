@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calib_core.defaults import SEED
-from calib_core.predictions.predictions import InputError
+from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.streams import holds_summary, streamed
 from calib_core.readers.table import file_label
 from calib_core.summaries.mergeable import Summary, merged
@@ -54,6 +54,8 @@ def summarise(
     ...     summarise(path).n_rows, summarise([path, path]).n_rows
     (2, 4)
     """
+    if isinstance(source, Predictions):
+        raise InputError("source holds predictions; give the paths of files, or call cc.Summary.of(predictions)")
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not paths:
         raise InputError("no file is given to summarise; give at least one path")
