@@ -101,8 +101,7 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike) -> float:
 
 def _in_bins(y_true: ArrayLike, y_prob: ArrayLike, key: str, bins: int, notion: Notion | None) -> float:
     predictions = _predictions(y_true, y_prob)
-    asked = notion or ("event" if predictions.n_classes == 2 else notion_looked_at(predictions))
-    return estimate(predictions, asked, key, bins).value
+    return estimate(predictions, notion or notion_looked_at(predictions), key, bins).value
 
 
 def _predictions(y_true: ArrayLike, y_prob: ArrayLike) -> Predictions:
