@@ -23,7 +23,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     """The exhibit in one of the forms; NotAnswerable is the command's sentence, as is why there is no model."""
     from calib_core import InputError
     from dashboard.exhibits import EXHIBITS
-    from dashboard.export import csv_bytes, finite
+    from dashboard.export import finite
 
     if not scene.models.shown:
         raise InputError(scene.models.refused[0][1])
@@ -32,7 +32,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
         return exhibit.python(scene)
     frame = scene.get(exhibit.table(scene))
     if form == "csv":
-        return csv_bytes(frame).decode()
+        return _outputs.csv_text(frame)
     words = exhibit.words(scene)
     if form == "json":
         record = {
@@ -42,7 +42,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
             "notes": [text for text in (words.caption, *words.notes) if text],
             "python": exhibit.python(scene),
         }
-        return json.dumps(record, indent=1, ensure_ascii=False, default=str) + "\n"
+        return json.dumps(record, indent=1, ensure_ascii=True, default=str) + "\n"
     shown = frame.head(exhibit.printed) if exhibit.printed else frame
     lines = aligned(exhibit.columns(frame), shown)
     if len(shown) < len(frame):

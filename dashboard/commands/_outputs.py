@@ -128,14 +128,17 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write_csv(frame: pd.DataFrame) -> None:
-    """A table on stdout as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
+def csv_text(frame: pd.DataFrame) -> str:
+    """A table as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
     from dashboard.export import csv_bytes
 
-    click.echo(
-        csv_bytes(frame.rename(columns=plain).map(lambda cell: plain(cell) if isinstance(cell, str) else cell)),
-        nl=False,
-    )
+    harmless = frame.rename(columns=plain).map(lambda cell: plain(cell) if isinstance(cell, str) else cell)
+    return csv_bytes(harmless).decode()
+
+
+def write_csv(frame: pd.DataFrame) -> None:
+    """A table on stdout as CSV."""
+    click.echo(csv_text(frame), nl=False)
 
 
 def write_json(command: str, record: dict[str, Any]) -> None:

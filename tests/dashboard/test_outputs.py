@@ -127,6 +127,23 @@ def test_no_terminal_acts_on_what_is_printed(files: bytes) -> None:
         assert not set("\x1b\u202e") & set(ended.stdout + ended.stderr), how
 
 
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--json"]], ids=["text", "csv", "json"])
+@pytest.mark.parametrize(
+    "command",
+    [["slices", "sites.csv"], ["slices", "sites.csv", "--by", "site"], ["show", "slices", "sites.csv"]],
+    ids=" ".join,
+)
+def test_no_terminal_acts_on_a_value_of_a_column(files: bytes, command: list[str], form: list[str]) -> None:
+    sites = ["e\x1b[31mvil", "\u202elive", "a\x07b"]
+    table = pd.read_csv("p.csv")
+    table.assign(site=[sites[i % 3] for i in range(len(table))]).to_csv("sites.csv", index=False)
+    forms = ["--format", form[0][2:]] if form and command[0] == "show" else form
+    ended = calib(*command, *forms)
+    assert ended.exit_code == 0, ended.stderr
+    assert "vil" in ended.stdout
+    assert not [c for c in ended.stdout + ended.stderr if not c.isprintable() and c not in "\n\t\r"]
+
+
 def test_what_is_assumed_comes_with_the_option_that_settles_it(files: bytes) -> None:
     pd.read_csv("p.csv").assign(weight=2.5).to_csv("w.csv", index=False)
     option = """Rows count as "weight" says: --read weights=weight"""
