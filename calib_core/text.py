@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
+from calib_core.defaults import SIGNIFICANCE
+
 _NOT_DEFINED = "not defined"
 
 
@@ -348,6 +350,24 @@ def score(number: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def score_apart(number: float, marks: Sequence[float]) -> str:
+    """A score with digits enough to lie on the side of each of these marks that it lies on.
+
+    >>> score_apart(0.79961, [0.8, 1.25]), score_apart(0.42, [0.8]), score_apart(0.99987, [1.0])
+    ('0.7996', '0.42', '0.9999')
+    """
+    text, decimals = score(number), 3
+    while decimals < 12 and not _on_its_side(text, number, marks):
+        text, decimals = f"{number:.{decimals}f}".replace("-", "−").rstrip("0").rstrip("."), decimals + 1
+    return text
+
+
+def _on_its_side(text: str, number: float, marks: Sequence[float]) -> bool:
+    """Whether a number as it is written lies on the side of each mark that it lies on."""
+    shown = float(text.replace(",", "").replace("−", "-"))
+    return all((shown > mark) == (number > mark) and (shown < mark) == (number < mark) for mark in marks)
+
+
 def measured(number: float, unit: Unit) -> str:
     """A number in its unit: shares in percent, all else in three digits.
 
@@ -362,10 +382,13 @@ def measured_between(low: float, high: float, unit: Unit, apart: float | None = 
 
     >>> measured_between(0.0512, 0.063, "share"), measured_between(0.31, 0.42, "score")
     ('5.1 to 6.3 %', '0.31 to 0.42')
+    >>> measured_between(0.0002, 0.00040004, "square", apart=0.0004)
+    '0.0002 to 0.00040004'
     """
     if unit == "share":
         return between(low, high, apart).replace("-", "−")
-    return f"{score(low)} to {score(high)}"
+    marks = [] if apart is None else [apart]
+    return f"{score_apart(low, marks)} to {score_apart(high, marks)}"
 
 
 def difference(number: float, unit: Unit) -> str:
@@ -406,10 +429,17 @@ def rows(number: float) -> str:
 def chance(p: float) -> str:
     """A p-value: two digits that count, none below one in ten thousand.
 
+    More digits near the level of significance, so that a number above .05 never looks like one that is at most .05.
+
     >>> chance(0.0321), chance(0.0), chance(0.5)
     ('p = 0.032', 'p < 0.0001', 'p = 0.5')
+    >>> chance(0.05), chance(0.0504), chance(0.0496), chance(0.050004)
+    ('p = 0.05', 'p = 0.0504', 'p = 0.0496', 'p = 0.050004')
     """
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+    if p < 1e-4:
+        return "p < 0.0001"
+    texts = (f"{p:.{digits}g}" for digits in range(2, 18))
+    return f"p = {next(text for text in texts if float(text) != SIGNIFICANCE or p == SIGNIFICANCE)}"
 
 
 def at_level(level: float) -> str:

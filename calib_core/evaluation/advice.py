@@ -79,13 +79,17 @@ def headline(choice: Choice, gap: str = "") -> str:
 
 
 def sentences(
-    choice: Choice, left: Remaining | None = None, update: UpdateGains | None = None, gap: str = ""
+    choice: Choice,
+    left: Remaining | None = None,
+    update: UpdateGains | None = None,
+    gap: str = "",
+    whose: str = "",
 ) -> tuple[str, ...]:
     """The advice in sentences, the same wherever it is given: what to use, whether that is enough, and for whom.
 
     The first has the error before and after (of ``left``), what changes, and the score. ``update`` (``own_update``)
     adds what one map for all would do to the value of a column that is off; ``gap`` (``shown_gap``) is used where
-    nothing is recommended.
+    nothing is recommended. ``whose`` says of which rows the advice is, where the reader looks at others.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
     >>> from calib_core.evaluation.choice import choose
@@ -94,7 +98,7 @@ def sentences(
     ['Use temperature scaling', 'The remaining calibration error is still above the tolerance of 2 % (13 %, 90 % ...
     """
     error = left.error if choice.recalibrate and left is not None else ""
-    first = f"{headline(choice, gap)}. {choice.effect(error)}"
+    first = " ".join(filter(None, (f"{headline(choice, gap)}.", whose, choice.effect(error))))
     then = left.sentence if choice.recalibrate and left is not None else ""
     return tuple(filter(None, (first, then, _of_one_value(choice, update), "" if choice.recalibrate else gap)))
 

@@ -81,28 +81,40 @@ def _prior(entry: Any) -> dict[str, float]:
     return {"prior": PRIOR_ROWS} if entry.has("prior") else {}
 
 
-def simplicity(recipe: Recipe, classes: int) -> tuple[float, ...]:
+def simplicity(recipe: Recipe, classes: int, *, of_event: bool = False) -> tuple[float, ...]:
     """The order in which calibrators that do equally well are preferred, the least first.
 
-    Those that change no predicted class come first, then those that fit fewer numbers, which is declared: fifty rows
-    for every number (``Profile.rows``, ``Shape.numbers``). One that declares nothing comes last of its kind, as one by
-    the values of a column does; an update of one value alone comes first, as it leaves all other rows as they are.
+    An update of one value alone comes first, as it leaves all other rows as they are. Where classes are predicted those
+    that change no predicted class come next, then those that fit fewer numbers, which is declared: fifty rows for every
+    number (``Profile.rows``, ``Shape.numbers``). The risk of an event (``of_event``) predicts no class: there the
+    number of numbers comes first, and bins, which give many rows one risk, come after all smooth maps. One that
+    declares nothing comes last of its kind, as one by the values of a column does.
 
     >>> [simplicity(Recipe("CALIBRATORS", key), 3) for key in ("temperature", "vector")]
     [(False, 1.0), (True, 6.0)]
+    >>> keys = ("top-label-hb", "vector", "logistic-recalibration", "intercept")
+    >>> sorted(keys, key=lambda key: simplicity(Recipe("CALIBRATORS", key), 2, of_event=True))
+    ['intercept', 'logistic-recalibration', 'vector', 'top-label-hb']
     """
-    flags, calibrator = CALIBRATORS[recipe.key].flags, as_calibrator(recipe)
-    params = dict(recipe.params)
+    flags, params = CALIBRATORS[recipe.key].flags, dict(recipe.params)
     if params.get("only"):
         return False, 0.0
-    if params.get("by"):
-        return not flags.keeps_argmax, np.inf
-    numbers = flags.profile.rows_needed(classes) / 50
+    if of_event:
+        return flags.profile.family == "binning", _numbers(recipe, classes), not flags.keeps_argmax
+    return not flags.keeps_argmax, _numbers(recipe, classes)
+
+
+def _numbers(recipe: Recipe, classes: int) -> float:
+    """How many numbers a calibrator fits, or bins it fills, as declared; infinite where that is not."""
+    if dict(recipe.params).get("by"):
+        return np.inf
     parts = (
-        BINARY_CALIBRATORS.recipe(each) for each in vars(calibrator).values() if isinstance(each, BinaryCalibrator)
+        BINARY_CALIBRATORS.recipe(each)
+        for each in vars(as_calibrator(recipe)).values()
+        if isinstance(each, BinaryCalibrator)
     )
     inner = sum(BINARY_CALIBRATORS[part.key].flags.numbers for part in parts)
-    return not flags.keeps_argmax, numbers or inner or np.inf
+    return CALIBRATORS[recipe.key].flags.profile.rows_needed(classes) / 50 or inner or np.inf
 
 
 COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",

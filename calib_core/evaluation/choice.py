@@ -11,6 +11,7 @@ import pandas as pd
 
 from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s
+from calib_core._base.column_texts import coded_texts
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
@@ -25,6 +26,7 @@ from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.intervals.influence_functions import counting
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
+from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.validation import effective_rows
@@ -53,11 +55,15 @@ class Remaining(OneLine):
 
     @property
     def error(self) -> str:
-        """The error before and after, as in the lines of both; empty where one of them is not known."""
+        """The error before and after with the interval of the latter, as in both lines; empty where one is not known.
+
+        An estimate of 0 without its interval would read as if nothing remained.
+        """
         old, new = None if self.before is None else self.before.line, self.line.line
         if old is None or not all(isinstance(x, float) and np.isfinite(x) for x in (old.point, new.point)):
             return ""
-        return f"{old.written(old.point).removesuffix(' %')} → {new.written(new.point)}"
+        ends = "" if new.interval == "–" else f" ({at_level(new.level)} interval {new.interval})"
+        return f"{old.written(old.point).removesuffix(' %')} → {new.written(new.point)}{ends}"
 
     @property
     def word(self) -> str | None:
@@ -71,21 +77,29 @@ class Remaining(OneLine):
         if self.word is None:
             return f"The remaining calibration error cannot be judged: {line.note}."
         of_events = line.ratio_limit is not None
-        ratio = f"{1 / line.ratio_limit:.3g} to {line.ratio_limit:.3g}" if line.ratio_limit else ""
+        ratio = tolerated_ratios(line.ratio_limit) if line.ratio_limit else ""
         also = f", and the ratio of observed to expected events within {ratio}" if of_events else ""
         if self.word == "within":
             return f"The remaining calibration error is within the tolerance of {limit}{also}."
         if self.word != "miscalibrated":
-            if of_events:
-                return (
-                    "The rows do not show whether the remaining calibration error, and the ratio of observed to "
-                    "expected events, are within their tolerances."
-                )
-            return f"The rows do not show whether the remaining calibration error is within the tolerance of {limit}."
-        if line.low is not None and line.low <= self.line.eps and line.ratio is not None:
+            if not of_events or line.ratio_word == "within":
+                but = f"; the ratio of observed to expected events is, within {ratio}" if of_events else ""
+                error = f"the remaining calibration error is within the tolerance of {limit}"
+                return f"The rows do not show whether {error}{but}."
+            events = f"the remaining ratio of observed to expected events is within {ratio}"
+            if line.high is not None and line.high < (line.limit or self.line.eps):
+                return f"The rows do not show whether {events}; the remaining calibration error is within {limit}."
+            return (
+                f"The rows do not show whether the remaining calibration error is within the tolerance of {limit}, nor "
+                f"whether {events}."
+            )
+        by_ratio = line.low is not None and line.low <= self.line.eps
+        if by_ratio and line.ratio is not None and line.ratio_low is not None and line.ratio_high is not None:
+            assert line.ratio_limit is not None
             return (
                 f"The remaining ratio of observed to expected events is still outside the tolerance of {ratio} "
-                f"({line.ratio:.2f}, {at_level(line.level)} interval {line.ratio_low:.2f} to {line.ratio_high:.2f})."
+                f"({written(line.ratio)}, {at_level(line.level)} interval "
+                f"{ratio_range(line.ratio_low, line.ratio_high, line.ratio_limit)})."
             )
         return (
             f"The remaining calibration error is still above the tolerance of {limit} "
@@ -109,7 +123,8 @@ class Choice(OneLine):
     by how many nats a mixture of the candidates beats the model. ``tested``: whether intervals hold at their level;
     ``why`` there is none, where there is none. ``recipes`` are the candidates, ``table`` has a line for each; ``kind``
     is that of the predictions, and ``floored`` the rows judged in which the model's log loss is at its most, since it
-    gave the true class a probability of (nearly) 0.
+    gave the true class a probability of (nearly) 0. ``order`` says how simple each of ``recipes`` is, simplest least
+    (``candidates.simplicity``), and ``of_value`` how many rows an update of one value of a column is fitted on.
     """
 
     recipe: Recipe
@@ -133,6 +148,8 @@ class Choice(OneLine):
     about: Recipe = IDENTITY
     random_state: int = SEED
     why: str = ""
+    order: tuple[tuple[float, ...], ...] = ()
+    of_value: int = 0
 
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
@@ -230,18 +247,38 @@ class Choice(OneLine):
         changes = (
             "all other rows keep their risk"
             if only
+            else self._of_risks()
+            if self.of_event
             else "no prediction changes"
             if self._contract.keeps_argmax
             else "some predictions can change"
         )
         first = f"Error {error}, {changes}." if error else f"{begun(changes)}."
-        among = f"Simplest of {_in_words(len(self.equals))} that do equally well." if self.among_equals else ""
+        among = ""
+        if self.among_equals and self.recipe in self.equals:
+            which = "Simplest" if all(map(self._no_simpler, self.equals)) else "One"
+            among = f"{which} of {_in_words(len(self.equals))} that do equally well."
         way = "rises" if self.gain.point < 0 else "falls"
         then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}"
         if self.floored and self.score == "log-loss":
             where = f"has a probability of (nearly) 0 in {_rows(self.floored)}"
             then += f" (the true class {where}, {_FLOOR} for each)"
         return " ".join(filter(None, (first, among, f"{then}.")))
+
+    def _of_risks(self) -> str:
+        """What can happen to the class that a risk of an event predicts, which is the one above 50 %."""
+        kept = self._contract.keeps_argmax and self._contract.output in ("full", "same")
+        return "no risk crosses 50 %" if kept else "some risks can cross 50 %"
+
+    @property
+    def of_event(self) -> bool:
+        """Are the rows predicted risks of an event?"""
+        return bool(np.isfinite(self.table["mean_risk"].iloc[0]))
+
+    def _no_simpler(self, other: Recipe) -> bool:
+        """Is the other candidate no simpler than the recommended one?"""
+        mine, its = (self.order[self.recipes.index(each)] for each in (self.recipe, other))
+        return mine <= its
 
     def _reason(self) -> str:
         """Why the model is left as it is."""
@@ -254,7 +291,8 @@ class Choice(OneLine):
                 if tried == 1
                 else f"None of {tried} calibrators reliably lowers the {name} on held-out rows."
             )
-        which = f"{begun(_number(tried))}, {inside(self.about.title)}," if tried > 1 else "The one calibrator tried"
+        # Another may lower it more: of equals the simplest is chosen, and on the calibration rows alone.
+        which = f"The choice among {tried} calibrators, {inside(self.about.title)}," if tried > 1 else begun(_ONE)
         return (
             f"{which} lowers the {name} by {written(self.gain.point)} ({self._ends(self.gain)}) on {self.judged_on}, "
             "too little evidence to change it."
@@ -298,18 +336,24 @@ class Choice(OneLine):
             else "The probabilities of a row need not sum to one."
             if contract.output == "per-class"
             else "",
-            f"It needs about {about_rows(needed)} calibration rows; you have {count(self.rows)}." if needed else "",
+            self._rows_to_fit(needed) if needed else "",
         )
         return tuple(filter(None, texts))
+
+    def _rows_to_fit(self, needed: int) -> str:
+        """How many rows the recommended calibrator needs, and how many it is fitted on."""
+        params = dict(self.recipe.params)
+        of_value = f" of {params['by']} = {params['only']}" if params.get("only") else ""
+        there = self.of_value if of_value else self.among
+        return f"It needs about {about_rows(needed)} calibration rows{of_value}; you have {count(there)}."
 
     def _ranking(self, base: Any, line: Any) -> str:
         """What happens to the ranking of rows: by the risk of an event, else of right answers above wrong ones."""
         if not np.isfinite(line["auroc_gain"]):
             return ""
-        of_event = np.isfinite(base["mean_risk"])
         what = (
             "The chance that a row with the event has a higher risk than one without it (AUROC)"
-            if of_event
+            if self.of_event
             else "The chance that a correct prediction has higher confidence than a wrong one (AUROC)"
         )
         if abs(line["auroc_gain"]) < _SAME:
@@ -325,6 +369,8 @@ class Choice(OneLine):
         )
         if not np.isfinite(line[name]):
             return ()
+        if abs(line[name] - base[name]) < _SAME:
+            return (f"{what} stays {short_percent(base[name])}.",)
         return ("{} goes from {} to {}.".format(what, *told_apart(base[name], line[name])),)
 
     def _best(self) -> str:
@@ -335,9 +381,13 @@ class Choice(OneLine):
         if not 0 < float(mine["gain"]) < float(best["gain"]) < np.inf:
             return ""
         share = short_percent(max(float(mine["gain"]) / float(best["gain"]), 0.0))
+        name = inside(self.winner.title)
         costs = CALIBRATORS[self.winner.key].flags.keeps_argmax or not np.isfinite(best["accuracy_gain"])
-        accuracy = "" if costs else f", and changes accuracy by {_with_ends(best, 'accuracy', self.level)}"
-        return f"It has {share} of the gain of {inside(self.winner.title)}, which is less simple{accuracy}."
+        accuracy = (
+            "" if costs else f" {begun(name)} would change accuracy by {_with_ends(best, 'accuracy', self.level)}."
+        )
+        less = ", which is less simple" if self._no_simpler(self.winner) else ""
+        return f"{begun(inside(self.recipe.title))} has {share} of the gain of {name}{less}.{accuracy}"
 
     def _more_rows(self) -> tuple[str, ...]:
         """How many rows would be enough for a gain of this size four times in five, where there is one."""
@@ -366,7 +416,7 @@ class Choice(OneLine):
     @property
     def notes(self) -> tuple[str, ...]:
         """How it was chosen, what was left out, and what the interval is about."""
-        picked = self.recipe if self.recalibrate else self.winner
+        picked = self.about
         same = sum(pick == picked for pick in self.picks)
         name = inside(ESTIMATORS[self.score].title)
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
@@ -399,7 +449,8 @@ class Choice(OneLine):
 
 _NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
 _SAME = 5e-4
-"""A change of AUROC that is not said."""
+"""A change of AUROC, or of the mean risk or confidence, that is not said."""
+_ONE = "the one calibrator tried"
 _ALONE = (
     "It returns the probability of the predicted class only. For the comparison, the other classes share the rest in "
     "the old proportions."
@@ -429,9 +480,10 @@ def choose(
     stay whole. Then two questions, in this order:
 
     1. *With what?* Of the candidates that do as well as the best (``Contest.equals``: a paired test at ``level``) the
-       simplest: first an update of the one value of a column whose risk is off, then those that change no predicted
-       class, then those that fit the fewest numbers. The same rule without each fold gives the ``picks``; a candidate
-       that no fold picked is not recommended.
+       simplest (``candidates.simplicity``): first an update of the one value of a column whose risk is off; then those
+       that change no predicted class, and of these the one that fits the fewest numbers. For the risk of an event the
+       number of numbers comes first, and bins come last. The same rule without each fold gives the ``picks``; a
+       candidate that no fold picked is not recommended.
     2. *Recalibrate at all?* Only where the interval of that candidate's gain lies above 0 and, by log loss, a mixture
        of all candidates, its weights from the other folds, makes the outcomes more than e^2 = 7.4 times as likely as
        the model does (``Contest.evidence``); by the Brier score, where the gain of the picks is above 0, too. Else, by
@@ -573,6 +625,8 @@ class _Tried:
             about=recipes[about],
             random_state=random_state,
             why=why,
+            order=self.order,
+            of_value=_of_value(counting(predictions), recipes[found]),
         )
 
     def _recommended(self, contest: Contest, chosen: Sequence[int], picked: Sequence[int], *, enough: bool) -> int:
@@ -588,11 +642,16 @@ class _Tried:
             self.lines[best] = known[best]
         return best
 
+    @property
+    def order(self) -> tuple[tuple[float, ...], ...]:
+        """How simple the candidates are, the model first and simplest."""
+        classes, of_event = self.trial.rows.n_classes or 2, self.trial.rows.event is not None
+        return (-1.0,), *(simplicity(recipe, classes, of_event=of_event) for recipe in self.recipes[1:])
+
     def _contest(self) -> Contest:
         rows, weights = self.trial.rows, self.trial.weights
         units = np.arange(rows.n_rows) if rows.row_groups is None else rows.row_groups.codes
-        order = [(-1.0,), *(simplicity(recipe, rows.n_classes or 2) for recipe in self.recipes[1:])]
-        return Contest(self.gains, self.bold, self.price, weights / weights.mean(), units, order, self.trial.level,
+        return Contest(self.gains, self.bold, self.price, weights / weights.mean(), units, self.order, self.trial.level,
                        self.trial.losses if self.trial.score == "log-loss" else None)  # fmt: skip
 
     def _of_picks(self, picked: Sequence[int]) -> tuple[Difference, bool, str]:
@@ -652,6 +711,15 @@ def _shown(line: dict[str, Any]) -> bool:
     return bool(line["low"] > 0)
 
 
+def _of_value(rows: Predictions, recipe: Recipe) -> int:
+    """How many rows an update of one value of a column is fitted on; 0 for all other maps."""
+    params = dict(recipe.params)
+    if not params.get("only") or rows.metadata is None:
+        return 0
+    codes, texts = coded_texts(rows.metadata[str(params["by"])])
+    return int(np.sum(codes == list(texts).index(str(params["only"])))) if params["only"] in texts else 0
+
+
 def _folds(rows: Predictions, folds: int | None) -> int:
     """The number of folds that can be dealt."""
     parts = rows.n_rows if rows.row_groups is None else len(rows.row_groups.values)
@@ -687,10 +755,6 @@ def _drawn(rows: Predictions, random_state: int) -> Predictions:
 
 def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{count(number)} rows"
-
-
-def _number(calibrators: int) -> str:
-    return "the one calibrator tried" if calibrators == 1 else f"the best of {calibrators} calibrators"
 
 
 def _with_ends(line: pd.Series, name: str, level: float) -> str:

@@ -26,6 +26,7 @@ from calib_core.predictions.proper_scores import log_losses
 from calib_core.registry.registry import Recipe
 from calib_core.slices import scan
 from calib_core.slices.gaps import table
+from calib_core.text import score as written
 
 __all__ = ["UpdateGains", "own_recipes", "update_gains", "worst_column"]
 
@@ -70,16 +71,16 @@ class UpdateGains(OneLine):
             if not helpful:
                 return f"{which} No update of the risk shows a gain."
             best = max(helpful, key=lambda line: float(line["gain"]))
-            return f"{which} {_TITLES[best['update']]} gains {best['gain']:.4f} in log loss."
+            return f"{which} {_TITLES[best['update']]} gains {written(best['gain'])} in log loss."
         alone, common, by = lines[_ALONE], lines["intercept"], lines["intercept by column"]
-        gains = f"gains {alone['gain']:.4f} in log loss" if alone["helps"] else "shows no gain"
+        gains = f"gains {written(alone['gain'])} in log loss" if alone["helps"] else "shows no gain"
         sentences = [
             f"{self.value} is off: updating its intercept alone {gains}.",
-            f"One intercept for all rows leaves {self.value} at O:E {common['oe_value']:.2f} "
-            f"and brings the others to {common['oe_others']:.2f}.",
+            f"One intercept for all rows leaves {self.value} at O:E {written(common['oe_value'])} "
+            f"and brings the others to {written(common['oe_others'])}.",
         ]
         if by["helps"]:
-            sentences.append(f"An intercept by {self.column} gains {by['gain']:.4f}.")
+            sentences.append(f"An intercept by {self.column} gains {written(by['gain'])}.")
             if lines["logistic recalibration by column"]["gain"] <= by["gain"]:
                 sentences.append("A new slope gains nothing more.")
         return " ".join(sentences)
@@ -90,8 +91,8 @@ class UpdateGains(OneLine):
         lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
         common = lines["intercept"]
         return (
-            f"One intercept for all rows would leave {self.value} at O:E {common['oe_value']:.2f} "
-            f"and bring the others to {common['oe_others']:.2f}."
+            f"One intercept for all rows would leave {self.value} at O:E {written(common['oe_value'])} "
+            f"and bring the others to {written(common['oe_others'])}."
         )
 
     def _line(self) -> str:

@@ -14,9 +14,9 @@ from calib_core._base.arrays import Float64s
 from calib_core.diagrams.tolerance_axis import VerdictStrip
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.verdict_icon import icon
-from calib_core.inference.verdicts.verdict import ratio_range
+from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.palette import style
-from calib_core.text import plain, short_percent
+from calib_core.text import plain, score, short_percent
 
 ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
 """Pixels of a row above and below, of what stands above an axis, and of its numbers."""
@@ -51,7 +51,7 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
         notes += [*_words(strip, i), *_number(points, i, _points(strip.point[i]), "")]
         shapes += icon(strip.words[i], 8 - _left(strip.names), -9, 8, xref="paper", xanchor=0, yref="y", yanchor=i)
         if math.isfinite(float(strip.ratio_low[i])):
-            value = "–" if math.isnan(float(strip.ratio[i])) else f"{strip.ratio[i]:.2f}"
+            value = "–" if math.isnan(float(strip.ratio[i])) else score(float(strip.ratio[i]))
             span = ratio_range(float(strip.ratio_low[i]), float(strip.ratio_high[i]), limit)
             lower = _row(strip, i, places[name], ratios, f"{plain(name)}: observed to expected {value}, {span}")
             figure.add_trace(lower.update(xaxis="x2", yaxis="y2"))
@@ -151,7 +151,7 @@ def _tolerances(strip: VerdictStrip, split: tuple[float, float]) -> list[dict[st
         text | {"x": 0, "xref": "paper", "xanchor": "left", "y": 1, "yref": "paper",
                 "text": f"<b>tolerance {_points(strip.eps)} {unit}</b>"},
         text | {"x": 0, "xref": "x2", "y": split[0], "yref": "paper",
-                "text": f"<b>tolerance {1 / limit:.2f} to {limit:.2f}</b>"},
+                "text": f"<b>tolerance {tolerated_ratios(limit)}</b>"},
     ]  # fmt: skip
 
 

@@ -22,7 +22,8 @@ class Interval(OneLine):
 
     ``about`` says what the true value is, ``point`` is the estimate of it that lies in the interval: where its law puts
     half its mass, or the nearest such. ``tested`` tells whether this library's coverage table (or a proof) covers the
-    case; ``sentence`` is for the screen.
+    case; ``sentence`` is for the screen. ``p_value`` is that of this error or of one that it contains, whichever stands
+    out most: then ``p_of`` names that error, else it is empty.
     """
 
     low: float
@@ -33,6 +34,7 @@ class Interval(OneLine):
     about: str
     point: float
     p_value: float | None = None
+    p_of: str = ""
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

@@ -21,6 +21,9 @@ from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.classes_standing_out import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.event_rows import EventRows
+from calib_core.inference.intervals.observed_expected import all_rows_p_value
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
 from calib_core.inference.significance.class_tests import predicted_classes
 from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
@@ -70,7 +73,7 @@ def findings(
     ``stands_out``: p_corrected is at most 0.05. p_corrected is Holm's p in the family (bins, classes, values of
     one column), times the number of kinds of places, and for slices times the number of columns: the chance of any
     false alarm among all places is at most 5 %, and a place has this p in every view (``inference.picked_out``). All
-    rows together are the question fixed in advance: their p is not corrected.
+    rows together are the question fixed in advance: their p (``all_rows_p_value``) is not corrected.
 
     ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at ``level``, of this place alone.
     ``rows_off``: rows times the smallest gap the interval leaves. Places worth fewer than ``fewest`` rows are listed
@@ -160,7 +163,7 @@ def _places(
     if rows.kind != "confidence":
         yield judged(_cells(rows, bins_of(predictions, bins)))
         yield judged(_predicted(rows, bins, fewest))
-    overall = _overall(rows)
+    overall = _overall(rows, level)
     yield judged(overall, corrected=overall["p"].to_numpy(dtype=np.float64))
     if rows.kind in ("full", "per-class"):
         yield judged(_classes(rows))
@@ -206,9 +209,18 @@ def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest
     return lines[lines["rows"] > 0]
 
 
-def _overall(rows: Predictions) -> pd.DataFrame:
-    """All rows as one place."""
-    return _lines(OVERALL, rows, _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1))
+def _overall(rows: Predictions, level: float) -> pd.DataFrame:
+    """All rows as one place, by the test of this gap that every view has."""
+    every = np.zeros(rows.n_rows, dtype=np.intp)
+    shares = _shares(rows, every, 1)
+    p = all_rows_p_value(EventRows.of_claims(claims_of(rows, "confidence"), rows))
+    if math.isnan(p):
+        return _lines(OVERALL, rows, shares)
+    shares["p"] = np.array([p])
+    if rows.row_groups is not None:
+        low, high, _ = shares_in_cells(rows, every, rows.correct, np.arange(rows.n_rows), 1, level)
+        shares |= {"low": low, "high": high}
+    return _lines(OVERALL, rows, shares)
 
 
 def _classes(rows: Predictions) -> pd.DataFrame:
@@ -291,6 +303,8 @@ def _judged(
     p, holm = corrected_p(lines["p"].to_numpy(dtype=np.float64), enough, families)
     together = holm if corrected is None else np.where(enough, corrected, np.nan)
     low, high = share_ends(right, worth, counted, level)
+    if "low" in lines:
+        low, high = (lines[name].to_numpy(dtype=np.float64) for name in ("low", "high"))
     least = np.maximum(np.maximum(low - says, says - high), 0.0)
     off = together <= SIGNIFICANCE
     return lines.drop(columns=["p", "cancel"], errors="ignore").assign(

@@ -96,7 +96,9 @@ class Multicalibration(Diagram):
 
     def _line(self) -> str:
         low, high = self.interval.low, self.interval.high
-        return f"{self.value:.4f}, {low:.4f} to {high:.4f}; groups: {len(self.found):,}, smallest p {self.p_value:.2g}"
+        return (
+            f"{self.value:.4f}, {low:.4f} to {high:.4f}; groups: {len(self.found):,}, smallest {chance(self.p_value)}"
+        )
 
 
 def multicalibration(

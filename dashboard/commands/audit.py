@@ -254,12 +254,15 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
         words.get(model) if measure == "ratio" else None
         for model, measure in zip(frame["model"], frame["measure"], strict=True)
     ]
+    limits = first.set_index("model")["ratio_limit"].to_dict()
+    frame["most"] = frame["model"].map(limits).where(frame["word"].notna())
+    frame["least"] = 1 / frame["most"].astype(float)
     level = f"{100 * first['level'].iloc[0]:g} % interval"
     columns = (
         *([of.text("model")] if len(large) > 1 else []),
         of.text("calibration in the large", "title"),
         of.number("value"),
-        of.number_between(level, "low", "high"),
+        of.number_between(level, "low", "high", ("reference", "least", "most")),
         of.number("noise level", "floor"),
         of.number("calibrated model", "reference"),
         *([of.text("tolerance", "word")] if frame["word"].notna().any() else []),

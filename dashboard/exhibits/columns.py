@@ -12,6 +12,7 @@ import pandas as pd
 
 from calib_core import text as number_words
 from calib_core.inference import in_full
+from calib_core.inference.verdicts.verdict import ratio_range
 from calib_core.registry.registry import Registry
 from calib_core.text import count, score
 
@@ -172,13 +173,32 @@ def between(heading: str, low: str, high: str) -> Column:
     return Column(heading, (low, high), span, digits="percent", end=_known(_end))
 
 
-def number_between(heading: str, low: str, high: str) -> Column:
-    """A column of intervals of numbers without a unit."""
+def number_between(heading: str, low: str, high: str, marks: Sequence[str] = ()) -> Column:
+    """A column of intervals of numbers without a unit, with digits enough to tell their ends from these ``marks``.
 
-    def both(low: Any, high: Any) -> str:
-        return NOT_KNOWN if _missing(low) or _missing(high) else number_words.measured_between(low, high, "score")
+    ``marks`` are columns of the frame, such as that of the value of a calibrated model.
+    """
 
-    return Column(heading, (low, high), both, digits="%.3g", end=_known(score))
+    def end(value: Any, *marks: Any) -> str:
+        apart = [float(mark) for mark in marks if not _missing(mark)]
+        return NOT_KNOWN if _missing(value) else number_words.score_apart(float(value), apart)
+
+    def both(low: Any, high: Any, *marks: Any) -> str:
+        return NOT_KNOWN if _missing(low) or _missing(high) else f"{end(low, *marks)} to {end(high, *marks)}"
+
+    return Column(heading, (low, high, *marks), both, digits="%.3g", apart=2, end=end)
+
+
+def ratio_between(heading: str, low: str, high: str, limit: str) -> Column:
+    """A column of intervals of observed to expected events, with digits enough to tell them from the tolerance."""
+
+    def both(low: Any, high: Any, limit: Any) -> str:
+        return NOT_KNOWN if any(map(_missing, (low, high, limit))) else ratio_range(low, high, limit)
+
+    def end(value: Any, limit: Any) -> str:
+        return both(value, value, limit).partition(" to ")[2] or NOT_KNOWN
+
+    return Column(heading, (low, high, limit), both, digits="%.3g", apart=2, end=end)
 
 
 def difference(heading: str, name: str | None = None, unit: number_words.Unit | None = None) -> Column:
@@ -207,8 +227,17 @@ def _difference(unit: number_words.Unit | None) -> Callable[..., str]:
 
 
 def probability(heading: str, name: str | None = None) -> Column:
-    """A column of p-values: two digits that count."""
+    """A column of p-values: two digits that count, more near the level of significance (``text.chance``)."""
     return Column(heading, (name or heading,), _known(_chance), digits="%.2g")
+
+
+def probability_of(name: str, whose: str) -> Column:
+    """A column of p-values, each with the name of what it is of where that is not the line itself."""
+
+    def both(p: Any, whose: Any) -> str:
+        return NOT_KNOWN if _missing(p) else " ".join(filter(None, (_chance(float(p)), f"({whose})" if whose else "")))
+
+    return Column(name, (name, whose), both, digits="%.2g", apart=1)
 
 
 def verdict(heading: str = "verdict", name: str | None = None) -> Column:

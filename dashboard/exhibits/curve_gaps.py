@@ -37,7 +37,7 @@ class CurveGaps(Exhibit):
         return (
             of.text("measure", "title"),
             of.number("value"),
-            of.number_between(f"{at_level(LEVEL)} interval", "low", "high"),
+            of.number_between(f"{at_level(LEVEL)} interval", "low", "high", ("reference",)),
             of.number("noise level", "floor"),
             of.number("calibrated model", "reference"),
             of.text("note"),

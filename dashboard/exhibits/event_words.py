@@ -13,7 +13,7 @@ from calib_core.predictions.event_names import NO_NAME, event_title, is_code
 from calib_core.risk import InTheLarge
 from calib_core.text import called
 from dashboard import session
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Model, Scene, call
 from dashboard.session.shelf import RESULTS
 
 _DID_WORDS = """
@@ -76,7 +76,8 @@ def beside_advice(scene: Scene) -> str:
     """What has to be said where the advice is to leave a model as it is whose event is shown to be off; else empty."""
     if scene.claims != "event":
         return ""
-    rows = scene.models.shown[0].predictions
+    # Of all rows, as the advice is: a slice of them changes neither.
+    rows = Model(scene.models.shown[0].source.everywhere).predictions
     return str(scene.get(call(cc.evaluation.advice.shown_gap, rows, event=of_scene(scene), stem="gap")))
 
 

@@ -117,5 +117,5 @@ def how_judged(scene: Scene) -> str:
         return "p and intervals: exact, of the binomial law, rows taken to be independent."
     return (
         "p and intervals: by Hoeffding's bound (1963), for as many rows of equal weight as they are worth; rows of a "
-        "group count together."
+        "group count together. All rows in groups have Korn and Graubard's interval (1998), and its p."
     )

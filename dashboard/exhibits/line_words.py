@@ -23,7 +23,8 @@ AT_LEVEL = f"{at_level(LEVEL)} interval"
 VALUE = "Estimate: what the interval is about. As measured: the value of the estimator's formula, which noise raises."
 FLOOR = (
     "Noise floor: 95 % of perfectly calibrated models with these predictions show a measured value of at most this. p: "
-    "the share of them that show as much as was measured, of this error or of one that it contains."
+    "the share of them that show as much as was measured, of this error or of the one named, which it contains; "
+    "corrected for the errors that contain one another."
 )
 NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"
@@ -77,7 +78,7 @@ def columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
         *([of.text("about", "mark")] if frame["mark"].astype(bool).any() else []),
         of.measured("as measured", "value"),
         of.measured("noise floor", "floor"),
-        of.probability("p"),
+        of.probability_of("p", "p_of"),
         *([of.verdict()] if frame["verdict"].notna().any() else []),
         *([of.text("bins")] if mixed(frame["bins"]) else []),
     )

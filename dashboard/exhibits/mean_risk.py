@@ -87,7 +87,7 @@ class InTheLarge(Exhibit):
             of.text("model"),
             of.text("measure", "title"),
             of.number("value"),
-            of.number_between("90 % interval", "low", "high"),
+            of.number_between("90 % interval", "low", "high", ("reference",)),
             *((of.number("noise level", "floor"),) if frame["floor"].notna().any() else ()),
             of.number("calibrated model", "reference"),
             *noted,

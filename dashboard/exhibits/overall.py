@@ -35,11 +35,12 @@ class Overall(Exhibit):
             of.share("says", "claimed"),
             of.share("right"),
             of.between("90 % interval", "low", "high"),
+            of.probability("p"),
             of.text("shown", "headline"),
         )
 
     def words(self, scene: Scene) -> Words:
         return Words(
-            "A gap is shown where the interval of how often it is right excludes what it says on average. Gaps of "
-            "opposite sign cancel here."
+            "A gap is shown where its p-value is at most 0.05, as among the findings. Gaps of opposite sign cancel "
+            "here."
         ).also(*(f"{name}: {scene.get(gap).basis}" for name, gap in self.gaps(scene).items()))

@@ -83,7 +83,8 @@ class Recommendation(Exhibit):
                 )
                 left = scene.get(wanted)
         update = scene.get(call(cc.evaluation.advice.own_update, first.division.part("fit"), stem="update"))
-        return cc.evaluation.advice.sentences(found, left, update, "" if found.recalibrate else beside_advice(scene))
+        gap = "" if found.recalibrate else beside_advice(scene)
+        return cc.evaluation.advice.sentences(found, left, update, gap, everywhere(found, scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -113,6 +114,14 @@ class Recommendation(Exhibit):
             notes=found.notes,
             headline=(*self.advice(scene, found), *found.price),
         )
+
+
+def everywhere(found: cc.evaluation.choice.Choice, scene: Scene) -> str:
+    """Of which rows the advice is, in a sentence, where a slice alone is looked at; else empty."""
+    source = scene.models.shown[0].source
+    if source == source.everywhere:
+        return ""
+    return f"This is the advice of all {count(found.among + found.held_out)} rows, not of this slice."
 
 
 def about_table(found: cc.evaluation.choice.Choice) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.diagrams import VerdictStrip
+from calib_core.inference.verdicts.verdict import tolerated_ratios
 from calib_core.text import points, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
@@ -39,7 +40,7 @@ class Verdict(Exhibit):
         ratios = "ratio" in frame and frame["ratio"].notna().any()
         beside = (
             of.number("observed : expected", "ratio"),
-            of.number_between("its interval", "ratio_low", "ratio_high"),
+            of.ratio_between("its interval", "ratio_low", "ratio_high", "ratio_limit"),
         )
         return of.text("model"), of.text("error", "title"), *line_words.columns(frame), *(beside if ratios else ())
 
@@ -70,7 +71,7 @@ class Verdict(Exhibit):
 
     def _of_event(self, scene: Scene) -> str:
         """What the picture shows of the risk of an event."""
-        ratio = f"{1 / scene.ratio:.3g} to {scene.ratio:.3g}"
+        ratio = tolerated_ratios(scene.ratio)
         both = f", and of {ratio} for observed to expected events: both must be met" if scene.ratio < math.inf else ""
         return (
             f"Verdicts at a tolerance of {points(scene.tolerance)[1:]} for the average error of the risk{both}. The "

@@ -25,7 +25,8 @@ _READ = (
     "these confidences stay within."
 )
 _JOINT = (
-    "All intervals hold at once, and p is the chance that any of the groups of a calibrated model is as far beyond its "
+    "This is another test than that of a slice's mean gap: errors of opposite sign do not cancel in it. All intervals "
+    "hold at once, and p is the chance that any of the groups of a calibrated model is as far beyond its "
     "own noise (single-step correction, however the groups overlap); at most 0.05 is significant."
 )
 
@@ -66,8 +67,8 @@ class WithinGroups(Exhibit):
             of.share("of all", "share"),
             of.error("error"),
             of.between("90 % interval, all at once", "low", "high"),
-            of.probability("p (corrected)", "p"),
-            of.flag("significantly off", "stands_out"),
+            of.probability("p of this error, all groups at once", "p"),
+            of.flag("error above noise", "stands_out"),
         )
 
     def words(self, scene: Scene) -> Words:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from calib_core import BINNINGS
+from calib_core.inference.verdicts.verdict import tolerated_ratios
 from calib_core.text import short_percent
 from dashboard import session, widgets
 from dashboard.frame import event
@@ -56,7 +57,7 @@ def _tolerated(selection: Selection, of_event: bool) -> str:
         return markdown_plain(short_percent(selection.eps))
     points = short_percent(selection.eps).removesuffix(" %")
     unit = "point" if points == "1" else "points"
-    return markdown_plain(f"{points} {unit}, {1 / selection.ratio:.2f} to {selection.ratio:.2f}")
+    return markdown_plain(f"{points} {unit}, {tolerated_ratios(selection.ratio)}")
 
 
 def _bins() -> None:

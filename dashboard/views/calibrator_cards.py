@@ -97,7 +97,7 @@ def _as_it_is(scene: Scene) -> str:
         table = scene.get(EXHIBITS.make("verdict").table(scene))
         line = next((line for line in table.to_dict("records") if line["model"] == base.title), None)
         if line is not None and line["point"] == line["point"]:
-            ends = between(line["low"], line["high"]).removesuffix(" %")
+            ends = between(line["low"], line["high"], scene.tolerance).removesuffix(" %")
             parts.append(f"error {short_percent(line['point'])} ({ends})")
     except NotAnswerable:
         pass

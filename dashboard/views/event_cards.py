@@ -10,7 +10,7 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.risk import InTheLarge
-from calib_core.text import at_level, of_rows, points, share_range, told_apart
+from calib_core.text import at_level, chance, of_rows, points, share_range, told_apart
 from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import ADDED, too_many
 from dashboard.exhibits.risk_groups import RiskGroups, headline
@@ -46,7 +46,7 @@ def _overall(scene: Scene) -> None:
     low, high = told_apart(found.mean_predicted, found.observed)
     basis = (
         f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
-        f"({low} predicted, {high} observed)."
+        f"({low} predicted, {high} observed{'' if math.isnan(found.p_value) else f'; {chance(found.p_value)}'})."
     )
     alt = "Across the predicted risk, up the observed frequency, larger for more rows"
     drawn = points_of(diagram)

@@ -10,7 +10,7 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.inference.verdicts.verdict import ratio_range
+from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.text import between, score, short_percent
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.curve_gaps import CURVE, LARGE
@@ -83,13 +83,13 @@ def _verdict(scene: Scene) -> None:
 
 def _in_short(line: Any, scene: Scene) -> str:
     """Both measures of the verdict beside their tolerances."""
-    ends = between(line["low"], line["high"]).removesuffix(" %")
+    ends = between(line["low"], line["high"], scene.tolerance).removesuffix(" %")
     error = f"Average error {short_percent(line['point'])} ({ends}); tolerance {short_percent(scene.tolerance)}."
     if not all(math.isfinite(line.get(key) or math.nan) for key in ("ratio", "ratio_low", "ratio_high", "ratio_limit")):
         return error
     limit = float(line["ratio_limit"])
     ratio = ratio_range(float(line["ratio_low"]), float(line["ratio_high"]), limit)
-    return f"{error} Observed : expected {line['ratio']:.2f} ({ratio}); tolerance {1 / limit:.2f} to {limit:.2f}."
+    return f"{error} Observed : expected {score(line['ratio'])} ({ratio}); tolerance {tolerated_ratios(limit)}."
 
 
 def _points(value: float) -> str:

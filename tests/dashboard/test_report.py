@@ -595,7 +595,7 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     first, *_ = of_risk.document.sections
     page_one = list(within(first.blocks))
     headline = next(block for block in page_one if isinstance(block, Headline))
-    assert headline.text.startswith("Predicted risks are too high: of rows given a risk of about ")
+    assert headline.text.startswith("Predicted risks are too high on average: of rows given a risk of about ")
     assert headline.text.endswith(" died.")
     assert "event: died" in of_risk.document.about
     session_rows = session.scene_of(Selection(source=Source(data=risks(2)))).models.shown[0]

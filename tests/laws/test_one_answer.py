@@ -359,3 +359,48 @@ def test_the_brier_score_of_two_classes_is_the_events_in_every_table() -> None:
     assert pair["difference"].iloc[0] == pytest.approx(
         cc.compare({"a": p, "b": other}, None, "brier")["difference"].iloc[0] / 2
     )
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_one_p_value_decides_whether_all_rows_are_off(grouped: bool) -> None:
+    """The card of all rows, calibration in the large and the findings: the same gap, the same p, the same answer."""
+    answers, by_interval = [], []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        risk = rng.beta(1.6, 4.0, 240)
+        if grouped:
+            risk = np.repeat(risk[:80], 3)
+        logit = np.log(risk / (1 - risk)) - rng.uniform(0, 0.5)
+        died = rng.random(80 if grouped else 240) < 1 / (1 + np.exp(-logit[:: 3 if grouped else 1]))
+        died = np.repeat(died, 3) if grouped else died
+        groups = np.arange(240) // 3 if grouped else None
+        p = cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int), groups=groups)
+        large, card = cc.risk.in_the_large(p), cc.diagrams.overall_gap(p, notion="event")
+        found = cc.findings(p, notion="event")
+        line = found[found["kind"] == "direction"].iloc[0]
+        assert large.p_value == pytest.approx(line["p"], rel=1e-12)
+        assert card.p_value == pytest.approx(line["p"], rel=1e-12)
+        assert large.differs == bool(card.direction) == bool(line["stands_out"]) == (line["p"] <= 0.05)
+        assert card.direction in ("", "too high" if large.gap > 0 else "too low")
+        answers.append(large.differs)
+        by_interval.append(not large.gap_low <= 0 <= large.gap_high)
+    assert len(set(answers)) == 2
+    assert answers != by_interval, "no case in which the interval would decide otherwise: the law cannot fail"
+
+
+def test_a_p_value_of_an_error_within_this_one_says_whose_it_is() -> None:
+    """A measured value below its own floor has a small p where an error that it contains stands out."""
+    named = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        risk = rng.beta(1.6, 4.0, 300)
+        died = rng.random(300) < 0.75 * risk
+        p = cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int))
+        line = cc.inference.estimate_line(cc.estimate(p, "event"))
+        gap = cc.inference.mean_gap(p, "event")
+        assert line.p_of in ("", "mean gap")
+        if line.value <= line.floor and line.p <= 0.05:
+            assert line.p_of == "mean gap"
+            assert abs(gap.gap) > 0
+            named += 1
+    assert named, "no case"

@@ -62,5 +62,5 @@ class PairedDifference(OneLine):
         trust = "" if self.tested else ", not tested here: a rough guide"
         return (
             f"Difference {self.point:.4f}, {at_level(self.level)} interval {self.low:.4f} to {self.high:.4f}, "
-            f"p = {self.p_value:.3g} ({self.method}{trust}): {self.about}"
+            f"{chance(self.p_value)} ({self.method}{trust}): {self.about}"
         )

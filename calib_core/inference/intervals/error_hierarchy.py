@@ -91,7 +91,7 @@ class Chain:
             return self._asked.interval(estimator, level)
         low, point, high = map(scale, self.ends(level))
         tested = in_bins(self._bins.facts, order, level)
-        return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value)
+        return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value, self.p_of)
 
     @property
     def about(self) -> str:
@@ -145,14 +145,35 @@ class Chain:
 
         (1 + #{smallest p-value of a draw <= that seen}) / (draws + 1), over all lines: it falls from line to line.
         """
-        sizes, smallest = self._draws
-        up_to = [*self._gaps_below, *self._up_to]
-        least = min(
-            _behind(drawn, _seen(node))
-            for drawn, node in zip(sizes, self._nodes, strict=True)
-            if any(node is mine for mine in up_to)
-        )
+        least, smallest = self._least_likely[0], self._draws[1]
         return float((1 + np.searchsorted(smallest, least * (1.0 + 1e-12), side="right")) / (len(smallest) + 1))
+
+    @property
+    def p_of(self) -> str:
+        """Which of these lines that p-value is of, where it is another than the one asked about; else empty."""
+        _, node = self._least_likely
+        if node is self._bins:
+            return ""
+        if not isinstance(node, InBins):
+            return "mean gap"
+        notion = notion_of(node.question)
+        return "mean gaps of classes" if notion == self._notion else f"{notion} error"
+
+    @cached_property
+    def _least_likely(self) -> tuple[float, Gap | InBins]:
+        """How few calibrated draws show as much as was seen in one of the lines up to this one, and in which.
+
+        Of lines that equally few draws reach the highest, so that a line that stands out has its own.
+        """
+        up_to = [*self._gaps_below, *self._up_to]
+        shares = [
+            (float(_behind(drawn, _seen(node))), node)
+            for drawn, node in zip(self._draws[0], self._nodes, strict=True)
+            if any(node is mine for mine in up_to)
+        ]
+        least = min(share for share, _ in shares)
+        reached = [node for share, node in shares if share == least]
+        return least, self._bins if any(node is self._bins for node in reached) else reached[-1]
 
     def lowest_at(self, tail: float) -> float:
         """The lower end if every line's own were read at this chance to miss: at the full one they miss too often."""

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.distributions import beta
-from calib_core.inference.intervals.clustered_rows import shares_in_cells
+from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_ends_of, shares_in_cells
 from calib_core.inference.intervals.event_rows import EventRows, Trials, grid_of
 from calib_core.inference.intervals.logistic_regression import FirthLine, root
 from calib_core.inference.intervals.share_intervals import WEIGHED
@@ -21,6 +21,8 @@ TRUSTED = 5.0
 FIT_ENTRIES = 20_000
 """Different scores up to which logistic fits use every one; beyond, as many groups of neighbours in log-odds."""
 _TEST_ENTRIES, _TEST_WORK = 2048, 3_000_000
+_SMALLEST_P, _LARGEST_P, _PRECISE = 1e-12, 0.999, 1e-6
+"""Between which p-values of rows in groups are looked for, and how exactly, as a share of themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +221,45 @@ def events_p_value(trials: Trials) -> float:
         return 0.0  # farther than 8 standard deviations and 12 rows: less than 1e-14
     below, above = float(chances[: place + 1].sum()), float(chances[place:].sum())
     return min(1.0, 2 * min(below, above))
+
+
+def all_rows_p_value(rows: EventRows) -> float:
+    """p-value that as many of all rows come true as their scores state: the one test of this gap, in every view.
+
+    Rows are claims with their outcomes, of an event or of the class predicted. Independent rows, and copies of them:
+    ``events_p_value`` on the fine grid, the same of rows and of counts. Rows that belong together: the least p at which
+    Korn and Graubard's interval at 1 - p excludes the mean score (``clustered_rows.share_ends_of``). NaN for weights
+    that are no counts of copies.
+
+    References: as for ``events_p_value``; Korn & Graubard 1998.
+
+    >>> from calib_core.predictions.predictions import Predictions
+    >>> scores, outcomes = [[0.5, 0.5]] * 20, [0] * 15 + [1] * 5
+    >>> alone = EventRows.of(Predictions(scores, outcomes))
+    >>> pairs = EventRows.of(Predictions(scores, outcomes, groups=np.arange(20) // 2))
+    >>> round(all_rows_p_value(alone), 3), all_rows_p_value(alone) < all_rows_p_value(pairs)
+    (0.041, True)
+    """
+    if not rows.copies:
+        return np.nan
+    if rows.groups is None:
+        return events_p_value(rows.trials if rows.cells is None else Trials.of_cells(rows.cells))
+    zeros, mean = np.zeros(len(rows.scores)), rows.trials.expected / rows.trials.total
+    sums = GroupsInCells.of_rows(zeros.astype(np.intp), rows.groups, zeros, rows.outcomes, rows.weights, 1)
+
+    def included(log_p: float) -> bool:
+        low, high = share_ends_of(sums, True, 1.0 - float(np.exp(log_p)))
+        return bool(low[0] <= mean <= high[0])
+
+    least, most = np.log(_SMALLEST_P), np.log(_LARGEST_P)
+    if included(most):
+        return 1.0
+    if not included(least):
+        return _SMALLEST_P
+    while most - least > _PRECISE:
+        middle = (least + most) / 2
+        least, most = (middle, most) if included(middle) else (least, middle)
+    return float(np.exp(most))
 
 
 def _mean_groups(score: Float64s, rows: Float64s) -> tuple[Float64s, Float64s]:

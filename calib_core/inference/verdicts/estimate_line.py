@@ -22,8 +22,8 @@ class EstimateLine(OneLine):
 
     ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
     ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
-    at or below; ``p`` the chance that one shows as much of what the interval is about; ``verdict`` one of four words,
-    with ``sentence``.
+    at or below; ``p`` the chance that one shows as much of what the interval is about, and ``p_of`` the error within
+    this one whose p it is, empty where it is its own; ``verdict`` one of four words, with ``sentence``.
     ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
     ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
     score. ``limit`` is the tolerance on the scale of the value. Of an event ``ratio`` is that of observed to expected
@@ -46,6 +46,7 @@ class EstimateLine(OneLine):
     tested: bool | None = None
     floor: float | None = None
     p: float | None = None
+    p_of: str = ""
     verdict: Word | None = None
     sentence: str = ""
     note: str = ""
@@ -122,6 +123,7 @@ def estimate_line(
         numbers |= {"method": span.method, "tested": span.tested}
         floor = estimate.noise_floor
         numbers |= {"floor": floor.high, "p": floor.p_value if span.p_value is None else span.p_value}
+        numbers["p_of"] = "" if span.p_value is None else span.p_of
         if estimate.recipe[0] is not None and not _is_score_of_claims(estimate):
             verdict: Verdict = estimate.verdict(eps, level, ratio)
             numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}

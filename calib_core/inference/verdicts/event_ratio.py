@@ -12,7 +12,7 @@ from calib_core.estimators.base import Question
 from calib_core.inference.intervals.error_hierarchy import event_tail
 from calib_core.inference.intervals.event_gap import joint_ends
 from calib_core.inference.intervals.event_rows import EventRows, Trials
-from calib_core.inference.intervals.observed_expected import events_p_value
+from calib_core.inference.intervals.observed_expected import all_rows_p_value
 from calib_core.inference.verdicts.events_needed import events_needed
 from calib_core.results.uncertainty import EventRatio
 
@@ -41,6 +41,6 @@ def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RAT
     spread = min(float(trials.rows @ np.square(trials.score)) / expected, 1.0 - 1e-9)
     needed = events_needed("within", 1.0, tolerance, level=level, concentration=spread).events
     numbers = trials.observed, expected, trials.total
-    p = events_p_value(trials) if rows.copies and rows.groups is None else math.nan
+    p = all_rows_p_value(rows)
     low, high = ends.low / expected, ends.high / expected
     return EventRatio(*numbers, low, high, (1 - level) / 2, tolerance, float(needed), p)

@@ -17,7 +17,18 @@ from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
-from calib_core.text import at_level, begun, between, called, chance, exact_tolerance, rows, score, short_percent
+from calib_core.text import (
+    at_level,
+    begun,
+    between,
+    called,
+    chance,
+    exact_tolerance,
+    rows,
+    score,
+    score_apart,
+    short_percent,
+)
 
 _SHARE = ", as a share of the most it can be,"
 
@@ -152,7 +163,7 @@ def of_sample_size(needed: float, eps: float, with_error: float | None = None) -
 def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Verdict:
     """The verdict of an event: by its error and by its ratio of observed to expected events."""
     vacuous = error.eps >= (ratio.tolerance - 1) * ratio.expected / ratio.rows
-    tolerated = f"{_ratio(1 / ratio.tolerance)} to {_ratio(ratio.tolerance)}"
+    tolerated = tolerated_ratios(ratio.tolerance)
     times = f"{_ratio(ratio.value)} times as often as predicted"
     ends = f"{at_level(level)} interval {ratio_range(ratio.low, ratio.high, ratio.tolerance)}"
     counts = f"{_count(ratio.observed)} observed, {_count(ratio.expected)} predicted"
@@ -204,26 +215,23 @@ def _ratio(value: float) -> str:
     return score(value)
 
 
+def tolerated_ratios(tolerance: float) -> str:
+    """Both ends of the tolerance of observed to expected events.
+
+    >>> tolerated_ratios(1.25)
+    '0.8 to 1.25'
+    """
+    return f"{_ratio(1 / tolerance)} to {_ratio(tolerance)}"
+
+
 def ratio_range(low: float, high: float, tolerance: float) -> str:
     """Both ends of an O:E ratio's interval, with digits enough to lie on the side of its limits that the word says.
 
     >>> ratio_range(0.42, 0.589, 1.25), ratio_range(0.9, 1.2496, 1.25)
     ('0.42 to 0.589', '0.9 to 1.2496')
     """
-    written = []
-    for end in (low, high):
-        limits = (1 / tolerance, tolerance)
-        text, digits = score(end), 3
-        while digits < 9 and not _on_its_side(text, end, limits):
-            text, digits = f"{end:.{digits}f}".rstrip("0").rstrip("."), digits + 1
-        written.append(text)
-    return " to ".join(written)
-
-
-def _on_its_side(text: str, end: float, limits: tuple[float, float]) -> bool:
-    """Whether a number as it is written lies on the side of each limit that it lies on."""
-    shown = float(text.replace(",", ""))
-    return all((shown > limit) == (end > limit) and (shown < limit) == (end < limit) for limit in limits)
+    limits = (1 / tolerance, tolerance)
+    return f"{score_apart(low, limits)} to {score_apart(high, limits)}"
 
 
 def of_one_mean(needed: float) -> str:
@@ -304,7 +312,7 @@ def _sane(estimate: Estimate, *ends: float) -> None:
 def any_size(low: float | None, shown: TestOfCalibration) -> str:
     """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
     if shown.p_value <= SIGNIFICANCE:
-        return f"There is evidence of some error ({chance(shown.p_value)})."
+        return f"The test on the Brier score shows an error ({chance(shown.p_value)})."
     if low:
         return f"The test on the Brier score does not see it ({chance(shown.p_value)}): it misses errors that cancel."
     return f"The test on the Brier score shows no error ({chance(shown.p_value)}). Errors that cancel escape that test."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from calib_core import NotAnswerable
-from calib_core.inference.verdicts.verdict import ratio_range
+from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.risk import InTheLarge
 from calib_core.text import between, called, measured_between, points, score, short_percent
 from dashboard.exhibits import event_words, line_words
@@ -20,6 +20,8 @@ CURVE_NEEDS = 200
 _DASH, _MISSING = "–", ("nan", "inf", "-inf")
 WIDE = 0.3
 """Width of a bin's interval from which on it shows little."""
+MOSTLY = 2 / 3
+"""Share of the bins from some risk on whose intervals are wide, at least, where rows are said to be few."""
 
 
 def large_of(scene: Scene) -> InTheLarge | None:
@@ -39,15 +41,6 @@ def in_numbers(events: float) -> str:
     ('1,234', '4', '4.1')
     """
     return f"{events:,.0f}" if events >= 10 or events == round(events) else f"{events:.1f}"
-
-
-def tolerated(ratio: float) -> str:
-    """Both ends of the tolerance of observed to expected events.
-
-    >>> tolerated(1.25)
-    '0.8 to 1.25'
-    """
-    return ratio_range(1 / ratio, ratio, 2 * ratio)
 
 
 def event_facts(scene: Scene) -> list[tuple[str, str]]:
@@ -112,7 +105,8 @@ def limits(scene: Scene, diagram: Shown) -> Iterator[str]:
             few = f"{in_numbers(others)} {'row' if others == 1 else 'rows'} without the event"
         yield f"These rows contain only {few}. {needed}"
     if math.isfinite(scene.ratio) and found.ratio_low > 0 and found.ratio_high / found.ratio_low > scene.ratio**2:
-        yield f"The interval of observed : expected is wider than the tolerance of {tolerated(scene.ratio)}."
+        within = tolerated_ratios(scene.ratio)
+        yield f"As a ratio, the interval of observed : expected is wider than the tolerance of {within}."
     if scene.tolerance > found.observed:
         rate = short_percent(found.observed)
         yield (
@@ -128,11 +122,25 @@ def _high_risks(scene: Scene, diagram: Shown) -> Iterator[str]:
         return
     every = diagram.table.frame
     frame = every[every["model"] == scene.titles[0]].sort_values("lower")
-    wide = (frame["high"] - frame["low"]) > WIDE
-    # The bins at the upper end, up to the first whose interval is narrow.
-    last = frame[wide[::-1].cummin()[::-1]]
-    if len(last) and len(last) < len(frame):
+    first, wide = wide_from((frame["high"] - frame["low"]).tolist())
+    last = frame.iloc[first:]
+    if 0 < len(last) < len(frame):
         rows = float(last["count"].sum())
         start = short_percent(float(last["lower"].iloc[0]), 0)
         are = "row has" if rows == 1 else "rows have"
-        yield f"Only {rows:,.0f} {are} a risk above {start}; intervals there are wider than {WIDE * 100:.0f} points."
+        those = "intervals there are" if wide == len(last) else f"{wide} of {len(last)} intervals there are"
+        yield f"Only {rows:,.0f} {are} a risk above {start}; {those} wider than {WIDE * 100:.0f} points."
+
+
+def wide_from(widths: Sequence[float]) -> tuple[int, int]:
+    """From which bin on intervals are wide, and how many are: the lowest wide bin from which most are wide.
+
+    A bin of few events between two of more has a narrow interval: it does not end the part where rows are few.
+
+    >>> wide_from([0.1, 0.2, 0.35, 0.28, 0.5, 0.6]), wide_from([0.1, 0.2]), wide_from([0.4, 0.1, 0.1, 0.4])
+    ((2, 3), (2, 0), (3, 1))
+    """
+    wide = [width > WIDE for width in widths]
+    starts = (i for i in range(len(wide)) if wide[i] and sum(wide[i:]) >= MOSTLY * len(wide[i:]))
+    first = next(starts, len(wide))
+    return first, sum(wide[first:])

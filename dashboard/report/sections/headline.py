@@ -77,7 +77,7 @@ def _on_average(sentence: str, gap: float, large: InTheLarge | None) -> str:
     """The sentence about one risk; before it whether risks are too high or low, where its own ``gap`` agrees."""
     if large is None or not large.differs or not large.gap * gap > 0:
         return sentence
-    return f"Predicted risks are too {'high' if large.gap > 0 else 'low'}: {inside(sentence)}"
+    return f"Predicted risks are too {'high' if large.gap > 0 else 'low'} on average: {inside(sentence)}"
 
 
 def _expected(large: InTheLarge) -> str:

@@ -676,3 +676,71 @@ def test_confident_wrong_rows_do_not_make_a_clearly_worse_map_equal():
     judged = replace(crowd, losses=model)
     assert 1 in crowd.equals(crowd.every), "by the share of the gain alone"
     assert judged.equals(judged.every) == [2]
+
+
+def risks(n, seed=0, off=1.0, **extras):
+    """Rows of an event whose log-odds lie ``off`` above those that it happens by."""
+    rng = np.random.default_rng(seed)
+    risk = np.clip(rng.beta(1.6, 4.0, n), 0.01, 0.97)
+    odds = risk / (1 - risk) * np.exp(-off)
+    return Predictions(np.column_stack([1 - risk, risk]), (rng.random(n) < odds / (1 + odds)).astype(int), **extras)
+
+
+def test_of_a_risk_the_update_that_fits_the_fewest_numbers_is_the_simplest():
+    keys = ["top-label-hb", "dirichlet", "vector", "logistic-recalibration", "intercept"]
+    numbers = [CALIBRATORS[key].flags.profile.rows_needed(2) / 50 for key in keys]
+    order = [simplicity(Recipe("CALIBRATORS", key), 2, of_event=True) for key in keys]
+    smooth = sorted(zip(order[1:], numbers[1:], strict=True))
+    assert [number for _, number in smooth] == sorted(numbers[1:])
+    assert order[0] > max(order[1:]), "bins give many rows one risk"
+    # Twin: where classes are predicted bins that keep them come before an update that may change them.
+    assert simplicity(Recipe("CALIBRATORS", keys[0]), 2) < simplicity(Recipe("CALIBRATORS", keys[-1]), 2)
+    rng = np.random.default_rng(0)
+    risk = rng.uniform(0.05, 0.95, 8000)
+    odds = risk / (1 - risk) * np.exp(-1.5)
+    happened = rng.random(8000) < odds / (1 + odds)
+    found = choose(Predictions(np.column_stack([1 - risk, risk]), happened.astype(int)), ["top-label-hb", "intercept"])
+    assert [each.key for each in found.equals] == ["top-label-hb", "intercept"]
+    assert found.recipe.key == "intercept"
+    assert "Simplest of" in found.sentence
+
+
+def test_every_side_effect_is_said_of_the_calibrator_that_has_it():
+    found = choose(risks(400, seed=1), ["intercept", "dirichlet"])
+    assert found.recipe.key == "intercept"
+    (compared,) = (text for text in found.price if "of the gain of" in text)
+    first, then = compared.split(". ", 1)
+    assert first.startswith("Intercept update has")
+    assert then.startswith("Dirichlet calibration would change accuracy by")
+    assert "prediction" not in found.effect(), "the risk of an event predicts no class"
+
+
+def test_an_update_of_one_value_counts_the_rows_of_that_value_alone():
+    rng = np.random.default_rng(1)
+    site = rng.choice(list("ABCD"), 1500)
+    p = risks(1500, seed=1, off=np.where(site == "C", 1.6, 0.0), metadata=pd.DataFrame({"site": site}))
+    found = choose(p)
+    assert dict(found.recipe.params)["only"] == "C"
+    (said,) = (text for text in found.price if "you have" in text)
+    assert said.endswith(f"of site = C; you have {(site == 'C').sum()}.")
+
+
+def test_the_error_that_remains_has_its_interval_and_the_half_that_is_open_is_named():
+    p = risks(400, seed=7, off=1.1)
+    left = choose(p, ["intercept"]).remaining(p)
+    line = left.line.line
+    assert line.verdict not in ("within", "miscalibrated")
+    assert line.interval in left.error
+    open_ratio = line.ratio_word != "within"
+    assert ("nor whether" in left.sentence) == open_ratio
+    assert ("; the ratio of observed to expected events is, within" in left.sentence) == (not open_ratio)
+
+
+def test_where_the_model_stays_the_folds_counted_are_those_of_the_calibrator_named():
+    fit, held_out = rows(600, sharp=1.2, seed=30).split(0.5, random_state=0)
+    found = choose(fit, ["temperature", "vector"], held_out=held_out)
+    assert not found.recalibrate
+    assert found.about != found.winner
+    same, best = (sum(pick == each for pick in found.picks) for each in (found.about, found.winner))
+    assert same != best
+    assert f"in {same} of {len(found.picks)}" in found.notes[0]

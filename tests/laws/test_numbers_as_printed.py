@@ -1,0 +1,55 @@
+"""Numbers as they are printed lie on the side of a threshold that decides: p-values, ratios, intervals of squares."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from calib_core.defaults import SIGNIFICANCE
+from calib_core.inference.verdicts.verdict import ratio_range
+from calib_core.text import chance, measured_between, score
+from dashboard.exhibits import columns as of
+from dashboard.report.sections.for_event import WIDE, wide_from
+
+NEAR = [0.0496, 0.04999, 0.049999996, 0.05, 0.050000004, 0.05001, 0.0504, 0.0549]
+
+
+@pytest.mark.parametrize("p", NEAR)
+def test_a_printed_p_value_decides_as_the_p_value_does(p: float) -> None:
+    printed = [chance(p).removeprefix("p = ")]
+    frame = pd.DataFrame({"p": [p], "whose": [""]})
+    for column in (of.probability("p"), of.probability_of("p", "whose")):
+        printed += of.written(frame, (column,))[0]
+    assert {float(text) <= SIGNIFICANCE for text in printed} == {p <= SIGNIFICANCE}
+    assert len(set(printed)) == 1
+
+
+def test_two_digits_alone_would_not_decide() -> None:
+    assert any((float(f"{p:.2g}") <= SIGNIFICANCE) != (p <= SIGNIFICANCE) for p in NEAR)
+
+
+@pytest.mark.parametrize("end", [0.7996, 0.80004, 1.2496, 1.25003, 0.99998])
+def test_a_printed_ratio_lies_on_its_side_of_the_tolerance_in_every_table(end: float) -> None:
+    frame = pd.DataFrame({"low": [end], "high": [end], "limit": [1.25], "least": [0.8], "reference": [1.0]})
+    marks = ("limit", "least", "reference")
+    (cells,) = of.written(
+        frame, (of.ratio_between("", "low", "high", "limit"), of.number_between("", "low", "high", marks))
+    )
+    for text, limits in zip(
+        (*cells, ratio_range(end, end, 1.25)), ((0.8, 1.25), (0.8, 1, 1.25), (0.8, 1.25)), strict=True
+    ):
+        shown = float(text.partition(" to ")[0])
+        assert [np.sign(shown - limit) for limit in limits] == [np.sign(end - limit) for limit in limits]
+    assert any(float(score(each)) in (0.8, 1.25) for each in (0.7996, 1.2496)), "three digits alone would not tell"
+
+
+def test_an_end_of_a_square_is_told_from_its_tolerance() -> None:
+    high = measured_between(0.0001, 0.00040003, "square", apart=0.0004).partition(" to ")[2]
+    assert float(high) > 0.0004
+
+
+def test_wide_intervals_are_said_from_the_lowest_risk_on_that_has_them() -> None:
+    """A narrow one among them, of a bin in which nothing happened, does not end the part where rows are few."""
+    widths = [0.1, 0.15, 0.35, 0.4, 0.28, 0.6, 0.7]
+    first, wide = wide_from(widths)
+    assert (first, wide) == (2, sum(width > WIDE for width in widths))
+    assert wide_from([0.1, 0.1, 0.4, 0.1, 0.1, 0.1])[1] == 0
