@@ -1,0 +1,41 @@
+"""The one p-value of all rows: uniform at most where rows belong together, and far too small if that is ignored."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from calib_core import Predictions
+from calib_core.inference.intervals.event_rows import EventRows
+from calib_core.inference.intervals.observed_expected import all_rows_p_value
+
+RUNS = 300
+MOST = 27
+"""With 300 runs a true level of .05 gives more than 27 rejections once in three hundred times."""
+
+
+def rejections(groups: int, rows: int, together: float, law: tuple[float, float], *, grouped: bool) -> int:
+    """How many calibrated samples of ``groups`` of about ``rows`` rows have p <= .05; a group's outcomes agree."""
+    rng, found = np.random.default_rng(11), 0
+    for _ in range(RUNS):
+        sizes = 1 + rng.poisson(rows - 1, groups)
+        code = np.repeat(np.arange(groups), sizes)
+        risk = rng.beta(*law, len(code))
+        shared = np.sqrt(together) * rng.standard_normal(groups)[code]
+        happened = stats.norm.cdf(shared + np.sqrt(1 - together) * rng.standard_normal(len(code))) < risk
+        p = Predictions(np.column_stack([1 - risk, risk]), happened.astype(int), groups=code if grouped else None)
+        found += all_rows_p_value(EventRows.of(p)) <= 0.05
+    return found
+
+
+@pytest.mark.parametrize("case", [(40, 10, 0.3, (2, 5)), (30, 50, 0.1, (2, 5)), (150, 4, 0.3, (1, 9))], ids=str)
+def test_rows_that_belong_together_are_called_off_in_a_twentieth_at_most(case):
+    assert rejections(*case, grouped=True) <= MOST
+    assert rejections(*case, grouped=False) > MOST
+
+
+def test_it_sees_a_gap():
+    rng = np.random.default_rng(3)
+    code, risk = np.repeat(np.arange(60), 5), rng.beta(2, 5, 300)
+    happened = (rng.random(300) < 0.6 * risk).astype(int)
+    p = Predictions(np.column_stack([1 - risk, risk]), happened, groups=code)
+    assert all_rows_p_value(EventRows.of(p)) < 0.01
