@@ -407,6 +407,7 @@ ENDINGS = ("s", "es", "ed", "d", "er", "r", "ing")
 ALIKE = {
     "base": 5,
     "binary_map": 3,
+    "call": 2,
     "calibration_map": 3,
     "canonical_errors": 2,
     "classes": 4,

@@ -26,6 +26,13 @@ def renamed(old: str, new: str) -> ModuleType:
     return import_module(new)
 
 
+def moved_name(package: str, name: str, room: str) -> object:
+    """A name that was the package's own, from the room that has it, with a warning."""
+    old, new = f"{package}.{name}", f"{package}.{room}.{name}"
+    warnings.warn(f"{old} is {new} now; the old name is removed in 1.0", DeprecationWarning, stacklevel=3)
+    return getattr(import_module(f"{package}.{room}"), name)
+
+
 class OldName(ModuleType):
     """The name that a module had: importable, and what is imported from it comes from where the module is now."""
 

@@ -11,6 +11,10 @@ PROVIDERS: dict[Provided, tuple[str, str]] = {}
 """Module and name of each; filled by ``calib_core/__init__.py``, which runs before any module of the package."""
 
 
+REGISTRIES: dict[str, str] = {}
+"""Module of each registry, by the registry's name; filled in the same way."""
+
+
 def provided(what: Provided) -> Any:
     """The object that an upper room provides, its module loaded when it is first needed.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from calib_core._base.providers import REGISTRIES
 from calib_core.registry.citations import cited
 from calib_core.registry.params import (
     NO_REFIT,
@@ -110,7 +111,9 @@ class Recipe:
         params = "".join(
             f", {name}={value.python() if isinstance(value, Recipe) else repr(value)}" for name, value in self.params
         )
-        return f"cc.{self.family}.make({self.key!r}{params})"
+        room = REGISTRIES.get(self.family, "").partition(".")[2]
+        own = not room or self.family in import_module("calib_core").__all__
+        return f"cc.{'' if own else f'{room}.'}{self.family}.make({self.key!r}{params})"
 
     @classmethod
     def from_dict(cls, family: str, data: Any) -> Recipe:
@@ -206,13 +209,12 @@ class Prefix(Generic[T]):
 
 
 class _Families(dict[str, "Registry[Any]"]):
-    """Registries by name: one that is a public name of the package is loaded when it is first asked for."""
+    """Registries by name: one of the package is loaded when it is first asked for."""
 
     def __missing__(self, family: str) -> Registry[Any]:
-        package = import_module("calib_core")
-        if family not in package.__all__:
+        if family not in REGISTRIES:
             raise KeyError(family)
-        registry: Registry[Any] = getattr(package, family)
+        registry: Registry[Any] = getattr(import_module(REGISTRIES[family]), family)
         return registry
 
 

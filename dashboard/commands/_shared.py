@@ -149,7 +149,7 @@ class Loaded:
 
         Another model's rows are divided as those it is compared with.
         """
-        from calib_core import divide, within
+        from calib_core.calls import divide, within
 
         if like is not None:
             return divide(self.predictions, like=like)

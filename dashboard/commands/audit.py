@@ -147,7 +147,8 @@ def _models(
     by_model: Mapping[str, _shared.Loaded], calibrators: tuple[str, ...], rows: str, **divided: Any
 ) -> tuple[dict[str, Predictions], str, str]:
     """The predictions to judge by name, as they are and after each calibrator; which rows they are; and a note."""
-    from calib_core import CALIBRATORS, fitted, recalibrated
+    from calib_core import CALIBRATORS
+    from calib_core.calls import fitted, recalibrated
     from calib_core.evaluation.cross_fitting import COLUMN_UNUSED
     from calib_core.text import begun, count
 

@@ -55,9 +55,9 @@ def command(
     table = _given.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
-    found = {"share": cc.judged_share(*marks, groups, level)}
+    found = {"share": cc.judged.judged_share(*marks, groups, level)}
     if confidence is not None:
-        found["gap"] = cc.judged_gap(table.numeric(confidence), *marks, groups, level)
+        found["gap"] = cc.judged.judged_gap(table.numeric(confidence), *marks, groups, level)
     if as_csv:
         frames = [each.frame().assign(of=name) for name, each in found.items()]
         _outputs.write_csv(pd.concat(frames)[["of", "by", "value", "low", "high", "rows", "tested"]])

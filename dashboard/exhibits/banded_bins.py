@@ -26,7 +26,9 @@ class BandedBins(Exhibit):
     formula = cc.diagrams.ReliabilityBands.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {scene.model.title: call(cc.diagrams.banded_bins, stars(scene), self._bands(scene))})
+        return call(
+            cc.calls.stacked, {scene.model.title: call(cc.diagrams.banded_bins, stars(scene), self._bands(scene))}
+        )
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

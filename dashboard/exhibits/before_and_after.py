@@ -28,7 +28,7 @@ class BeforeAndAfter(Exhibit):
     terms = ("log-loss", "brier-score")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.measured, scene.over_same_rows(), bins=scene.bins)
+        return call(cc.calls.measured, scene.over_same_rows(), bins=scene.bins)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         measures = map(measured, MEASURES)

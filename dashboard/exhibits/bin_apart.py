@@ -104,7 +104,7 @@ class BinByClass(Exhibit):
     height = 440
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {scene.model.title: self._zoom(scene)})
+        return call(cc.calls.stacked, {scene.model.title: self._zoom(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

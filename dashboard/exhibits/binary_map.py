@@ -32,7 +32,7 @@ class BinaryMap(Exhibit):
     printed: ClassVar[int | None] = 5
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {mapped(scene).title: self._diagram(scene)})
+        return call(cc.calls.stacked, {mapped(scene).title: self._diagram(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         ends = (of.between("between", "lower", "upper"),) if "lower" in frame else ()

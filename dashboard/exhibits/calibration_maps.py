@@ -32,7 +32,7 @@ class CalibrationMaps(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         drawn = self._drawn(scene.triangle)
-        return call(cc.stacked, {scene.get(each).title: each for each in drawn}, "map")
+        return call(cc.calls.stacked, {scene.get(each).title: each for each in drawn}, "map")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

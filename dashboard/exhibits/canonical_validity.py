@@ -23,7 +23,7 @@ class CanonicalValidity(Exhibit):
     """The model and the model recalibrated cell by cell, on the same cells of every partition chosen."""
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self._pairs(scene.triangle)[0], "partition")
+        return call(cc.calls.stacked, self._pairs(scene.triangle)[0], "partition")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

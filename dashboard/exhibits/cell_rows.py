@@ -28,7 +28,7 @@ class CellRows(Partitioned):
             raise NotAnswerable("no cell is chosen: click into one of a triangle, and its rows appear here")
         scene = scene.triangle
         model, rows = scene.model, call(cc.diagrams.cell_rows, self.diagram(scene), scene.focus.cell)
-        return call(cc.row_table, model.predictions, rows, model.division.part("test_rows"), probabilities=True)
+        return call(cc.calls.row_table, model.predictions, rows, model.division.part("test_rows"), probabilities=True)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         numbers = [name for name in frame.columns if name == "confidence" or name.startswith("P(")]

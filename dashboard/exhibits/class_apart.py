@@ -89,7 +89,7 @@ class BinsOfClass(OfClass):
     printed = 10
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {scene.model.title: self._bins(scene)})
+        return call(cc.calls.stacked, {scene.model.title: self._bins(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -26,7 +26,7 @@ class ClassKernel(Smoothed, ByClass):
         drawn = scene.get(curve)
         if not drawn.rows > 0:
             raise NotAnswerable(f"no test row makes a claim about {drawn.stratum}: there is no curve")
-        return call(cc.stacked, {title: call(cc.stacked, {drawn.stratum: curve}, column="class")})
+        return call(cc.calls.stacked, {title: call(cc.calls.stacked, {drawn.stratum: curve}, column="class")})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         model, *numbers = CURVE_COLUMNS

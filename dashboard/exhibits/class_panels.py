@@ -60,7 +60,7 @@ class ClassPanels(Paged):
     terms = ("bins", "over-confident")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self._diagrams(scene))
+        return call(cc.calls.stacked, self._diagrams(scene))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (of.text("model"), of.text("class"), *_VALUES[self.curve])

@@ -49,7 +49,7 @@ class DecisionCurve(Exhibit):
     formula = Curve.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self._curves(scene)[0])
+        return call(cc.calls.stacked, self._curves(scene)[0])
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

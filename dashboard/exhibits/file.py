@@ -27,8 +27,8 @@ class File(Exhibit):
         found = {each: (file(each[0]), changes(*each)) for each in chosen}
         titles = [title_read(*each) for each in found]
         numbered = [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]
-        facts = [call(cc.described, each, changed, each.digest) for each, changed in found.values()]
-        return call(cc.stacked, dict(zip(numbered, facts, strict=True)), "file")
+        facts = [call(cc.calls.described, each, changed, each.digest) for each, changed in found.values()]
+        return call(cc.calls.stacked, dict(zip(numbered, facts, strict=True)), "file")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         several = [of.text("file")] if frame["file"].nunique() > 1 else []

@@ -24,7 +24,7 @@ class Fitted(Exhibit):
     printed: ClassVar[int | None] = 12
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {recalibrated(scene).title: _diagram(scene)}, column="calibrator")
+        return call(cc.calls.stacked, {recalibrated(scene).title: _diagram(scene)}, column="calibrator")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         shown = [name for name in ("of", "place") if frame[name].astype(bool).any()]

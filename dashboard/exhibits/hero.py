@@ -90,7 +90,7 @@ class Hero(Exhibit):
         return dict(scene.answered(every)[0])
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self.answers(scene))
+        return call(cc.calls.stacked, self.answers(scene))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -44,7 +44,7 @@ class KernelReliability(Smoothed):
     formula = cc.diagrams.KernelCurve.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {scene.model.title: self._curve(scene)})
+        return call(cc.calls.stacked, {scene.model.title: self._curve(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return CURVE_COLUMNS

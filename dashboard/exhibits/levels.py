@@ -33,7 +33,7 @@ class Levels(Exhibit):
         return scene.answered(scene.each(self.points))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self.levels(scene)[0])
+        return call(cc.calls.stacked, self.levels(scene)[0])
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -75,7 +75,7 @@ class InTheLarge(Exhibit):
         return title, lines[title]
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self.lines(scene))
+        return call(cc.calls.stacked, self.lines(scene))
 
     def figure(self, scene: Scene) -> Call[Any]:
         title, lines = self.first(scene)

@@ -26,7 +26,7 @@ class Movement(Exhibit):
     height: ClassVar[int] = 400
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {recalibrated(scene).title: diagram(scene)}, column="calibrator")
+        return call(cc.calls.stacked, {recalibrated(scene).title: diagram(scene)}, column="calibrator")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -26,7 +26,7 @@ class Overall(Exhibit):
         return scene.answered(gaps)[0]
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self.gaps(scene))
+        return call(cc.calls.stacked, self.gaps(scene))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

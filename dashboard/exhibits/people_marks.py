@@ -43,7 +43,7 @@ class Judged(Exhibit):
     def found(self, scene: Scene) -> Call[JudgedAnswers]:
         """What is told of all rows of the file in use, where no part of them was chosen."""
         options = {name: value for name, value in (("human", self.human), ("by", self.by)) if value}
-        return call(cc.judged_answers, rows_of(scene), stem="answers", **options)
+        return call(cc.judged.judged_answers, rows_of(scene), stem="answers", **options)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -94,4 +94,4 @@ def _is_part(scene: Scene) -> bool:
 
 def marking(scene: Scene) -> Call[tuple[str, ...]]:
     """The columns that look like marks of people."""
-    return call(cc.marked_by_people, rows_of(scene), stem="marked")
+    return call(cc.judged.marked_by_people, rows_of(scene), stem="marked")

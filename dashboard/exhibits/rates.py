@@ -29,7 +29,7 @@ class Rates(Exhibit):
     ] = False
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {_model(scene).title: self._diagram(scene)})
+        return call(cc.calls.stacked, {_model(scene).title: self._diagram(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

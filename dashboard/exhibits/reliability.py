@@ -77,7 +77,7 @@ class Reliability(Exhibit):
     terms = ("star-and-stem", "bins", "over-confident", "tolerance")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, risk_picture.drawn(scene) if self._of_event(scene) else self._diagrams(scene))
+        return call(cc.calls.stacked, risk_picture.drawn(scene) if self._of_event(scene) else self._diagrams(scene))
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         if "risk" in frame:

@@ -67,7 +67,7 @@ def words(scene: Scene) -> Words:
     """What it shows, for the model in focus."""
     rows, happened = event_words.in_words(scene)
     title, name = scene.model.title, event_words.of_scene(scene)
-    frame = scene.get(call(cc.stacked, drawn(scene)))
+    frame = scene.get(call(cc.calls.stacked, drawn(scene)))
     tested = call(
         cc.diagrams.bins_standing_out, {title: scene.model.predictions}, bins=scene.bins, notion="event", stem="bins"
     )

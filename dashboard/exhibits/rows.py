@@ -21,7 +21,7 @@ class Rows(Exhibit):
     reads = "counts"
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, {model.title: model.division for model in scene.bases})
+        return call(cc.calls.stacked, {model.title: model.division for model in scene.bases})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         several = [of.text("model")] if frame["model"].nunique() > 1 else []

@@ -32,7 +32,7 @@ class Selective(Exhibit):
     formula = RiskCoverage.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self._curves(scene)[0])
+        return call(cc.calls.stacked, self._curves(scene)[0])
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

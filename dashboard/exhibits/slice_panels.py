@@ -35,7 +35,7 @@ class SlicePanels(BySlice):
         )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self._diagrams(scene)[0])
+        return call(cc.calls.stacked, self._diagrams(scene)[0])
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

@@ -48,7 +48,7 @@ class Trade(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         points, curves = self._points(scene), self._curves(scene)
-        return call(cc.stacked, {"model": points} | ({"over bins": curves} if curves else {}), column="points")
+        return call(cc.calls.stacked, {"model": points} | ({"over bins": curves} if curves else {}), column="points")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         more = (of.text("calibrator"), of.whole("bins")) if "bins" in frame else ()

@@ -55,7 +55,7 @@ class Triangle(Partitioned):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         scene = scene.triangle
-        return call(cc.stacked, {scene.model.title: self.diagram(scene)})
+        return call(cc.calls.stacked, {scene.model.title: self.diagram(scene)})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         ends = [name for name in frame.columns if name.startswith(("mean ", "target "))]

@@ -27,7 +27,7 @@ class Validity(Exhibit):
     formula = cc.diagrams.ValidityPlot.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.stacked, self._plots(scene)[0])
+        return call(cc.calls.stacked, self._plots(scene)[0])
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return of.text("model"), of.error("off by at most", "eps"), of.share("rows", "share")

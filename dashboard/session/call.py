@@ -106,7 +106,12 @@ class Call(_Node, Generic[T]):
     @cached_property
     def kind(self) -> str:
         """What work it is: the function, and the methods among its arguments by their keys."""
-        return " ".join((self.name, *sorted(set(_methods(self)))))
+        return " ".join((self.step, *sorted(set(_methods(self)))))
+
+    @property
+    def step(self) -> str:
+        """What it is called while it is under way, and where the times that it takes are kept."""
+        return self.name.removeprefix("calls.")
 
     @property
     def is_part(self) -> bool:

@@ -237,7 +237,7 @@ def proposed(key: str, chosen: Mapping[str, Any]) -> Reading:
 
 def whole_call(key: str, changed: str) -> Call[Predictions]:
     """All rows of a file as predictions, as a call."""
-    return call(cc.read_as, file(key), changes(key, changed), stem="whole")
+    return call(cc.calls.read_as, file(key), changes(key, changed), stem="whole")
 
 
 def whole(key: str, changed: str) -> Predictions:

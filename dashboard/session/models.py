@@ -63,27 +63,27 @@ def division(source: Source) -> Call[Division]:
         like = None if source.like is None else dataclasses.replace(source.like, corners="")
         every = division(dataclasses.replace(source, like=like, corners=""))
         three, others = read_corners(source.corners)
-        return call(cc.three_corners, every, three, others, stem="rows")
+        return call(cc.calls.three_corners, every, three, others, stem="rows")
     if source.within:
-        return call(cc.within, division(dataclasses.replace(source, within="")), source.within, stem="part")
+        return call(cc.calls.within, division(dataclasses.replace(source, within="")), source.within, stem="part")
     rows, layout = whole_call(source.data, source.reading), reading(source.data, source.reading).layout
     if source.like is not None and not split_by(source.like) and layout == "summary":
         return division(dataclasses.replace(source, like=None, within=source.like.within))
     if source.like is not None:
-        return call(cc.divide, rows, like=division(source.like), stem="rows")
+        return call(cc.calls.divide, rows, like=division(source.like), stem="rows")
     by = split_by(source)
     if by == "files":
-        return call(cc.divide, rows, test=whole_call(source.test, source.test_reading), stem="rows")
+        return call(cc.calls.divide, rows, test=whole_call(source.test, source.test_reading), stem="rows")
     if by == "column":
-        marked = call(cc.marked_rows, file(source.data), changes(source.data, source.reading))
-        return call(cc.divide, rows, marked=marked, stem="rows")
+        marked = call(cc.calls.marked_rows, file(source.data), changes(source.data, source.reading))
+        return call(cc.calls.divide, rows, marked=marked, stem="rows")
     if by == "folds":
         by_rule = usual_folds(RESULTS.get(rows)) if source.by == "auto" else None
         folds = min(source.folds, by_rule or source.folds)
-        return call(cc.divide, rows, folds=folds, random_state=source.seed, stem="rows")
+        return call(cc.calls.divide, rows, folds=folds, random_state=source.seed, stem="rows")
     if not by:
-        return call(cc.divide, rows, stem="rows")
-    return call(cc.divide, rows, share=source.share, random_state=source.seed, stem="rows")
+        return call(cc.calls.divide, rows, stem="rows")
+    return call(cc.calls.divide, rows, share=source.share, random_state=source.seed, stem="rows")
 
 
 def is_summary(source: Source) -> bool:
@@ -229,9 +229,9 @@ class Model:
         """Its calibrator, fitted on the calibration rows: of cross-fitted rows on all, to be used afterwards."""
         # On all calibration rows, so that one fit serves every slice of the test rows.
         every = division(self.source.everywhere)
-        fresh = call(cc.fitted, every, self.recipe.fitting, stem=self.recipe.key)
+        fresh = call(cc.calls.fitted, every, self.recipe.fitting, stem=self.recipe.key)
         late = self.recipe.late
-        return call(cc.with_options, fresh, stem=self.recipe.key, **late) if late else fresh
+        return call(cc.calibrators.with_options, fresh, stem=self.recipe.key, **late) if late else fresh
 
     @cached_property
     def predictions(self) -> Call[Predictions]:
@@ -240,9 +240,9 @@ class Model:
             return self.division.part("test")
         rows, stem = self.division, f"{self.recipe.key} test"
         if not (self.source.within and split_by(self.source) == "folds"):
-            return call(cc.recalibrated, rows, self.fitted, stem=stem)
+            return call(cc.calls.recalibrated, rows, self.fitted, stem=stem)
         # Every fold's fit serves all slices, too.
-        every = call(cc.recalibrated, division(self.source.everywhere), self.fitted, stem=stem)
+        every = call(cc.calls.recalibrated, division(self.source.everywhere), self.fitted, stem=stem)
         return call(cc.slices.part, every, self.source.within, stem=f"part {stem}")
 
     @cached_property
@@ -250,7 +250,7 @@ class Model:
         """What it says of the calibration rows; it cannot be answered where these are judged, too."""
         if self.is_base:
             return self.division.part("apart")
-        return call(cc.recalibrated, self.division, self.fitted, "fit", stem=f"{self.recipe.key} fit")
+        return call(cc.calls.recalibrated, self.division, self.fitted, "fit", stem=f"{self.recipe.key} fit")
 
 
 @dataclass(frozen=True)

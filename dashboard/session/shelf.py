@@ -67,7 +67,7 @@ class Shelf:
         """The result of a call; the InputError it was refused with, in the same words every time."""
         if call.is_part:  # no result of its own
             return call.run(lambda inner: self.get(inner, progress, scope))
-        waits = None if progress is None else lambda: progress(call.name, 0)
+        waits = None if progress is None else lambda: progress(call.step, 0)
         value = self.put(call.key, lambda: self._run(call, progress, scope), scope, call.leaves, waits)
         if isinstance(value, _Refusal):
             raise value.kind(*value.args)
@@ -160,8 +160,8 @@ class Shelf:
 
     def _run(self, call: Call[Any], progress: Progress | None, scope: str) -> Any:
         if progress is not None:
-            progress(call.name, 0)
-        tell = None if progress is None else lambda percent: progress(call.name, percent)
+            progress(call.step, 0)
+        tell = None if progress is None else lambda percent: progress(call.step, percent)
         try:
             return call.run(lambda inner: self.get(inner, progress, scope), tell)
         except Missing:

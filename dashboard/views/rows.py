@@ -15,7 +15,7 @@ ROWS_SHOWN = 5000
 
 
 def show(table: pd.DataFrame, title: str, *, key: str, file_name: str) -> None:
-    """Draw a table of `calib_core.row_table` under its title."""
+    """Draw a table of `calib_core.calls.row_table` under its title."""
     right = percent(float(table["correct"].mean()))
     st.markdown(f"**{markdown_plain(title)}**: {count(len(table))}, {right} right")
     st.dataframe(

@@ -43,17 +43,17 @@ def rows(n: int, classes: int) -> Predictions:
 
 def jobs(n: int, classes: int) -> Iterator[tuple[str, Callable[[], object]]]:
     """Kinds of work on so many rows to fit on, and how each is done."""
-    divided = cc.divide(rows(2 * n, classes))
+    divided = cc.calls.divide(rows(2 * n, classes))
     yield "choose", lambda: cc.choose(divided.fit)
     for key in CALIBRATORS:
         made: list[Calibrator] = []
         yield f"fitted {key}", partial(_fit, divided, key, made)
         if made:
-            yield f"recalibrated {key}", partial(cc.recalibrated, divided, made[0])
+            yield f"recalibrated {key}", partial(cc.calls.recalibrated, divided, made[0])
 
 
 def _fit(divided: Division, key: str, made: list[Calibrator]) -> None:
-    made.append(cc.fitted(divided, key))
+    made.append(cc.calls.fitted(divided, key))
 
 
 def measured(sizes: tuple[tuple[int, int], ...]) -> Iterator[tuple[Work, float, float | None]]:

@@ -169,4 +169,4 @@ def test_a_recalibration_cell_by_cell_is_learned_on_the_calibration_rows() -> No
     frame, _ = cells(scene, "canonical-validity")
     rows = (scene.get(scene.model.calibration), scene.get(scene.model.predictions))
     pairs = {recipe.title: cc.diagrams.validity_by_cell(recipe.build(), *rows) for recipe in scene.partitions}
-    same(frame, cc.stacked(pairs, "partition"))
+    same(frame, cc.calls.stacked(pairs, "partition"))

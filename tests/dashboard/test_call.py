@@ -71,11 +71,11 @@ def test_only_public_functions_with_their_own_arguments_are_called() -> None:
 def test_what_is_used_twice_gets_a_line_of_its_own_and_the_rest_none() -> None:
     models = session.models(Selection(source=SOURCE, calibrators=(Recipe("CALIBRATORS", "temperature"),))).shown
     diagrams = {model.title: call(cc.diagrams.reliability, model.predictions) for model in models}
-    text = python(table=call(cc.stacked, diagrams))
+    text = python(table=call(cc.calls.stacked, diagrams))
     assert text.splitlines()[0] == "import calib_core as cc"
-    assert text.count("cc.read_table") == text.count("cc.divide") == text.count("cc.fitted") == 1
+    assert text.count("cc.read_table") == text.count("cc.calls.divide") == text.count("cc.calls.fitted") == 1
     assert "cc.diagrams.reliability(rows.test)" in text
-    pd.testing.assert_frame_equal(ran(text)["table"], RESULTS.get(call(cc.stacked, diagrams)), check_exact=True)
+    pd.testing.assert_frame_equal(ran(text)["table"], RESULTS.get(call(cc.calls.stacked, diagrams)), check_exact=True)
 
 
 def test_two_names_for_one_result_are_both_there() -> None:
@@ -93,7 +93,7 @@ def test_names_of_files_are_written_so_that_they_are_read_back(name: str, writte
 
 def test_text_in_a_call_stays_text() -> None:
     wild = 'x")\nimport os\n#'
-    text = python(table=call(cc.stacked, {wild: call(cc.diagrams.reliability, ROWS.part("test"))}, wild))
+    text = python(table=call(cc.calls.stacked, {wild: call(cc.diagrams.reliability, ROWS.part("test"))}, wild))
     assert ran(text)["table"].columns[0] == wild
     assert "\nimport os" not in text
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from calib_core import SCALES, Predictions, Recipe
+from calib_core import Predictions, Recipe
 from calib_core import text as number_words
 from calib_core.diagrams import (
     class_claims,
@@ -22,6 +22,7 @@ from calib_core.diagrams import (
     ranked_classes,
     validity_pair,
 )
+from calib_core.estimators import SCALES
 from calib_core.inference import per_class_tests, standing_out
 from calib_core.registry.registry import Value
 from calib_core.text import count, in_percent

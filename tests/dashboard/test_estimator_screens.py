@@ -11,7 +11,8 @@ import pytest
 from shown_models import judged
 from streamlit.testing.v1 import AppTest
 
-from calib_core import ESTIMATORS, SCALES, Predictions, Recipe, diagrams, figures
+from calib_core import ESTIMATORS, Predictions, Recipe, diagrams, figures
+from calib_core.estimators import SCALES
 from calib_core.estimators.kernel import Beta, Fixed, KernelECE, Linear
 from calib_core.evaluation.study import stacked
 from calib_core.inference import coverage_table, primary, rejection_table

@@ -40,14 +40,14 @@ def numbers(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def test_the_sentence_is_that_of_the_library(answers: Path) -> None:
     code, text = run(str(answers), "--judge", "judge", "--human", "people")
-    assert (code, text) == (0, cc.judged_share(*numbers(answers)).sentence + "\n")
+    assert (code, text) == (0, cc.judged.judged_share(*numbers(answers)).sentence + "\n")
 
 
 def test_json_has_every_number(answers: Path) -> None:
     options = ("--judge", "judge", "--human", "people", "--group", "question", "--confidence", "confidence", "--json")
     code, text = run(str(answers), *options)
     record = json.loads(text)
-    found = cc.judged_share(*numbers(answers), np.arange(300) // 2)
+    found = cc.judged.judged_share(*numbers(answers), np.arange(300) // 2)
     assert code == 0
     assert (record["share"]["low"], record["share"]["high"]) == (found.interval.low, found.interval.high)
     assert record["gap"]["value"] == pytest.approx(0.9 - found.interval.point)

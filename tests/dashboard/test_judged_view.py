@@ -45,7 +45,7 @@ def chosen(path: Path, view: str = "judged") -> Selection:
 
 def test_the_view_shows_all_rows_and_is_offered(answers: Path) -> None:
     app = opened(chosen(answers))
-    found = cc.judged_answers(cc.read_predictions(answers))
+    found = cc.judged.judged_answers(cc.read_predictions(answers))
     text = " ".join(m.value for m in app.markdown).replace("\\", "").replace("\u00a0", " ")
     assert found.headline in text
     assert found.share.errors is not None
@@ -61,7 +61,7 @@ def test_parts_chosen_on_screen_are_told_of_apart(answers: Path) -> None:
     next(box for box in app.selectbox if box.label == "Parts by").select("subject").run()
     assert not app.exception
     table = next(d.value for d in app.dataframe if "marked" in d.value.columns)
-    found = cc.judged_answers(cc.read_predictions(answers), by="subject").frame()
+    found = cc.judged.judged_answers(cc.read_predictions(answers), by="subject").frame()
     assert table["part"].tolist() == found["part"].tolist()
     np.testing.assert_array_equal(table["gap"], found["gap"])
     few = found[found["part"] == "subject = chess"]
@@ -73,7 +73,7 @@ def test_report_and_commands_have_the_same_numbers(answers: Path) -> None:
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "judged")
     report = build(chosen(answers), Options(left_out=others))
     table = next(table for _, table in report.document.tables if table.name == "judged-answers")
-    found = cc.judged_answers(cc.read_predictions(answers))
+    found = cc.judged.judged_answers(cc.read_predictions(answers))
     pd.testing.assert_frame_equal(table.frame, found.frame(), check_exact=True)
     shown = CliRunner().invoke(main, ["show", "judged-answers", str(answers), "--format", "json"]).stdout
     line = json.loads(shown)["table"][2]
@@ -113,8 +113,8 @@ def test_marks_of_every_type_are_read_alike(answers: Path, kind: str) -> None:
         "str": marks,
     }[kind]
     other = p.replace(metadata=pd.DataFrame({"checked": column}))
-    assert cc.marked_by_people(other) == ("checked",)
-    pd.testing.assert_frame_equal(cc.judged_answers(other).frame(), cc.judged_answers(p).frame())
+    assert cc.judged.marked_by_people(other) == ("checked",)
+    pd.testing.assert_frame_equal(cc.judged.judged_answers(other).frame(), cc.judged.judged_answers(p).frame())
 
 
 def test_what_it_needs_is_said(answers: Path) -> None:
@@ -122,14 +122,14 @@ def test_what_it_needs_is_said(answers: Path) -> None:
     summary: Any = cc.Summary.of(p)
     assert p.metadata is not None
     with pytest.raises(NotAnswerable, match="no column beside the predictions says right or wrong"):
-        cc.judged_answers(p.replace(metadata=p.metadata[["subject"]]))
+        cc.judged.judged_answers(p.replace(metadata=p.metadata[["subject"]]))
     with pytest.raises(NotAnswerable, match="carry no column 'nobody'"):
-        cc.judged_answers(p, "nobody")
+        cc.judged.judged_answers(p, "nobody")
     with pytest.raises(cc.InputError, match=r'column "subject", .* is no verdict'):
-        cc.judged_answers(p, "subject")
+        cc.judged.judged_answers(p, "subject")
     with pytest.raises(NotAnswerable, match="a summary holds counts"):
-        cc.judged_answers(summary)
+        cc.judged.judged_answers(summary)
     with pytest.raises(NotAnswerable, match="rows carry weights"):
-        cc.judged_answers(p.replace(weights=np.linspace(1, 2, 400)))
-    together = cc.judged_answers(p.replace(groups=np.arange(400) // 4)).share.interval
+        cc.judged.judged_answers(p.replace(weights=np.linspace(1, 2, 400)))
+    together = cc.judged.judged_answers(p.replace(groups=np.arange(400) // 4)).share.interval
     assert not together.tested

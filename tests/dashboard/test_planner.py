@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
-from calib_core import PLANS, Recipe
-from calib_core.planning import answer, answers
+from calib_core import Recipe
+from calib_core.planning import PLANS, answer, answers
 from dashboard import session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click

@@ -138,7 +138,7 @@ def test_what_is_deleted_is_gone_with_all_that_was_made_of_it(people: list[str])
 
 def test_what_is_made_after_it_was_deleted_goes_with_the_next_round(people: list[str]) -> None:
     file = session.hold(table(), "a.csv")
-    wanted = call(cc.read_as, file, None)
+    wanted = call(cc.calls.read_as, file, None)
     session.delete_own()
     session.RESULTS.get(wanted)
     assert file.key in session.RESULTS.files

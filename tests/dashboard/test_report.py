@@ -351,7 +351,7 @@ def test_a_section_can_be_left_out(made: Report) -> None:
 
 
 def test_the_planner_answers_only_where_it_is_asked_for() -> None:
-    plan = cc.PLANS.described("accuracy-interval", width=0.02)
+    plan = cc.planning.PLANS.described("accuracy-interval", width=0.02)
     asked = chosen().with_exhibit(cc.Recipe("EXHIBITS", "plan", (("plan", plan),)))
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key not in ("planner", "again"))
     without = report.build(asked, Options(date=DATE, left_out=others))

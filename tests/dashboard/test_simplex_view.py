@@ -281,7 +281,7 @@ def test_three_classes_of_many_are_chosen_and_said() -> None:
 def test_calibrators_are_fitted_on_the_three_corners() -> None:
     selection = Selection(source=SEVEN, view="simplex", three="1,0,2,pool", partitions=())
     app = opened(selection)
-    fit = cc.corners(session.parts(SEVEN).fit, (1, 0, 2), "pool").predictions
+    fit = cc.calls.corners(session.parts(SEVEN).fit, (1, 0, 2), "pool").predictions
     map_ = diagrams.calibration_map(CALIBRATORS.make("temperature").fit_on(fit))
     path = path_of(drawn(app)["simplex-maps"].figure, "arrows of Temperature scaling")
     np.testing.assert_allclose(from_xy(path[:, 1]), map_.to, atol=1e-12)

@@ -38,7 +38,7 @@ def chosen(app: Any) -> Selection:
 
 
 def judged_rows() -> Predictions:
-    return cc.divide(cc.read_predictions(*cc.datasets.demo("language-model"))).test
+    return cc.calls.divide(cc.read_predictions(*cc.datasets.demo("language-model"))).test
 
 
 def held_csv(n: int = 600, **columns: Any) -> str:
@@ -154,14 +154,14 @@ def test_other_models_and_corners_are_judged_on_the_same_rows() -> None:
     assert second.where == "subject = law"
     metadata = pd.DataFrame({"site": np.tile(["a", "b"], 3000)})
     three = cc.datasets.valk_kull(6000).predictions.replace(metadata=metadata)
-    part = cc.within(cc.three_corners(cc.divide(three), (0, 1, 2)), "site=a")
+    part = cc.calls.within(cc.calls.three_corners(cc.calls.divide(three), (0, 1, 2)), "site=a")
     assert set(part.test.metadata["site"]) == {"a"}
 
 
 def test_a_slice_of_no_rows_and_a_column_that_is_not_there_say_so() -> None:
-    rows = cc.divide(cc.read_predictions(*cc.datasets.demo("language-model")))
+    rows = cc.calls.divide(cc.read_predictions(*cc.datasets.demo("language-model")))
     with pytest.raises(NotAnswerable, match="no row is in the slice subject = art"):
-        cc.within(rows, "subject=art")
+        cc.calls.within(rows, "subject=art")
     app = opened(LAW.replace(within="site=a", view="overview"))
     assert any("no column" in error.value for error in app.error)
     app.button("frame.slice").click().run()
@@ -247,7 +247,7 @@ def test_where_says_the_same_as_the_chip_and_is_in_the_copied_command() -> None:
     assert shown.stdout.splitlines()[1].split(",")[0] == frame.iloc[0, 0]
     assert str(318) in shown.stdout
     python = recipe.build().python(session.scene_of(LAW))
-    assert "cc.within(" in python
+    assert "cc.calls.within(" in python
     assert "'subject=law'" in python
 
 

@@ -83,7 +83,9 @@ def test_a_table_of_ones_own_and_files_that_mark_their_parts(nets):
     text = run("tables", nets, *how, "--share", 0.4, "--seed", 2, "--csv").stdout
     shown = pd.read_csv(io.StringIO(text))
     whole = {name: p for name, p in read(nets).items() if name != "c.csv"}
-    frame = cc.method_tables(whole, ["identity", "temperature"], ["TL-ECE"], splits=3, fit_share=0.4, seed=2)
+    frame = cc.papers.tables.method_tables(
+        whole, ["identity", "temperature"], ["TL-ECE"], splits=3, fit_share=0.4, seed=2
+    )
     names = {"identity": "Base model", "temperature": "Temperature scaling"}
     expected = method_table(frame, names=names).frame()
     for name in names.values():
@@ -163,7 +165,7 @@ def test_the_view_makes_a_table_when_it_is_asked_for_and_takes_it_home():
     assert not app.table
     next(button for button in app.button if button.label == "Compute").click().run(timeout=60)
     assert not app.exception
-    whole = cc.read_as(cc.read_table(*cc.datasets.demo("wine-logistic")))
+    whole = cc.calls.read_as(cc.read_table(*cc.datasets.demo("wine-logistic")))
     scene = session.scene_of(Selection(source=WINE))
     name = session.file(WINE.data).title
     expected = paper_table({name: whole}, "p1-table-2", splits=2)

@@ -243,7 +243,7 @@ def test_the_rows_of_a_bin_are_the_rows_of_the_file() -> None:
     source = Source(data="demo:digits-naive-bayes")
     parts = session.parts(source)
     rows = np.array([0, 5, 7])
-    table = cc.row_table(parts.test, rows, parts.test_rows)
+    table = cc.calls.row_table(parts.test, rows, parts.test_rows)
     whole = session.whole(source.data, "")
     for line in table.itertuples():
         assert whole.confidence[line.row] == line.confidence

@@ -62,12 +62,12 @@ def gone(pid: int) -> bool:
 
 
 def test_a_process_gives_the_same_bits_and_tells_how_far_it_is(one: Pool, rows: cc.Predictions) -> None:
-    divided, told = cc.divide(rows), []
+    divided, told = cc.calls.divide(rows), []
     for key in ("vector", "top-label-hb"):
         fresh = cc.CALIBRATORS.make(key)
-        fitted = one.run(cc.fitted, (divided, fresh), {}, told.append)
-        found = one.run(cc.recalibrated, (divided, fitted), {}, told.append)
-        expected = cc.recalibrated(divided, cc.fitted(divided, fresh))
+        fitted = one.run(cc.calls.fitted, (divided, fresh), {}, told.append)
+        found = one.run(cc.calls.recalibrated, (divided, fitted), {}, told.append)
+        expected = cc.calls.recalibrated(divided, cc.calls.fitted(divided, fresh))
         assert np.array_equal(found.confidence, expected.confidence), key
         assert not found.confidence.flags.writeable
     chosen = one.run(cc.choose, (divided.fit, ["temperature", "vector"]), {}, told.append)

@@ -68,20 +68,20 @@ def test_an_option_that_does_not_refit_is_a_control_and_the_fit_is_kept(monkeypa
 
 
 def test_what_is_declared_not_to_refit_says_what_a_new_fit_would_say() -> None:
-    rows = cc.divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
-    fitted = cc.fitted(rows, "towards-shares")
-    before = cc.recalibrated(rows, fitted).probs
-    changed = cc.with_options(fitted, amount=0.6)
-    again = cc.fitted(rows, CALIBRATORS.make("towards-shares", amount=0.6))
-    np.testing.assert_array_equal(cc.recalibrated(rows, changed).probs, cc.recalibrated(rows, again).probs)
-    np.testing.assert_array_equal(cc.recalibrated(rows, fitted).probs, before)
+    rows = cc.calls.divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
+    fitted = cc.calls.fitted(rows, "towards-shares")
+    before = cc.calls.recalibrated(rows, fitted).probs
+    changed = cc.calibrators.with_options(fitted, amount=0.6)
+    again = cc.calls.fitted(rows, CALIBRATORS.make("towards-shares", amount=0.6))
+    np.testing.assert_array_equal(cc.calls.recalibrated(rows, changed).probs, cc.calls.recalibrated(rows, again).probs)
+    np.testing.assert_array_equal(cc.calls.recalibrated(rows, fitted).probs, before)
     assert CALIBRATORS["ts+towards-shares"].param("amount").refits
     with pytest.raises(RegistryError, match="amount is 2; it must be a number from 0 to 1"):
-        cc.with_options(fitted, amount=2)
+        cc.calibrators.with_options(fitted, amount=2)
 
 
 def test_no_export_is_said_and_json_keeps_it(tmp_path: Path) -> None:
-    fitted = cc.fitted(cc.divide(cc.read_predictions(*cc.datasets.demo("wine-logistic"))), TICKED[0])
+    fitted = cc.calls.fitted(cc.calls.divide(cc.read_predictions(*cc.datasets.demo("wine-logistic"))), TICKED[0])
     with pytest.raises(NotAnswerable, match="has no export: save it as JSON"):
         python_source(fitted)
     (tmp_path / "cal.json").write_text(fitted.to_json(), encoding="utf-8")

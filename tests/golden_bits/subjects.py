@@ -312,7 +312,7 @@ def _file(folder: Path, rows: Rows) -> Path | None:
 def plans(name: str, rows: Rows) -> Iterator[Line]:
     """Rows that are needed, as the planner answers for these rows."""
     fit, test = halves(rows)
-    for key in cc.PLANS:
+    for key in cc.planning.PLANS:
         yield from kept(f"plans/{name}/{key}", lambda key=key: _plan(planning.answer(key, fit, test)))
 
 

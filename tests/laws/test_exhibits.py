@@ -70,7 +70,7 @@ def once(function, key):
 cc.read_table = once(cc.read_table, repr)
 for name in ("read_as", "divide", "recalibrated"):
     setattr(cc, name, once(getattr(cc, name), lambda args: tuple(map(id, args))))
-cc.fitted = once(cc.fitted, lambda args: (id(args[0]), repr(args[1])))
+cc.calls.fitted = once(cc.calls.fitted, lambda args: (id(args[0]), repr(args[1])))
 by_name = lambda args: tuple((name, id(rows)) for name, rows in args[0].items())
 cc.inference.primaries = once(cc.inference.primaries, by_name)
 for line in sys.stdin:
@@ -284,7 +284,7 @@ def test_an_exhibit_registered_here_is_everywhere(
         """How many rows each model answers."""
 
         def table(self, scene: Scene) -> Call[pd.DataFrame]:
-            return call(cc.stacked, scene.each(lambda m: call(cc.diagrams.reliability, m.predictions, bins=1)))
+            return call(cc.calls.stacked, scene.each(lambda m: call(cc.diagrams.reliability, m.predictions, bins=1)))
 
         def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
             return (of.text("model"), of.whole("rows", "count"))

@@ -119,9 +119,9 @@ def test_folds_are_an_honest_share_and_can_be_stopped():
 
 @pytest.mark.parametrize("folds", [None, 3])
 def test_divided_rows_hand_the_callback_on(folds):
-    rows = cc.divide(sample(n=300), folds=folds)
-    fitted, of_fit = told(lambda progress: cc.fitted(rows, "vector", progress))
-    after, of_use = told(lambda progress: cc.recalibrated(rows, fitted, progress=progress))
+    rows = cc.calls.divide(sample(n=300), folds=folds)
+    fitted, of_fit = told(lambda progress: cc.calls.fitted(rows, "vector", progress))
+    after, of_use = told(lambda progress: cc.calls.recalibrated(rows, fitted, progress=progress))
     assert of_fit
     assert max(of_use) == 100
     assert after.n_rows == rows.test.n_rows

@@ -21,7 +21,7 @@ NOTIONS = [key for key in REDUCTIONS if REDUCTIONS[key].flags.of != "vector"]
 def many(request):
     """More than 50,000 rows, and what their claims sum to."""
     rows = asked_of(request.param, drawn(3, 50_001, dtype=np.float32))
-    return rows, cc.tally(rows, request.param)
+    return rows, cc.summaries.tally(rows, request.param)
 
 
 @pytest.mark.parametrize("key", COUNTING)
@@ -57,7 +57,7 @@ def test_everything_told_of_many_rows_is_told_of_their_tally_to_the_last_bit(man
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_of_few_rows_values_and_upper_ends_are(notion):
     rows = asked_of(notion, drawn(4, 300, dtype=np.float64))
-    tally = cc.tally(rows, notion)
+    tally = cc.summaries.tally(rows, notion)
     for key in ("ece", "debiased-l2"):
         there, here = (cc.estimate(of, tally.notion, key, bins=10) for of in (rows, tally))
         assert here.value == there.value
@@ -69,7 +69,7 @@ def test_of_few_rows_values_and_upper_ends_are(notion):
 def test_a_tally_of_a_summary_is_that_of_its_rows():
     rows = drawn(5, 400)
     for notion in ("top-label", "class-wise"):
-        one, other = (cc.tally(of, notion) for of in (rows, cc.Summary.of(rows)))
+        one, other = (cc.summaries.tally(of, notion) for of in (rows, cc.Summary.of(rows)))
         there, here = (cc.estimate(of, notion, bins=10) for of in (one, other))
         assert (here.value, here.interval()) == (there.value, there.interval())
         assert np.array_equal(one.covariance(10), other.covariance(10))
@@ -78,7 +78,7 @@ def test_a_tally_of_a_summary_is_that_of_its_rows():
 @pytest.mark.parametrize("notion", NOTIONS)
 def test_its_sums_are_those_of_the_rows(notion):
     rows = asked_of(notion, drawn(6, 200, dtype=np.float64))
-    made = cc.tally(rows, notion)
+    made = cc.summaries.tally(rows, notion)
     table, there = made.table(5), cc.estimate(rows, notion, bins=5).bins
     for name in ("count", "score", "outcome"):
         assert getattr(table.tally, name).tolist() == getattr(there.tally, name).tolist()
@@ -89,16 +89,16 @@ def test_its_sums_are_those_of_the_rows(notion):
 
 def test_what_a_tally_cannot_is_said_in_a_sentence():
     rows = drawn(7, 60)
-    made = cc.tally(rows, "class-wise")
+    made = cc.summaries.tally(rows, "class-wise")
     for ask, why in (
         (lambda: cc.estimate(made, "top-label"), "holds the class-wise claims only"),
         (lambda: cc.estimate(made, "class-wise", "smece"), "needs rows"),
         (lambda: cc.estimate(made, None, "brier"), "whole predictions"),
         (lambda: made.accuracy, "needs rows"),
         (lambda: made.covariance(7), "choose these"),
-        (lambda: cc.tally(rows, "canonical"), "whole probability vector"),
-        (lambda: cc.tally(drawn(8, 300, 230), "class-wise"), "up to 214 strata"),
-        (lambda: cc.tally(rows.replace(weights=np.linspace(0.5, 1.5, 60))), "no counts of copies"),
+        (lambda: cc.summaries.tally(rows, "canonical"), "whole probability vector"),
+        (lambda: cc.summaries.tally(drawn(8, 300, 230), "class-wise"), "up to 214 strata"),
+        (lambda: cc.summaries.tally(rows.replace(weights=np.linspace(0.5, 1.5, 60))), "no counts of copies"),
     ):
         with pytest.raises(NotAnswerable, match=why):
             ask()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calib_core import PLANS, Recipe
+from calib_core import Recipe
+from calib_core.planning import PLANS
 from dashboard.exhibits.plan_answers import PlanShown
 from dashboard.report import exhibited
 from dashboard.report.document import Block

@@ -17,7 +17,7 @@ from calib_core.palette import style
 
 @pytest.fixture(scope="module")
 def test() -> Predictions:
-    return cc.divide(cc.read_predictions(*cc.datasets.demo("digits-naive-bayes"))).test
+    return cc.calls.divide(cc.read_predictions(*cc.datasets.demo("digits-naive-bayes"))).test
 
 
 def test_without_a_bin_the_one_that_adds_most_to_the_top_label_error_is_taken_apart(test: Predictions) -> None:
@@ -55,7 +55,7 @@ def test_rows_of_a_bin_stand_where_they_stand_in_the_file(test: Predictions) -> 
 def test_metadata_keeps_its_names_beside_the_columns_of_rows() -> None:
     extra = pd.DataFrame({"row": ["x", "y"], "site": ["a", "b"]})
     p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], metadata=extra)
-    table = cc.row_table(p, [1], probabilities=True)
+    table = cc.calls.row_table(p, [1], probabilities=True)
     assert table.columns.tolist() == [
         *("row", "predicted", "label", "confidence", "correct", "P(0)", "P(1)"),
         *("row (file)", "site"),
@@ -85,7 +85,7 @@ def test_the_parts_of_the_brier_score_add_up(test: Predictions) -> None:
 
 def test_measures_of_every_model_are_those_of_estimate(test: Predictions) -> None:
     bare = Predictions.from_confidence(test.confidence, test.correct)
-    lines = cc.measured({"all": test, "bare": bare}, 7).to_dict("records")
+    lines = cc.calls.measured({"all": test, "bare": bare}, 7).to_dict("records")
     whole, confidences = lines
     for measure in MEASURES:
         bins = 7 if measure.reduction else None

@@ -6,8 +6,9 @@ from generated import of_kind
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import KERNELS, NotAnswerable, Predictions, estimate
+from calib_core import NotAnswerable, Predictions, estimate
 from calib_core.claims.binary_claims import Stratum
+from calib_core.estimators import KERNELS
 from calib_core.estimators.kernel import (
     Fixed,
     Gaussian,

@@ -7,17 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calib_core as cc
-from calib_core import (
-    CALIBRATORS,
-    InputError,
-    NotAnswerable,
-    Predictions,
-    divide,
-    evaluate,
-    fitted,
-    recalibrated,
-    within,
-)
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, evaluate
+from calib_core.calls import divide, fitted, recalibrated, within
 from calib_core.evaluation.splitting import Division, Marked, three_corners
 
 RNG = np.random.default_rng(8)

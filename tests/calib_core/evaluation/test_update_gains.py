@@ -90,9 +90,9 @@ def test_where_nothing_is_off_nothing_helps_and_no_value_is_named():
 
 
 def test_the_worst_column_is_the_one_that_differs_and_none_where_none_does():
-    assert cc.worst_column(clinical()) == "site"
-    assert cc.worst_column(clinical(bad=0.0, shift=0.75)) is None, "off everywhere alike"
-    assert cc.worst_column(clinical().replace(metadata=None)) is None
+    assert cc.calls.worst_column(clinical()) == "site"
+    assert cc.calls.worst_column(clinical(bad=0.0, shift=0.75)) is None, "off everywhere alike"
+    assert cc.calls.worst_column(clinical().replace(metadata=None)) is None
 
 
 def test_weights_that_are_copies_are_copies_in_the_same_fold():
@@ -110,6 +110,6 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence():
     with pytest.raises(NotAnswerable, match="has one value only"):
         cc.update_gains(rows.replace(metadata=pd.DataFrame({"site": ["a"] * 300})), "site")
     three = Predictions(np.full((6, 3), 1 / 3), [0, 1, 2] * 2, metadata=pd.DataFrame({"site": list("ababab")}))
-    for ask in (lambda: cc.update_gains(three, "site"), lambda: cc.worst_column(three)):
+    for ask in (lambda: cc.update_gains(three, "site"), lambda: cc.calls.worst_column(three)):
         with pytest.raises(NotAnswerable, match="need an event"):
             ask()

@@ -41,7 +41,7 @@ def rows_of_ppi(n, people, law, seed):
 
 @pytest.mark.parametrize(("drawn", "expected"), OF_PPI_PYTHON)
 def test_the_estimate_and_its_error_are_those_of_ppi_python(drawn, expected):
-    found = cc.judged_share(*rows_of_ppi(*drawn))
+    found = cc.judged.judged_share(*rows_of_ppi(*drawn))
     reach = Z * found.standard_error
     assert (found.value, found.value - reach, found.value + reach) == pytest.approx(expected, rel=0, abs=1e-12)
 
@@ -50,7 +50,7 @@ def test_by_hand():
     """20 rows by people, of 16 that the judge lets pass 4 wrong, of 4 that it fails none right; 80 others, 64 pass."""
     judge = [1] * 80 + [0] * 20
     people = [1] * 12 + [0] * 4 + [None] * 64 + [0] * 4 + [None] * 16
-    found = cc.judged_share(judge, people)
+    found = cc.judged.judged_share(judge, people)
     covariance = 12 / 20 - 0.6 * 0.8
     power = covariance / ((1 + 20 / 80) * (0.8 * 0.2 * 100 / 99))
     assert found.power == pytest.approx(power)
@@ -62,7 +62,7 @@ def test_by_hand():
 
 def test_people_alone_are_relied_on_where_the_judge_tells_nothing():
     truth, _, people = marked(200, 50)
-    found = cc.judged_share(np.ones(200), people)
+    found = cc.judged.judged_share(np.ones(200), people)
     assert found.power == 0
     assert found.interval == found.alone
     assert found.value == pytest.approx(truth[:50].mean())
@@ -70,21 +70,21 @@ def test_people_alone_are_relied_on_where_the_judge_tells_nothing():
 
 def test_people_who_marked_every_row_need_no_judge():
     truth, judge, _ = marked(100, 0)
-    found = cc.judged_share(judge, truth)
+    found = cc.judged.judged_share(judge, truth)
     assert found.value == pytest.approx(truth.mean())
     assert found.power == 0
 
 
 def test_a_judge_who_agrees_with_every_person_still_may_err():
     truth, _, people = marked(1000, 30)
-    found = cc.judged_share(truth, people)
+    found = cc.judged.judged_share(truth, people)
     assert found.interval.high - found.interval.low > 0.1
     assert found.power < 1
 
 
 def test_a_judge_turned_round_is_not_relied_on():
     truth, _, people = marked(1000, 60)
-    assert cc.judged_share(1 - truth, people).power == 0
+    assert cc.judged.judged_share(1 - truth, people).power == 0
 
 
 def coverage(draws, ends):
@@ -97,7 +97,7 @@ def test_intervals_cover_however_the_judge_errs_and_the_judge_alone_does_not(rig
 
     def both(seed):
         _, judge, people = marked(400, 30, seed=seed, right=right, wrong=wrong)
-        found = cc.judged_share(judge, people)
+        found = cc.judged.judged_share(judge, people)
         return found.interval.low, found.interval.high
 
     def judge_alone(seed):
@@ -121,7 +121,7 @@ def grouped(seed):
 def test_attempts_at_a_question_taken_together_cover_and_taken_for_independent_do_not():
     def ends(seed, together):
         judge, people, question = grouped(seed)
-        found = cc.judged_share(judge, people, question if together else None).interval
+        found = cc.judged.judged_share(judge, people, question if together else None).interval
         return found.low, found.high
 
     assert coverage(100, lambda seed: ends(seed, together=True)) >= 0.84
@@ -130,7 +130,7 @@ def test_attempts_at_a_question_taken_together_cover_and_taken_for_independent_d
 
 def test_groups_leave_the_estimate_and_widen_the_interval():
     judge, people, question = grouped(0)
-    alone, together = cc.judged_share(judge, people), cc.judged_share(judge, people, question)
+    alone, together = cc.judged.judged_share(judge, people), cc.judged.judged_share(judge, people, question)
     assert together.value == alone.value
     assert together.standard_error > 1.5 * alone.standard_error
     assert alone.interval.tested
@@ -140,13 +140,13 @@ def test_groups_leave_the_estimate_and_widen_the_interval():
 
 def test_groups_of_one_row_change_nothing():
     _, judge, people = marked(200, 40)
-    first, other = cc.judged_share(judge, people), cc.judged_share(judge, people, np.arange(200))
+    first, other = cc.judged.judged_share(judge, people), cc.judged.judged_share(judge, people, np.arange(200))
     assert (first.interval.low, first.interval.high) == pytest.approx((other.interval.low, other.interval.high))
 
 
 def test_a_gap_is_confidence_less_the_share_where_confidence_is_one_number():
     _, judge, people = marked(300, 50)
-    share, gap = cc.judged_share(judge, people), cc.judged_gap(np.full(300, 0.9), judge, people)
+    share, gap = cc.judged.judged_share(judge, people), cc.judged.judged_gap(np.full(300, 0.9), judge, people)
     assert gap.value == pytest.approx(0.9 - share.value)
     ends = (0.9 - share.interval.high, 0.9 - share.interval.low)
     assert (gap.interval.low, gap.interval.high) == pytest.approx(ends)
@@ -155,46 +155,46 @@ def test_a_gap_is_confidence_less_the_share_where_confidence_is_one_number():
 
 def test_a_gap_above_zero_is_over_confidence():
     _, judge, people = marked(1000, 200)
-    assert cc.judged_gap(np.full(1000, 0.95), judge, people).interval.low > 0.1
-    assert "+" in cc.judged_gap(np.full(1000, 0.95), judge, people).sentence
+    assert cc.judged.judged_gap(np.full(1000, 0.95), judge, people).interval.low > 0.1
+    assert "+" in cc.judged.judged_gap(np.full(1000, 0.95), judge, people).sentence
 
 
 def test_rows_that_people_picked_are_told_from_rows_drawn_at_random():
     truth, judge, people = marked(400, 60)
-    assert cc.judged_share(judge, people).note == ""
+    assert cc.judged.judged_share(judge, people).note == ""
     doubtful = np.where(np.cumsum(judge == 0) * (judge == 0) > 0, truth, np.nan)
-    note = cc.judged_share(judge, doubtful).note
+    note = cc.judged.judged_share(judge, doubtful).note
     assert "not like the others" in note
     assert "draw them at random" in note
-    gap = cc.judged_gap(np.full(400, 0.8), judge, doubtful)
+    gap = cc.judged.judged_gap(np.full(400, 0.8), judge, doubtful)
     assert gap.note == note
 
 
 def test_what_cannot_be_used_is_refused_in_a_sentence():
     _, judge, people = marked(100, 40)
     with pytest.raises(cc.InputError, match=r"judge row 3 is 7; verdicts are 0 or 1, .*divide marks of 1 to 10 by 10"):
-        cc.judged_share(np.where(np.arange(100) == 3, 7, judge), people)
+        cc.judged.judged_share(np.where(np.arange(100) == 3, 7, judge), people)
     with pytest.raises(cc.InputError, match=r"judge row 3 is nan; .*leave out rows that were not judged"):
-        cc.judged_share(np.where(np.arange(100) == 3, np.nan, judge), people)
+        cc.judged.judged_share(np.where(np.arange(100) == 3, np.nan, judge), people)
     with pytest.raises(cc.InputError, match=r"human row 0 is 0\.5; it is 1 where the answer is right"):
-        cc.judged_share(judge, people * 0 + 0.5)
+        cc.judged.judged_share(judge, people * 0 + 0.5)
     with pytest.raises(cc.InputError, match="judge has 99 rows and human 100"):
-        cc.judged_share(judge[1:], people)
+        cc.judged.judged_share(judge[1:], people)
     with pytest.raises(cc.NotAnswerable, match=r"people marked 5 rows: .*fewer than 10 rows; have more marked"):
-        cc.judged_share(judge, np.where(np.arange(100) < 5, people, np.nan))
+        cc.judged.judged_share(judge, np.where(np.arange(100) < 5, people, np.nan))
     with pytest.raises(cc.NotAnswerable, match=r"40 rows, which is worth 4 groups of like size"):
-        cc.judged_share(judge, people, np.arange(100) // 10)
+        cc.judged.judged_share(judge, people, np.arange(100) // 10)
     with pytest.raises(cc.InputError, match="confidence row 0 is 90; confidences lie from 0 to 1"):
-        cc.judged_gap(np.full(100, 90), judge, people)
+        cc.judged.judged_gap(np.full(100, 90), judge, people)
     with pytest.raises(cc.InputError, match="judge row 0 is 'yes'; it is to be a number a row"):
-        cc.judged_share(["yes"] * 100, people)
+        cc.judged.judged_share(["yes"] * 100, people)
     with pytest.raises(cc.InputError, match="level is 90"):
-        cc.judged_share(judge, people, level=90)
+        cc.judged.judged_share(judge, people, level=90)
 
 
 def test_the_sentence_has_all_three():
     _, judge, people = marked(500, 80, right=0.98, wrong=0.5)
-    found = cc.judged_share(judge, people)
+    found = cc.judged.judged_share(judge, people)
     assert found.sentence.startswith(f"{round(100 * found.interval.point)} % of the answers are right (90 % interval ")
     assert f"the judge alone says {round(100 * judge.mean())} % of 500 rows" in found.sentence
     assert "the 80 rows that people marked alone say" in found.sentence
@@ -213,10 +213,10 @@ def test_rows_that_were_drawn_at_random_are_rarely_called_unlike():
         human = (rng.random(2000) < 0.97).astype(float)
         judge = np.where((human == 0) & (rng.random(2000) < 0.5), 0.0, 1.0)
         drawn = rng.permutation(2000) < 20
-        alarms += "not like the others" in cc.judged_share(judge, np.where(drawn, human, np.nan)).note
+        alarms += "not like the others" in cc.judged.judged_share(judge, np.where(drawn, human, np.nan)).note
         # Falsified: people looked at what the judge thought was wrong, and at some of the others.
         first = np.isin(np.arange(2000), np.argsort(judge + 0.001 * rng.random(2000))[:10]) | (drawn & (judge == 1))
-        picked += "not like the others" in cc.judged_share(judge, np.where(first, human, np.nan)).note
+        picked += "not like the others" in cc.judged.judged_share(judge, np.where(first, human, np.nan)).note
     assert alarms <= 6, alarms  # 200 draws at 1 %: more than 6 in one of 200 such tests
     assert picked == 200
 
@@ -225,5 +225,5 @@ def test_the_estimate_lies_in_its_interval_where_few_are_right():
     """The judge finds more right among the marked rows than elsewhere: less is taken off than is there."""
     judge = np.r_[np.ones(8), np.zeros(32), np.zeros(60)]
     human = np.r_[1.0, np.zeros(39), np.full(60, np.nan)]
-    found = cc.judged_share(judge, human)
+    found = cc.judged.judged_share(judge, human)
     assert 0 <= found.interval.low <= found.value <= found.interval.high

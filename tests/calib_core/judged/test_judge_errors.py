@@ -22,7 +22,7 @@ def marked(n, people, seed, share=0.7, right=0.9, wrong=0.25):
 def test_the_estimate_is_that_of_two_other_packages():
     """judgy 0.1.0 `estimate_success_rate`, and theta[0], [2], [3] of delicatessen 4.3 `ee_rogan_gladen`."""
     _, judge, people = marked(300, 60, 7)
-    found = cc.judged_share(judge, people).errors
+    found = cc.judged.judged_share(judge, people).errors
     assert found.value == pytest.approx(0.7044619422572177, abs=1e-12)
     assert (found.passes_right, 1 - found.passes_wrong) == pytest.approx((0.90909091, 0.8125), abs=1e-8)
     assert (found.right, found.wrong) == (44, 16)
@@ -50,7 +50,7 @@ def test_the_interval_holds_the_shares_that_the_means_do_not_exclude(law):
     _, judge, people = marked(400, 80, 3)
     if law == "degrees":
         judge = np.round(0.2 + 0.5 * judge + 0.2 * np.random.default_rng(0).random(400), 3)
-    found = cc.judged_share(1 - judge if law == "turned round" else judge, people).errors
+    found = cc.judged.judged_share(1 - judge if law == "turned round" else judge, people).errors
     assert (found.interval.low, found.interval.high) == pytest.approx(twin(judge, people), abs=2e-5)
     assert found.interval.low < found.value < found.interval.high
 
@@ -65,7 +65,7 @@ def test_intervals_cover_and_half_of_them_do_not(right, wrong):
 
     def ends(seed, part=1.0):
         _, judge, people = marked(360, 60, seed, right=right, wrong=wrong)
-        found = cc.judged_share(judge, people).errors
+        found = cc.judged.judged_share(judge, people).errors
         if found.interval is None:  # no share is excluded
             return 0, 1
         assert found.interval.tested
@@ -84,7 +84,7 @@ def test_rows_picked_by_what_is_true_leave_it_right_and_mislead_the_rest():
         picked = np.r_[np.flatnonzero(truth == 1)[:40], np.flatnonzero(truth == 0)[:40]]
         people = np.full(600, np.nan)
         people[picked] = truth[picked]
-        found = cc.judged_share(judge, people)
+        found = cc.judged.judged_share(judge, people)
         # 40 of each are gone from the others
         return found.errors.interval, (truth.sum() - 40) / 520, found.interval
 
@@ -96,8 +96,8 @@ def test_rows_picked_by_what_is_true_leave_it_right_and_mislead_the_rest():
 def test_rows_of_a_group_taken_together_widen_it():
     _, judge, people = marked(300, 90, 1)
     rows = [np.repeat(part, 4) for part in (judge, people)]
-    alone, together = (cc.judged_share(*rows, groups).errors for groups in (None, np.arange(1200) // 4))
-    once = cc.judged_share(judge, people).errors
+    alone, together = (cc.judged.judged_share(*rows, groups).errors for groups in (None, np.arange(1200) // 4))
+    once = cc.judged.judged_share(judge, people).errors
     assert together.value == alone.value == pytest.approx(once.value)
     wide, narrow, single = (each.interval.high - each.interval.low for each in (together, alone, once))
     assert wide > 1.6 * narrow
@@ -109,12 +109,12 @@ def test_rows_of_a_group_taken_together_widen_it():
 def test_a_judge_who_tells_nothing_apart_is_not_corrected():
     rng = np.random.default_rng(0)
     _, _, people = marked(300, 60, 0)
-    guess = cc.judged_share(rng.integers(0, 2, 300), people).errors
-    constant = cc.judged_share(np.ones(300), people).errors
+    guess = cc.judged.judged_share(rng.integers(0, 2, 300), people).errors
+    constant = cc.judged.judged_share(np.ones(300), people).errors
     for found in (guess, constant):
         assert found.interval is None
         assert "not shown to tell right answers from wrong ones (mean mark" in found.sentence
-    assert "judge less its errors" not in set(cc.judged_share(np.ones(300), people).frame()["by"])
+    assert "judge less its errors" not in set(cc.judged.judged_share(np.ones(300), people).frame()["by"])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_judge_who_tells_nothing_apart_is_not_corrected():
 )
 def test_what_people_did_not_mark_is_missed_by_name(people, words):
     truth, judge, _ = marked(200, 0, 2)
-    found = cc.judged_share(judge, people(truth)).errors
+    found = cc.judged.judged_share(judge, people(truth)).errors
     assert found.interval is None
     assert re.search(words, found.sentence)
 
@@ -138,17 +138,17 @@ def test_few_of_one_kind_are_a_rough_guide():
     people = np.full(400, np.nan)
     people[few] = truth[few]
     judge[few[-4:]] = 0
-    found = cc.judged_share(judge, people).errors
+    found = cc.judged.judged_share(judge, people).errors
     assert (found.wrong, found.interval.tested) == (4, False)
 
 
 def test_levels_that_were_not_tried_are_a_rough_guide():
     _, judge, people = marked(400, 80, 0)
     for level, tested in ((0.8, True), (0.99, True), (0.999, False), (0.5, False)):
-        found = cc.judged_share(judge, people, level=level)
+        found = cc.judged.judged_share(judge, people, level=level)
         assert (found.interval.tested, found.errors.interval.tested) == (tested, tested)
 
 
 def test_a_gap_has_no_such_correction():
     _, judge, people = marked(200, 40, 0)
-    assert cc.judged_gap(np.full(200, 0.9), judge, people).errors is None
+    assert cc.judged.judged_gap(np.full(200, 0.9), judge, people).errors is None

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import beta, binom
 
 import calib_core as cc
-from calib_core import PLANS, NotAnswerable, Predictions
-from calib_core.planning import Plan, answer, answers, balance_in_use
+from calib_core import NotAnswerable, Predictions
+from calib_core.planning import PLANS, Plan, answer, answers, balance_in_use
 
 NEEDS_SCORES = {"error-interval", "within"}
 NUMBERS = {"rows": 1000, "classes": 4, "accuracy": 0.9, "rarest": 0.1}

@@ -105,14 +105,14 @@ def test_both_parts_have_groups_of_every_class():
 
 
 def test_a_group_on_both_sides_is_said():
-    divided = cc.divide(P)
+    divided = cc.calls.divide(P)
     assert divided.warning == ""
     assert divided.rule == "split at random, class by class, each group (patient) on one side"
-    torn = cc.divide(P, marked=cc.evaluation.splitting.Marked(np.array([0, 2, 4, 5]), np.array([1, 3]), "part"))
+    torn = cc.calls.divide(P, marked=cc.evaluation.splitting.Marked(np.array([0, 2, 4, 5]), np.array([1, 3]), "part"))
     assert torn.warning.startswith("2 groups (patient) have rows on both sides: calibrators can know them again")
     # Two files: one row of every patient in the second is enough.
-    assert cc.divide(P, test=P.take([1, 2])).warning.startswith("2 groups (patient) have rows on both sides")
-    assert cc.divide(P.take([0, 1]), test=P.take([2, 3, 4])).warning == ""
+    assert cc.calls.divide(P, test=P.take([1, 2])).warning.startswith("2 groups (patient) have rows on both sides")
+    assert cc.calls.divide(P.take([0, 1]), test=P.take([2, 3, 4])).warning == ""
 
 
 CSV = b"p,label,patient\n" + b"".join(
@@ -130,7 +130,7 @@ def test_a_column_is_named_the_group_and_never_proposed():
     p = read_predictions(CSV, "visits.csv", group="patient")
     assert p.row_groups.words == "10 groups (patient)"
     assert "patient" in p.metadata
-    assert cc.read_as(table, {"group": "patient"}).groups.tolist() == p.groups.tolist()
+    assert cc.calls.read_as(table, {"group": "patient"}).groups.tolist() == p.groups.tolist()
     assert not [f for f in examine(table, propose(table, group="patient")) if f.code == "group"]
 
 

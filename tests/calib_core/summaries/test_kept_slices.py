@@ -59,7 +59,7 @@ def test_a_slice_is_judged_as_its_rows_are(rows, counted, where):
     a, b = (cc.estimate(each, "confidence", "ece", 15) for each in (there, here))
     assert (here.n_rows, b.value) == (there.n_rows, a.value)
     assert b.interval(0.9).low == pytest.approx(a.interval(0.9).low, abs=1e-12)
-    assert cc.within(cc.divide(counted), where).test.n_rows == there.n_rows
+    assert cc.calls.within(cc.calls.divide(counted), where).test.n_rows == there.n_rows
 
 
 @pytest.mark.parametrize(

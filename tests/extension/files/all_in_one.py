@@ -14,7 +14,9 @@ class AllInOne(Exhibit):
     """How sure each model is on average, and how often it is right."""
 
     def table(self, scene):
-        return call(cc.stacked, scene.each(lambda model: call(cc.diagrams.reliability, model.predictions, bins=1)))
+        return call(
+            cc.calls.stacked, scene.each(lambda model: call(cc.diagrams.reliability, model.predictions, bins=1))
+        )
 
     def columns(self, frame):
         return of.text("model"), of.whole("rows", "count"), of.number("confidence"), of.number("accuracy")

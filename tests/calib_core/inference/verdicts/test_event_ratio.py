@@ -46,7 +46,8 @@ def test_rows_and_counts_of_them_have_the_same_bits():
     s = risks(rng, 3000).astype(np.float32)
     rows = predictions(s, rng.random(3000) < s)
     made = [
-        event_ratio(cc.estimate(of, "event").question) for of in (rows, cc.Summary.of(rows), cc.tally(rows, "event"))
+        event_ratio(cc.estimate(of, "event").question)
+        for of in (rows, cc.Summary.of(rows), cc.summaries.tally(rows, "event"))
     ]
     assert made[0] == made[1] == made[2]
 

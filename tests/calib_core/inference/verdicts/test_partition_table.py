@@ -40,16 +40,16 @@ def test_what_cannot_be_answered_is_refused_and_work_can_be_stopped() -> None:
 
 
 def test_a_division_counts_its_rows_and_a_part_is_recalibrated() -> None:
-    rows = cc.divide(valk_kull(300).predictions, share=0.4)
+    rows = cc.calls.divide(valk_kull(300).predictions, share=0.4)
     frame = rows.frame().set_index("part")
     assert frame["rows"].tolist() == [rows.fit.n_rows, rows.test.n_rows]
     assert frame.loc["test", "confidence"] == pytest.approx(rows.test.probs.max(axis=1).mean())
     assert frame.loc["calibration", "accuracy"] == pytest.approx(rows.fit.correct.mean())
-    fitted = cc.fitted(rows, "temperature")
+    fitted = cc.calls.fitted(rows, "temperature")
     for part, given in (("fit", rows.fit), ("test", rows.test)):
-        np.testing.assert_array_equal(cc.recalibrated(rows, fitted, part).probs, fitted.apply(given).probs)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(cc.calls.recalibrated(rows, fitted, part).probs, fitted.apply(given).probs)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="part is 'all'"):
-        cc.recalibrated(rows, fitted, "all")  # type: ignore[arg-type]
+        cc.calls.recalibrated(rows, fitted, "all")  # type: ignore[arg-type]
 
 
 def test_confidence_is_over_the_answered_rows_by_weight() -> None:
