@@ -75,10 +75,10 @@ def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
 
 
 def _expected(large: InTheLarge) -> str:
-    """Events expected and observed over all rows; that risks are too high or low where their interval shows it."""
+    """Events expected and observed over all rows; that risks are too high or low where test and interval show it."""
     expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
     numbers = f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
-    if not large.differs:
+    if not large.differs or large.gap_low <= 0 <= large.gap_high:
         return f"Over all rows {numbers}"
     return f"Over all rows predicted risks are too {'high' if large.gap > 0 else 'low'}: {numbers}"
 
