@@ -53,6 +53,8 @@ def main() -> None:
         data_choice.opening()
     _views(view, st.container(key="frame-fitting"))
     widgets.write_link()
+    if view.room in _CHOOSES and view.needs_data and view.of_models:
+        frame.settle_chips(widgets.selection())
 
 
 def _views(shown: View, fitting: DeltaGenerator) -> None:

@@ -10,6 +10,7 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.insides import Grid as Grid
 from calib_core.calibrators.insides import Number
 from calib_core.diagrams.base import Diagram
+from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 __all__ = ["FittedParameters", "Grid", "Number", "fitted_parameters"]
@@ -42,8 +43,7 @@ def fitted_parameters(calibrator: Calibrator, like: Predictions | None = None) -
     >>> fitted.short, fitted.frame()["parameter"].tolist()
     ('T = 1.58', ['temperature T'])
     """
-    names = None if like is None else like.class_names
-    inside = calibrator.insides(names or ())
+    inside = calibrator.insides(() if like is None else titles_of_classes(like))
     title = CALIBRATORS[CALIBRATORS.recipe(calibrator).key].title
     if not inside.short:
         raise NotAnswerable(f"{title} does not say what it has fitted")

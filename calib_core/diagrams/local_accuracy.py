@@ -40,6 +40,11 @@ NEAR = 0.05
 """The share of rows near 90 % at which the headline of a confidence opens there."""
 _NOT_EVERYWHERE = "not significant over the slider"
 """Where the interval of one place excludes what its rows are given, and chance makes such a gap somewhere."""
+_MOST_DIGITS = 6
+"""Digits of a percent in a printed end of a range, at most."""
+_TINY = 1e-9
+_NOISE = 1e-5
+"""Percents by which numbers kept in float32 lie beside their decimals."""
 _SLACK = 1e-6
 """Scores of a file in float32 lie this far beside the decimals they were."""
 Places: TypeAlias = NDArray[np.intp]
@@ -48,6 +53,8 @@ Places: TypeAlias = NDArray[np.intp]
 @dataclass(frozen=True, repr=False)
 class LocalAnswer(OneLine):
     """How often the model is right where it says about ``confidence``, in numbers and in words.
+
+    ``below`` and ``above`` are the nearest confidences of other rows, infinite where there are none.
 
     ``rows`` (their number, or what they are worth) say ``lower`` to ``upper``, ``claimed`` on average, and are
     ``share`` of all; ``right`` of them are right, ``low`` to ``high`` at ``level``. Not ``near``: no row says so, and
@@ -70,6 +77,8 @@ class LocalAnswer(OneLine):
     shown: bool = True
     event: EventWords | None = None
     updated: bool = False
+    below: float = -math.inf
+    above: float = math.inf
 
     @property
     def enough(self) -> bool:
@@ -143,16 +152,24 @@ class LocalAnswer(OneLine):
 
     @property
     def range(self) -> str:
-        """What these rows say, in percent: whole ones, outwards, unless they all say nearly the same.
-
-        Around a whole percent the window ends at whole ones, so that no other row is in the range printed.
-        """
+        """What these rows say, in percent: rounded outwards to the fewest digits at which no other row is in it."""
         if self.upper - self.lower < _SLACK:
-            return short_percent(float(np.round((self.lower + self.upper) / 2, 6)))
-        low, high = np.floor(100 * (self.lower + _SLACK)), np.ceil(100 * (self.upper - _SLACK))
-        if high - low <= 1:
-            return between(float(np.round(self.lower, 6)), float(np.round(self.upper, 6)))
-        return f"{low:.0f} to {high:.0f} %"
+            return self._single
+        for least in range(_MOST_DIGITS + 1):
+            low = -_outwards(-self.lower, -self.below, least)
+            high = _outwards(self.upper, self.above, least)
+            if high - low > 1.5 * 10.0**-least:
+                return f"{_plain(low)} to {_plain(high)} %"
+        return between(float(np.round(self.lower, 6)), float(np.round(self.upper, 6)))
+
+    @property
+    def _single(self) -> str:
+        """The one confidence these rows have, with digits that no other row's has."""
+        value = float(np.round((self.lower + self.upper) / 2, 6))
+        texts = (short_percent(value, digits) for digits in (None, *range(1, _MOST_DIGITS + 1)))
+        others = [other for other in (self.below, self.above) if math.isfinite(other)]
+        known = (text for text in texts if all(abs(shown(text) - value) < abs(shown(text) - o) for o in others))
+        return next(known, short_percent(value))
 
     @property
     def difference(self) -> str:
@@ -202,7 +219,8 @@ class LocalAccuracy(Diagram):
     are worth), ``share`` of all rows, mean confidence ``claimed``, lowest and highest confidence ``lower`` and
     ``upper``, share ``right`` with its interval ``low`` to ``high`` at ``level`` by ``method``. ``shown``: the interval
     leaves out ``claimed``, and so large a gap, beside its noise, is at none of these places but in 1 - ``level`` of
-    calibrated models: the mark of a place that was looked for. Of an event (``event``) confidence is its risk.
+    calibrated models: the mark of a place that was looked for. ``below`` and ``above``: the nearest confidences outside
+    the window. Of an event (``event``) confidence is its risk.
     """
 
     drawn: ClassVar[bool] = False
@@ -224,6 +242,8 @@ class LocalAccuracy(Diagram):
     shown: Bools = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     event: EventWords | None = None
     updated: bool = False
+    below: Float64s = field(default_factory=lambda: np.zeros(0))
+    above: Float64s = field(default_factory=lambda: np.zeros(0))
 
     def frame(self) -> pd.DataFrame:
         """One line per confidence asked for, with the sentence about it."""
@@ -233,6 +253,7 @@ class LocalAccuracy(Diagram):
             headline=[answer.headline for answer in answers],
             basis=[answer.basis for answer in answers],
             difference=[answer.difference for answer in answers],
+            range=[answer.range for answer in answers],
             shown=self.shown,
         )
 
@@ -265,6 +286,8 @@ class LocalAccuracy(Diagram):
             shown=bool(self.shown[i]),
             event=self.event,
             updated=self.updated,
+            below=float(self.below[i]) if len(self.below) else -math.inf,
+            above=float(self.above[i]) if len(self.above) else math.inf,
             **numbers,
         )
 
@@ -435,6 +458,8 @@ def _looked_up(
         method,
         "" if rows.groups is None else f" in groups{rows.groups.kind}",
         ((low > claimed) | (high < claimed)) & compared.beyond_chance(first, last, level),
+        below=np.where(first > 0, rows.score[first - 1], -math.inf),
+        above=np.where(last < len(rows.score), rows.score[np.minimum(last, len(rows.score) - 1)], math.inf),
     )
 
 
@@ -624,6 +649,21 @@ def shown(percentage: str) -> float:
     0.63
     """
     return float(percentage.removesuffix(" %")) / 100
+
+
+def _outwards(end: float, next_one: float, least: int) -> float:
+    """An upper end in percent, rounded up to the fewest digits, ``least`` or more, that leave the next row out."""
+    for digits in range(least, _MOST_DIGITS + 1):
+        unit = 10.0**-digits
+        rounded = np.ceil((100 * end - (_NOISE if digits < 3 else 0.0)) / unit) * unit
+        if rounded + _TINY < 100 * next_one:
+            return float(rounded)
+    return 100 * end
+
+
+def _plain(percent: float) -> str:
+    text = f"{percent + 0.0:.{_MOST_DIGITS}f}"
+    return text.rstrip("0").rstrip(".")
 
 
 def points(difference: float) -> str:

@@ -48,7 +48,7 @@ def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predict
         metadata=predictions.metadata,
         groups=predictions.grouping,
     )
-    return rows.as_discrete(predictions.discrete)
+    return rows.as_discrete(predictions.discrete).with_bands_of(predictions)
 
 
 def event_name(predictions: Predictions) -> str:

@@ -82,5 +82,11 @@ def title_of_event(predictions: Any) -> str:
     """What the event of predictions, or of a summary of them, is called; empty where there is none."""
     if predictions.event is None:
         return ""
-    column = predictions.outcome if predictions.grain == "rows" else ""
-    return event_title((predictions.class_names or ())[predictions.event], column)
+    return str(titles_of_classes(predictions)[predictions.event])
+
+
+def titles_of_classes(predictions: Any) -> tuple[str, ...]:
+    """What the classes are called: two codes by the outcome's column (died, died = 0), others by their names."""
+    names: tuple[str, ...] = tuple(predictions.class_names or ())
+    column = str(getattr(predictions, "outcome", ""))
+    return tuple(event_title(name, column) for name in names) if len(names) == 2 else names

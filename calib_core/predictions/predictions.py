@@ -274,7 +274,9 @@ class Predictions(Stored, Shown):
                 groups=self.grouping if isinstance(groups, Unchanged) else groups,
                 abstained=None if abstained is None else plain(abstained),
             )
-            kept = {"chosen_event": self.chosen_event, "outcome": self.outcome}
+            kept: dict[str, Any] = {"chosen_event": self.chosen_event, "outcome": self.outcome}
+            if isinstance(metadata, Unchanged):
+                kept["chosen_from"] = self.chosen_from
             return other._with({"discrete": bool(discrete), **kept})
         if logits is not None or abstained is not None:
             raise InputError("logits and abstained go with other probabilities: give probs= too")
@@ -288,7 +290,7 @@ class Predictions(Stored, Shown):
             row_weights, note = self._weighed(weights, self.n_rows)
             fields |= {"weights": row_weights, "notes": self.notes + note}
         if not isinstance(metadata, Unchanged):
-            fields["metadata"] = self._described(metadata, self.n_rows)
+            fields |= {"metadata": self._described(metadata, self.n_rows), "chosen_from": None}
         if not isinstance(groups, Unchanged):
             fields["grouping"] = as_groups(groups, fields.get("metadata", self.metadata), self.n_rows)
         return self._with(fields)
@@ -335,6 +337,15 @@ class Predictions(Stored, Shown):
         (0, 1, 1)
         """
         return self._with({"chosen_event": code_of_event(event, self.class_names, self.event)})
+
+    def with_bands_of(self, other: Self) -> Self:
+        """The same rows, their numbers in metadata cut into ranges where those of other predictions are.
+
+        >>> p = Predictions([[0.7, 0.3]] * 3, [0, 1, 0], metadata=pd.DataFrame({"age": [30, 40, 50]}))
+        >>> p.take([0]).with_bands_of(p).chosen_from["age"].tolist()
+        [30, 40, 50]
+        """
+        return self._with({"chosen_from": other.metadata if other.chosen_from is None else other.chosen_from})
 
     def with_outcome(self, outcome: str) -> Self:
         """The same rows with the name of the column that their labels are from: what an event of class 1 is called.

@@ -47,6 +47,7 @@ class Stored(ReadOnly):
     notes: tuple[str, ...]
     chosen_event: int | None
     outcome: str
+    chosen_from: pd.DataFrame | None
     _rows: Rows | None
     _top: tuple[Codes | None, Floats]
     _correct: Bools
@@ -218,7 +219,11 @@ class Stored(ReadOnly):
     # -- choosing rows -------------------------------------------------------------------------------------
 
     def take(self, index: ArrayLike) -> Self:
-        """The chosen rows (integer positions), sharing the matrix with this object."""
+        """The chosen rows (integer positions), sharing the matrix with this object.
+
+        ``chosen_from`` is then the metadata of all rows that they come from: where its numbers are cut into ranges, so
+        are those of the chosen rows.
+        """
         given = np.asarray(index)
         if given.dtype == bool or given.ndim != 1 or len(given) == 0:
             raise InputError("take needs the positions of at least one row; for a mask pass np.flatnonzero(mask)")
@@ -231,6 +236,7 @@ class Stored(ReadOnly):
             "grouping": None if self.grouping is None else self.grouping.take(places),
             "abstained": None if self.abstained is None else unless_none(self.abstained[places]),
             "metadata": None if self.metadata is None else self.metadata.iloc[places].reset_index(drop=True),
+            "chosen_from": self.metadata if self.chosen_from is None else self.chosen_from,
             "_rows": None if self._rows is None else self._rows.take(places),
             "_top": (None if classes is None else frozen(classes[places]), frozen(probs[places])),
             "_correct": frozen(self._correct[places]),
@@ -371,6 +377,7 @@ class Stored(ReadOnly):
             "notes": notes + note,
             "chosen_event": None,
             "outcome": "",
+            "chosen_from": None,
         }
         self.__dict__.update(fields)
 

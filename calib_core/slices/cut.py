@@ -56,8 +56,9 @@ def cut(
 
     Values are compared as text. Rows for which the column says nothing are a slice of their own, "not given".
     NotAnswerable for a column of more than 200 values, or of more than 12 and than half as many as there are rows:
-    that is an identifier. What can mislead: a cut chosen after
-    looking at what came true finds gaps that are none; quantiles are of these rows, and lie elsewhere in others.
+    that is an identifier. Of rows chosen from others (``Predictions.take``, a split, a slice) numbers are cut where
+    those of all rows are, so that "age 40 to 52" means the same everywhere. What can mislead: a cut chosen after
+    looking at what came true finds gaps that are none; quantiles of another file lie elsewhere.
 
     >>> columns = pd.DataFrame({"age": [9, 40, 60, None], "site": list("abab")})
     >>> p = Predictions([[0.7, 0.3]] * 4, [0] * 4, metadata=columns)
@@ -96,7 +97,11 @@ def coded(
 
 def _cut(predictions: Predictions, name: str, edges: Sequence[float] | None, parts: int) -> CutColumn:
     summary, values = counts(predictions), metadata_column(predictions, name)
-    return cut_column(name, values, edges, parts, None if summary is None else kept_sums(summary, name)[:, 0])
+    if summary is not None:
+        return cut_column(name, values, edges, parts, kept_sums(summary, name)[:, 0])
+    whole = predictions.chosen_from
+    every = whole.iloc[:, list(map(str, whole.columns)).index(name)] if edges is None and whole is not None else None
+    return cut_column(name, values, edges, parts, every=every)
 
 
 def cut_column(
@@ -105,18 +110,21 @@ def cut_column(
     edges: Sequence[float] | None = None,
     parts: int = PARTS,
     rows: Float64s | None = None,
+    every: pd.Series[Any] | None = None,
 ) -> CutColumn:
     """One column cut, as `cut` does; a condition that no row meets can be among those of given edges.
 
-    ``rows`` (n,): how many rows have each of the values; None: one each.
+    ``rows`` (n,): how many rows have each of the values; None: one each. ``every``: the same column of all rows, where
+    these are some of them: numbers are cut where those of all are, into the ranges that hold some of these.
     """
     as_whole(parts, "parts", 2, MOST_VALUES)
     if edges is not None:
         return _spans(name, values, _checked(edges, name, values))
     if is_number(values):
-        known = _Ordered.of(values, rows)
+        known = _Ordered.of(values if every is None else every, rows)
         if len(known.numbers) > FEW_VALUES:
-            return _spans(name, values, _quantiles(known, parts))
+            found = _spans(name, values, _quantiles(known, parts))
+            return found if every is None else _present(found)
     if values.dtype == object and not values.map(pd.api.types.is_hashable).all():
         raise NotAnswerable(f"the column {name[:80]!r} holds lists or the like, which rows cannot share")
     codes, uniques = pd.factorize(values)
@@ -207,6 +215,12 @@ def _spans(name: str, values: pd.Series[Any], inner: Sequence[float]) -> CutColu
         codes[absent] = len(conditions)
         conditions.append(Value(name, None))
     return CutColumn(tuple(conditions), _small(codes, len(conditions)))
+
+
+def _present(found: CutColumn) -> CutColumn:
+    """The same without conditions that no row meets."""
+    which, codes = np.unique(found.codes, return_inverse=True)
+    return CutColumn(tuple(found.conditions[code] for code in which), _small(codes.ravel(), len(which)))
 
 
 def _small(codes: NDArray[np.intp], size: int) -> NDArray[np.unsignedinteger[Any]]:

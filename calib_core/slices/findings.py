@@ -20,10 +20,8 @@ from calib_core.diagrams import reliability
 from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.classes_standing_out import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
+from calib_core.diagrams.overall_gap import overall_gap
 from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at
-from calib_core.inference.intervals.clustered_rows import shares_in_cells
-from calib_core.inference.intervals.event_rows import EventRows
-from calib_core.inference.intervals.observed_expected import all_rows_p_value
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
 from calib_core.inference.significance.class_tests import predicted_classes
 from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
@@ -73,7 +71,8 @@ def findings(
     ``stands_out``: p_corrected is at most 0.05. p_corrected is Holm's p in the family (bins, classes, values of
     one column), times the number of kinds of places, and for slices times the number of columns: the chance of any
     false alarm among all places is at most 5 %, and a place has this p in every view (``inference.picked_out``). All
-    rows together are the question fixed in advance: their p (``all_rows_p_value``) is not corrected.
+    rows together are the question fixed in advance: their p (``all_rows_p_value``) is not corrected, and their interval
+    is that of ``diagrams.overall_gap`` and ``risk.in_the_large``.
 
     ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at ``level``, of this place alone.
     ``rows_off``: rows times the smallest gap the interval leaves. Places worth fewer than ``fewest`` rows are listed
@@ -163,7 +162,7 @@ def _places(
     if rows.kind != "confidence":
         yield judged(_cells(rows, bins_of(predictions, bins)))
         yield judged(_predicted(rows, bins, fewest))
-    overall = _overall(rows, level)
+    overall = _overall(predictions, rows, notion, bins, level)
     yield judged(overall, corrected=overall["p"].to_numpy(dtype=np.float64))
     if rows.kind in ("full", "per-class"):
         yield judged(_classes(rows))
@@ -209,17 +208,17 @@ def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest
     return lines[lines["rows"] > 0]
 
 
-def _overall(rows: Predictions, level: float) -> pd.DataFrame:
-    """All rows as one place, by the test of this gap that every view has."""
-    every = np.zeros(rows.n_rows, dtype=np.intp)
-    shares = _shares(rows, every, 1)
-    p = all_rows_p_value(EventRows.of_claims(claims_of(rows, "confidence"), rows))
-    if math.isnan(p):
-        return _lines(OVERALL, rows, shares)
-    shares["p"] = np.array([p])
-    if rows.row_groups is not None:
-        low, high, _ = shares_in_cells(rows, every, rows.correct, np.arange(rows.n_rows), 1, level)
-        shares |= {"low": low, "high": high}
+def _overall(
+    predictions: Predictions, rows: Predictions, notion: str, bins: int | str | BinningScheme | None, level: float
+) -> pd.DataFrame:
+    """All rows as one place, by the test and with the interval of this gap that every view has."""
+    shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1)
+    found = overall_gap(predictions, level, bins, notion)
+    if not math.isnan(found.p_value):
+        shares["p"] = np.array([found.p_value])
+    # Ends beside this mean score: to the last bit on the side of it on which they are beside their own.
+    ends = {"low": found.low, "high": found.high}
+    shares |= {name: (shares["says"] + (end - found.claimed)).clip(0.0, 1.0) for name, end in ends.items()}
     return _lines(OVERALL, rows, shares)
 
 

@@ -158,7 +158,17 @@ def _counted(
     progress(1.0)
     notes = tuple(sorted(seen.notes))
     return Summary(
-        claimed.kind, claimed.class_names, claimed.dtype, top, None, labels, {"brier": losses}, slices, sample, notes
+        claimed.kind,
+        claimed.class_names,
+        claimed.dtype,
+        top,
+        None,
+        labels,
+        {"brier": losses},
+        slices,
+        sample,
+        notes,
+        outcome=seen.outcome,
     )
 
 

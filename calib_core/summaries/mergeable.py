@@ -63,6 +63,7 @@ class Summary(CountedRows, OneLine):
     kept_rows: Sample
     notes: tuple[str, ...] = ()
     class_pairs: PairCells | None = None
+    outcome: str = ""
 
     # -- making --------------------------------------------------------------------------------------------
 
@@ -108,6 +109,7 @@ class Summary(CountedRows, OneLine):
             Sample.of(predictions if rows is predictions else rows, sample_size(k or 1), seed, source, first_row),
             tuple(dict.fromkeys(rows.notes)),
             PairCells.of(_about_every_class(rows)) if every else None,
+            rows.outcome,
         )
 
     def add(
@@ -309,6 +311,7 @@ def merged(summaries: Sequence[Summary]) -> Summary:
         kept_rows=Sample.together([s.kept_rows for s in summaries]),
         notes=tuple(sorted({note for s in summaries for note in s.notes})),
         class_pairs=PairCells.together([s.class_pairs for s in summaries]),
+        outcome=first.outcome if {s.outcome for s in summaries} == {first.outcome} else "",
     )
 
 

@@ -111,6 +111,7 @@ def _frame(summary: Summary) -> pd.DataFrame:
         _line("sample size", count=summary.kept_rows.size),
         *(_line("note", note) for note in summary.notes[:_NOTES]),
         *(_line("class", name, i) for i, name in enumerate(summary.class_names or ())),
+        *([_line("outcome", summary.outcome)] if summary.outcome else []),  # files before this had none
     ]
     if summary.label_counts is not None:
         lines += [_line("label", place=i, count=n) for i, n in enumerate(summary.label_counts)]
@@ -293,6 +294,7 @@ def _read(table: Table) -> Summary:
         lines.sample(),
         tuple(lines.texts("note")),
         lines.pairs(k) if "cell class" in lines else None,
+        lines.texts("outcome")[0] if "outcome" in lines else "",
     )
     _check_counts(found, k)
     return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
 
 TIMES = 1.25
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _PRESENTED = "calib.chart.presented"
 _LENGTHS = ("xshift", "yshift", "ax", "ay", "standoff", "tracegroupgap")
 """Lengths beside letters, which grow with them; an arrow's ends may be of another kind, in data."""
@@ -29,6 +31,10 @@ def enlarge(part: Any, by: float) -> None:
     >>> enlarge(title, 1.5)
     >>> title["title"]["font"], title["margin"], title["xaxis"]
     ({'size': 15.0}, {'l': 30.0}, {'range': [0, 1]})
+    >>> sign = {"xsizemode": "pixel", "ysizemode": "pixel", "x0": 4, "path": "M 2 -3.5 L 4 1"}
+    >>> enlarge(sign, 2)
+    >>> sign["x0"], sign["path"]
+    (8, 'M 4 -7 L 8 2')
     """
     if isinstance(part, list | tuple):
         for each in part:
@@ -43,6 +49,11 @@ def enlarge(part: Any, by: float) -> None:
             _scaled(value, ("l", "r", "t", "b"), by)
         else:
             enlarge(value, by)
+    for axis in "xy":  # shapes of a size in pixels, such as the sign of a verdict
+        if part.get(f"{axis}sizemode") == "pixel":
+            _scaled(part, (f"{axis}0", f"{axis}1"), by)
+    if isinstance(part.get("path"), str) and part.get("xsizemode") == part.get("ysizemode") == "pixel":
+        part["path"] = _NUMBER.sub(lambda number: f"{float(number[0]) * by:g}", part["path"])
     data = any(str(part.get(ref, "pixel")) != "pixel" for ref in ("axref", "ayref"))
     _scaled(part, [name for name in _LENGTHS if not (data and name in ("ax", "ay"))], by)
 

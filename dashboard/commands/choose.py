@@ -174,7 +174,7 @@ def _event(loaded: _shared.Loaded, judged: Predictions) -> str:
     if judged.event is None:
         return ""
     label = loaded.reading.label
-    return event_title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else "")
+    return event_title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else judged.outcome)
 
 
 def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:

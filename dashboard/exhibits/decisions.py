@@ -11,6 +11,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable
 from calib_core.registry.registry import Text
 from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words
 from dashboard.exhibits.decision_curve import base_titles
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL
@@ -57,7 +58,7 @@ class Decisions(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        names = scene.class_names
+        names = event_words.named_classes(scene)
         priced = "costs as chosen" if self.costs.strip() else "every mistake costs 1"
         return Words(
             f"A row's mean, where each row is decided for least expected cost ({priced}). Expects to pay: by the "

@@ -104,7 +104,7 @@ def _outcome(scene: Scene) -> str:
         label = session.reading(source.data, source.reading).label
     except InputError:
         return ""
-    return label[0] if len(label) == 1 else ""
+    return label[0] if len(label) == 1 else str(scene.get(scene.models.shown[0].predictions).outcome)
 
 
 def _noun(table: Any) -> str:

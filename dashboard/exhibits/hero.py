@@ -100,7 +100,7 @@ class Hero(Exhibit):
             of.share("came true", "right"),
             of.between("90 % interval", "low", "high"),
             of.whole("rows"),
-            of.between("these rows are given", "lower", "upper"),
+            of.text("these rows are given", "range"),
         )
 
     def words(self, scene: Scene) -> Words:

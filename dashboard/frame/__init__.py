@@ -1,10 +1,10 @@
 """What stands around every view: the data in use, the rooms, the models on show, bins and tolerance."""
 
-from dashboard.frame.chips import model_chips, settings_of
+from dashboard.frame.chips import model_chips, settings_of, settle_chips
 from dashboard.frame.fitting import await_models
 from dashboard.frame.header import header
 from dashboard.frame.settings import settings
 from dashboard.frame.skip import answer
 from dashboard.frame.style import dress
 
-__all__ = ["answer", "await_models", "dress", "header", "model_chips", "settings", "settings_of"]
+__all__ = ["answer", "await_models", "dress", "header", "model_chips", "settings", "settings_of", "settle_chips"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from calib_core import CALIBRATORS, InputError, Recipe
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from dashboard import session, widgets
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.model_marks import mark
@@ -21,7 +21,7 @@ OFFERED = 5
 def model_chips(selection: Selection) -> None:
     """Draw a chip for each calibrator ticked and the first few others, and a button with all of them.
 
-    The calibrator that is recommended is the first of the others, as soon as it is known.
+    The calibrator that is recommended is the first of the others, as soon as it is known (``settle_chips``).
     Of a summary a sentence instead: no calibrator can be fitted on it. Where there are no rows, nothing.
     """
     try:
@@ -46,6 +46,25 @@ def model_chips(selection: Selection) -> None:
             for place, recipe in enumerate(selection.calibrators):
                 if recipe.key in usable:
                     settings_of(selection, place)
+
+
+def settle_chips(selection: Selection) -> None:
+    """Find out what is recommended once the page is drawn, where that takes little, and draw the chips with it.
+
+    So a link to a picture shows the same chips as a way over the overview does.
+    """
+    try:
+        scene = session.scene_of(selection)
+        if session.unfitted(selection) or Recommendation.known(scene) is not None:
+            return
+        exhibit = Recommendation.suited(scene)
+        wanted = exhibit.found(scene)
+        if scene.knows(wanted) or not exhibit.quick(scene) or scene.refusal(wanted):
+            return
+    except (InputError, NotAnswerable):
+        return
+    if scene.get(wanted).recalibrate:
+        st.rerun()
 
 
 def settings_of(selection: Selection, place: int) -> None:

@@ -42,7 +42,7 @@ def named(selection: Selection) -> Named | None:
     if rows.event is None or notion_looked_at(rows) != "event":
         return None
     classes = tuple(rows.class_names or ())
-    return Named(classes[rows.event], classes, label[0] if len(label) == 1 else "")
+    return Named(classes[rows.event], classes, label[0] if len(label) == 1 else rows.outcome)
 
 
 def claims(selection: Selection) -> Literal["event", "confidence"]:

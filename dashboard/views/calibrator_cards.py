@@ -253,6 +253,8 @@ class _Drawer:
                 why = self.refused.get(recipe) or "it could not be fitted"
                 st.markdown(card_words.unfit(key, why))
                 return
+            if name := first_named(self.scene):
+                st.caption(markdown_plain(f"Results for {name}"))
             best = recipe == self.best
             # One card says why: the recommended one, and where none is, one of the first to try.
             reasons = is_looked_at and key in self.first and (best or self.best is None) and not self.doubted

@@ -30,7 +30,7 @@ _FILE = "decisions.file"
 def draw(scene: Scene) -> None:
     """Draw the table of costs, and what follows from it."""
     names = scene.class_names
-    _costs(names)
+    _costs(names, event_words.named_classes(scene))
     # Costs stand in the table above; as text where there are too many classes for one.
     exhibited("decisions", scene, controls=not 2 <= len(names) <= MOST_CLASSES, turned=by_model(scene))
     st.markdown(f"#### {EXHIBITS['decision-curve'].title}")
@@ -57,7 +57,7 @@ def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:
         widgets.recipe_controls(recipe, key="exhibit.decision-curve", changed=widgets.change_exhibit)
 
 
-def _costs(names: tuple[str, ...]) -> None:
+def _costs(names: tuple[str, ...], titles: tuple[str, ...]) -> None:
     """A line for each decision, a column for each class that may be true; a cost typed in is used at once."""
     if len(names) < 2:
         return
@@ -67,7 +67,7 @@ def _costs(names: tuple[str, ...]) -> None:
     except InputError:
         table = cost_matrix("", len(names))  # why the costs of the link do not fit stands below
     if len(names) <= MOST_CLASSES:
-        _editor(names, table, f"decisions.costs.{zlib.crc32(repr((names, text)).encode()):08x}")
+        _editor(titles, table, f"decisions.costs.{zlib.crc32(repr((names, text)).encode()):08x}")
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
     with left:
         frame = pd.DataFrame(table, pd.Index(names, name="decided"), list(names))

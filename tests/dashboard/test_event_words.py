@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import calib_core as cc
+from calib_core import Recipe
 from calib_core.text import short_percent
 from dashboard import session
 from dashboard.cli import main
@@ -22,6 +23,7 @@ from dashboard.exhibits.recommendation import Recommendation
 from dashboard.frame import event
 from dashboard.selection import Selection, Source, recommended
 from dashboard.session import Scene
+from dashboard.session.shelf import RESULTS
 from dashboard.views import next_step
 from tests.dashboard.test_views import opened
 
@@ -171,7 +173,8 @@ def test_the_update_that_is_advised_is_the_first_chip_and_the_command_says_the_s
     (file := tmp_path / "sites.csv").write_bytes(data)
     record = json.loads(CliRunner().invoke(main, ["choose", str(file), "--json"]).stdout)
     assert record["sentences"][: len(said)] == list(said)
-    app = opened(selection.replace(view="reliability"))  # known by now: the overview finds it out
+    RESULTS.clear()
+    app = opened(selection.replace(view="reliability"))  # first of all pages
     chips = next(each for each in app.button_group if each.key == "calibrators")
     untouched = [each for each in chips.options if "Temperature" not in each]
     assert "only the value c" in untouched[0]
@@ -180,3 +183,10 @@ def test_the_update_that_is_advised_is_the_first_chip_and_the_command_says_the_s
 def test_the_first_to_try_with_a_risk_are_updates_of_it() -> None:
     assert set(recommended("full", event=True)) == {"intercept", "logistic-recalibration", "dirichlet"}
     assert "isotonic-ovr" in recommended("full")
+
+
+def test_the_event_has_its_name_in_fitted_numbers_and_in_the_table_of_costs() -> None:
+    selection, _ = of_sites(300)
+    scene = session.scene_of(selection.replace(calibrators=(Recipe("CALIBRATORS", "intercept"),)))
+    assert " died" in EXHIBITS.make("fitted").words(scene).caption
+    assert "died = 0, died" in " ".join(EXHIBITS.make("decisions").words(scene).notes)

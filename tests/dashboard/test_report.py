@@ -595,14 +595,13 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     first, *_ = of_risk.document.sections
     page_one = list(within(first.blocks))
     headline = next(block for block in page_one if isinstance(block, Headline))
-    assert headline.text.startswith("Predicted risks are too high on average: of rows given a risk of about ")
-    assert headline.text.endswith(" died.")
+    assert headline.text.startswith("Of rows given a risk of about ")
+    assert headline.text.endswith(" died. Such risks are too high.")
     assert "event: died" in of_risk.document.about
     session_rows = session.scene_of(Selection(source=Source(data=risks(2)))).models.shown[0]
     found = cc.risk.in_the_large(judged(session_rows))
-    assert headline.below[0].startswith(
-        f"{found.expected:,.0f} events were expected, {found.events:,.0f} were observed."
-    )
+    numbers = f"{found.expected:,.0f} events were expected, {found.events:,.0f} were observed."
+    assert headline.below[0].startswith(f"Over all rows predicted risks are too high: {numbers}")
     facts = {name: text for block in page_one if isinstance(block, Facts) for name, text in block.items}
     assert facts["Event"].startswith(f"“died”: {found.events:,.0f} of 600 rows")
     assert facts["Observed : expected"].startswith(f"{score(found.ratio)} (")
@@ -612,6 +611,32 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     printed_now = [block for block in first.blocks if not isinstance(block, Folded)]
     said = " ".join(getattr(block, "text", "") + getattr(block, "caption", "") for block in within(printed_now))
     assert "confidence" not in said.replace("confidence interval", "")
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1), (2, 1), (1, 2), (0.6, 1), (1, 0.7)])
+def test_a_headline_calls_risks_too_high_only_where_its_own_rows_show_it(low: float, high: float) -> None:
+    rng = np.random.default_rng(8)
+    risk = rng.uniform(0.02, 0.65, 900)
+    died = rng.random(900) < risk / np.where(risk < 0.5, low, high)
+    lines = (f"{a:.4f},{int(b)}" for a, b in zip(risk, died, strict=True))
+    key = session.hold("\n".join(["risk,died", *lines]).encode(), f"risk-{low:g}-{high:g}.csv").key
+    selection = Selection(calibrators=(), source=Source(data=key))
+    scene = session.scene_of(selection)
+    title = scene.models.shown[0].title
+    answer = scene.get(EXHIBITS.make("hero").answers(scene)[title]).answer(scene.asked_about)
+    large = cc.risk.in_the_large(judged(scene.models.shown[0]))
+    others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "summary")
+    block = report.build(selection, Options(date=DATE, left_out=others)).document.sections[0].blocks[0]
+    assert isinstance(block, Headline)
+    for text, low_end, claimed, high_end in (
+        (block.text, answer.low, answer.claimed, answer.high),
+        (block.below[0], large.observed_low, large.mean_predicted, large.observed_high),
+    ):
+        assert not (low_end <= claimed <= high_end and ("too high" in text or "too low" in text)), text
+        assert "too high" not in text or claimed > high_end
+        assert "too low" not in text or claimed < low_end
+    assert ("too" in block.text) == (answer.gap is not None) == (high != 1)
+    assert ("too" in block.below[0]) == large.differs == ((low, high) != (1, 1))
 
 
 def test_chapters_about_the_class_predicted_are_made_on_request(of_risk: Report) -> None:

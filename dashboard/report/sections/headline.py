@@ -65,25 +65,22 @@ def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
     headlines, basis = nearest["headline"].to_dict(), nearest["basis"].to_dict()
     after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
     small = [f"{title}: {basis[title]}." for title in (first, *later)]
-    claimed, right = nearest["claimed"].to_dict()[first], nearest["right"].to_dict()[first]
-    text = _on_average(headlines[first], claimed - right, large)
-    errors = _errors(request, later)
+    own = nearest.loc[first]
+    text, errors = headlines[first], _errors(request, later)
     if large is not None:
+        if own["shown"]:  # the test of the very rows of the sentence
+            text = f"{text} Such risks are too {'high' if own['claimed'] > own['right'] else 'low'}."
         return Headline(text, (" ".join((_expected(large), *errors)), *after), " ".join(small))
     return Headline(text, (*after, *errors), " ".join(small))
 
 
-def _on_average(sentence: str, gap: float, large: InTheLarge | None) -> str:
-    """The sentence about one risk; before it whether risks are too high or low, where its own ``gap`` agrees."""
-    if large is None or not large.differs or not large.gap * gap > 0:
-        return sentence
-    return f"Predicted risks are too {'high' if large.gap > 0 else 'low'} on average: {inside(sentence)}"
-
-
 def _expected(large: InTheLarge) -> str:
-    """Events expected and observed over all rows."""
+    """Events expected and observed over all rows; that risks are too high or low where test and interval show it."""
     expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
-    return f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
+    numbers = f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
+    if not large.differs or large.gap_low <= 0 <= large.gap_high:
+        return f"Over all rows {numbers}"
+    return f"Over all rows predicted risks are too {'high' if large.gap > 0 else 'low'}: {numbers}"
 
 
 def _errors(request: Request, later: list[str]) -> tuple[str, ...]:

@@ -199,6 +199,23 @@ def test_a_headline_states_the_mean_risk_of_its_own_rows():
     assert answer.stated == f"{100 * answer.claimed:.0f} %" != "48 %"
 
 
+@pytest.mark.parametrize("digits", [2, 4, 12])
+def test_the_range_printed_holds_the_rows_counted_and_no_other(digits):
+    rng = np.random.default_rng(3)
+    for low, high in ((0.01, 0.99), (0.0, 0.05), (0.85, 1.0)):
+        s = np.round(rng.uniform(low, high, 500), digits)
+        for answer in local_frequency(two(s, rng.random(500) < s)).answers:
+            ends = [float(end) / 100 for end in answer.range.removesuffix(" %").split(" to ")]
+            if len(ends) == 1:
+                inside = np.abs(s - answer.claimed) < 1e-6
+                printed = abs(ends[0] - answer.claimed)
+                assert (np.abs(s[~inside] - ends[0]) > printed).all()
+            else:
+                inside = (s >= ends[0] - 1e-12) & (s <= ends[1] + 1e-12)
+            assert inside.sum() == answer.rows, answer.range
+            assert len(answer.range) < 20
+
+
 def test_words_do_not_contradict_the_interval_drawn():
     """A gap that one interval shows, and the slider as a whole does not, is not called none."""
     rng = np.random.default_rng(10)

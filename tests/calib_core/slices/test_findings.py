@@ -108,6 +108,8 @@ def test_every_place_by_a_loop(k):
             assert line["stands_out"] == (together <= 0.05)
             n, right = len(place[3]), place[4].mean()
             assert line["level"] == 0.9
+            if kind == "direction":  # has the interval of the mean gap, below
+                continue
             ends = binomtest(round(n * right), n).proportion_ci(0.9, "exact")
             assert (line["low"], line["high"]) == pytest.approx((ends.low, ends.high))
     for kind, code, b, scores, hits in twin:
@@ -116,6 +118,30 @@ def test_every_place_by_a_loop(k):
         assert math.isnan(line["p"]) == (n < 10)
         least = max(line["low"] - line["says"], line["says"] - line["high"], 0)
         assert line["rows_off"] == pytest.approx(n * least if n >= 10 else 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("notion", ["event", "confidence"])
+def test_all_rows_have_one_interval_and_one_word(notion, weighted):
+    rng, words = np.random.default_rng(5), []
+    for factor in [1, 1, 0.93, 0.9, 0.85, 0.6] * 3:
+        n = int(rng.integers(60, 600))
+        risk = rng.beta(*rng.uniform(0.5, 4, 2), n)
+        died = (rng.random(n) < factor * risk).astype(int)
+        weights = rng.uniform(0.5, 2, n) if weighted else None
+        rows = Predictions(np.column_stack([1 - risk, risk]), died, weights=weights)
+        line = cc.findings(rows, notion=notion).query("kind == 'direction'").iloc[0]
+        whole = cc.diagrams.overall_gap(rows, notion=notion)
+        ends = [(line["low"], line["high"]), (whole.low, whole.high)]
+        said = [bool(line["stands_out"]), bool(whole.direction)]
+        if notion == "event":
+            large = cc.risk.in_the_large(rows)
+            ends.append((large.observed_low, large.observed_high))
+            said.append(large.differs)
+        np.testing.assert_allclose(ends, ends[:1] * len(ends), rtol=1e-9, atol=1e-12)
+        assert weighted or len(set(said)) == 1, (factor, n)
+        words += said[:1]
+    assert weighted or 1 < sum(words) < len(words) - 1
 
 
 def test_the_largest_gaps_come_first_and_what_was_not_tested_last():

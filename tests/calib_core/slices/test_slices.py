@@ -496,3 +496,25 @@ def test_what_people_marked_of_some_answers_is_an_outcome_and_no_slice():
     assert [name for name, _ in found.left_out] == ["human"]
     assert {"smoker", "site"} <= set(found.columns)
     assert len(cc.slices.cut(rows, "human")) == 3, "who asks for it has it"
+
+
+def test_a_range_of_numbers_means_the_same_rows_whatever_is_chosen():
+    rng = np.random.default_rng(4)
+    age, site = rng.integers(18, 90, 600), rng.choice(list("ab"), 600)
+    age[site == "a"] //= 2  # another distribution, so that quantiles of a slice lie elsewhere
+    risk = rng.uniform(0.05, 0.9, 600)
+    columns = pd.DataFrame({"age": age, "site": site, "row": np.arange(600)})
+    rows = cc.Predictions(np.column_stack([1 - risk, risk]), rng.random(600) < risk, metadata=columns)
+    ranges = {str(part): set(np.flatnonzero(part.rows(rows))) for part in cc.slices.cut(rows, "age")}
+    assert len(ranges) == 4
+    fit, test = rows.split()
+    updated = cc.slices.part(rows, "site=a").with_probs(np.full((int((site == "a").sum()), 2), 0.5))
+    for chosen in (fit, test, cc.slices.part(rows, "site=a"), cc.slices.part(test, "site=b"), updated):
+        here = set(chosen.metadata["row"])
+        found = {str(part): set(chosen.metadata["row"][part.rows(chosen)]) for part in cc.slices.cut(chosen, "age")}
+        assert found == {text: within & here for text, within in ranges.items() if within & here}
+        told = cc.slices.by_column(chosen, ["age"], notion="event")
+        assert set(told["where"]) <= set(ranges)
+    one = cc.slices.part(rows, next(iter(ranges)))
+    assert [str(part) for part in cc.slices.cut(one, "age")] == [next(iter(ranges))]
+    assert "age" not in set(cc.slices.by_column(one)["column"]), "one range divides nothing"

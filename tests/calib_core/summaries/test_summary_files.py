@@ -1,6 +1,7 @@
 """Summaries of files: the same as of their rows however they are read, and a file of a summary is the summary."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -192,3 +193,21 @@ def test_what_cannot_be_summarised_says_why(tmp_path):
         summarise(tmp_path / "none.csv")
     with pytest.raises(InputError, match="no file is given"):
         summarise([])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_summary_carries_the_column_of_the_outcome_and_older_files_have_none(tmp_path):
+    rng = np.random.default_rng(0)
+    risk = rng.uniform(0.1, 0.9, 60)
+    table = pd.DataFrame({"risk": risk, "died": (rng.random(60) < risk).astype(int)})
+    table.to_csv(tmp_path / "risk.csv", index=False)
+    made = summarise(tmp_path / "risk.csv")
+    assert made.outcome == "died"
+    write_summary(made, tmp_path / "counts.parquet")
+    assert read_summary(tmp_path / "counts.parquet").outcome == "died"
+    assert merged([made, made]).outcome == "died"
+    assert merged([made, replace(made, outcome="left")]).outcome == ""
+    write_summary(replace(made, outcome=""), tmp_path / "older.parquet")  # as files were before
+    older = read_summary(tmp_path / "older.parquet")
+    assert older.outcome == ""
+    assert older.same_as(made)
