@@ -18,7 +18,7 @@ from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.error_hierarchy import mean_gap
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.mean_gap import FOLDED, MeanGap
-from calib_core.inference.intervals.observed_expected import all_rows_p_value
+from calib_core.inference.intervals.observed_expected import grouped_p_value
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import claims_of
 from calib_core.text import at_level, chance, in_percent, share_range
@@ -29,8 +29,7 @@ class OverallGap(Diagram):
     """All rows as one: mean confidence ``claimed``, share ``right`` with its interval ``low`` to ``high``, ``rows``.
 
     ``direction`` is "over-confident" or "under-confident", of the risk of an event (``of_event``) "too high" or "too
-    low", where ``p_value`` is at most .05, else empty. Weights that are no counts have no p-value (NaN): there the
-    interval decides.
+    low", where ``p_value`` is at most .05, else empty.
     """
 
     drawn: ClassVar[bool] = False
@@ -49,8 +48,7 @@ class OverallGap(Diagram):
     @property
     def direction(self) -> str:
         """Which way the gap goes, where one is shown."""
-        excluded = not self.low <= self.claimed <= self.high
-        if not (excluded if np.isnan(self.p_value) else self.p_value <= SIGNIFICANCE):
+        if self.p_value > SIGNIFICANCE:
             return ""
         if self.of_event:
             return "too high" if self.claimed > self.right else "too low"
@@ -78,8 +76,7 @@ class OverallGap(Diagram):
             words = f"Mean predicted risk {says}, observed frequency {right}"
         ends = f"{share_range(self.low, self.high)}, {at_level(self.level)} interval"
         note = "" if self.direction else " Gaps that cancel do not show here."
-        p = "" if np.isnan(self.p_value) else f"; {chance(self.p_value)}"
-        return f"{words} ({ends}; {self.rows:,.0f} rows{self.groups}{p}).{note}"
+        return f"{words} ({ends}; {self.rows:,.0f} rows{self.groups}; {chance(self.p_value)}).{note}"
 
     def frame(self) -> pd.DataFrame:
         """One line with the numbers and what they say."""
@@ -97,11 +94,10 @@ def overall_gap(
 ) -> OverallGap:
     """Is the model over- or under-confident on average, beyond what chance explains?
 
-    claimed = mean confidence, right = share right; a gap is shown where p is at most .05 (``all_rows_p_value``), as in
-    ``findings``. The interval of the mean chance of being right is ``inference.mean_gap``'s, read at the level that all
-    errors in ``bins`` share: no verdict in these bins says that the error is smaller than the gap that it leaves. Rows
-    in groups have that of ``shares_in_cells``. What can mislead: an interval that allows for these errors is wider than
-    the test of this gap alone, and can include what is claimed where p is at most .05; gaps of opposite sign cancel; no
+    claimed = mean confidence, right = share right; a gap is shown where p is at most .05, as in ``findings``. The
+    interval of the mean chance of being right, and p, are ``inference.mean_gap``'s, read at the level that all errors
+    in ``bins`` share: no verdict in these bins says that the error is smaller than the gap that it leaves. Rows in
+    groups have those of ``shares_in_cells`` and ``grouped_p_value``. What can mislead: gaps of opposite sign cancel; no
     gap on average is not calibration.
     Rows that a model abstains on are left out. With ``notion`` "event" claimed is the mean predicted risk and right the
     frequency of the event of two classes; None: that for two classes.
@@ -120,7 +116,7 @@ def overall_gap(
         found = _mean_gap(given, notion, level, bins)
         n = answered.effective_rows
         low, high = (float(np.clip(found.claimed + end, 0.0, 1.0)) for end in (found.low, found.high))
-        shown = n, found.claimed, found.came_true, low, high, level, FOLDED, _p_value(answered)
+        shown = n, found.claimed, found.came_true, low, high, level, FOLDED, found.p_value
         return OverallGap(*shown, of_event=notion == "event")
     rows = claims_of(predictions, "confidence").stratum(0).counted()
     if not len(rows.scores):
@@ -132,13 +128,8 @@ def overall_gap(
     among = f" in {answered.row_groups.words}"
     ends = float(lows[0]), float(highs[0])
     of_event = notion == "event"
-    p = _p_value(answered)
+    p = grouped_p_value(EventRows.of_claims(claims_of(answered, "confidence"), answered))
     return OverallGap(answered.effective_rows, claimed, right, *ends, level, method, p, among, of_event)
-
-
-def _p_value(rows: Predictions) -> float:
-    """The p-value of the gap over all rows, whose confidence is what they claim."""
-    return all_rows_p_value(EventRows.of_claims(claims_of(rows, "confidence"), rows))
 
 
 def _mean_gap(predictions: Predictions, notion: str, level: float, bins: int | str | BinningScheme | None) -> MeanGap:

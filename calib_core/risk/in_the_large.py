@@ -11,11 +11,10 @@ from calib_core._base.arguments import as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE
-from calib_core.inference.intervals.error_hierarchy import event_tail
-from calib_core.inference.intervals.event_gap import joint_ends
+from calib_core.inference.intervals.error_hierarchy import event_ends
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.logistic_regression import ONE_RISK, maximum_likelihood, slope_profile
-from calib_core.inference.intervals.observed_expected import all_rows_p_value, intercept_at, over, trials_of_fit
+from calib_core.inference.intervals.observed_expected import intercept_at, over, trials_of_fit
 from calib_core.inference.verdicts.events_needed import check_ratio
 from calib_core.predictions.predictions import NotAnswerable, Predictions, effective_rows
 
@@ -33,8 +32,8 @@ class InTheLarge(OneLine):
     ``rows`` and ``events`` are numbers (weights added up), ``expected`` the sum of the risks. The ends of ``observed``,
     ``gap`` (mean predicted less observed), ``ratio`` (observed to expected events) and ``intercept`` come from one
     statistic, the number of events: all of them exclude calibration, or none does. ``p_value`` is of the test that the
-    gap is 0 and the ratio 1 (``observed_expected.all_rows_p_value``), NaN where rows have weights that are no counts.
-    It decides whether there is a gap (``differs``), as for every place; the intervals say how large it is.
+    gap is 0 and the ratio 1 (``error_hierarchy.event_ends``). It decides whether there is a gap (``differs``), as for
+    every place: at most .05 where intervals at level .9 exclude calibration. The intervals say how large it is.
     ``tail`` is the chance to miss of their end towards the expected number of events, (1 - level)/2 at most, which they
     share with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the intervals were not
     simulated; notes give reasons for missing numbers.
@@ -78,9 +77,7 @@ class InTheLarge(OneLine):
 
     @property
     def differs(self) -> bool:
-        """Is the mean gap significant, its p-value at most .05? Weighted rows: does its interval exclude 0?"""
-        if np.isnan(self.p_value):
-            return not self.gap_low <= 0 <= self.gap_high
+        """Is the mean gap significant, its p-value at most .05?"""
         return self.p_value <= SIGNIFICANCE
 
     def frame(self) -> pd.DataFrame:
@@ -142,8 +139,7 @@ def of_rows(
 ) -> InTheLarge:
     """The same where the rows of the event are at hand."""
     trials = rows.trials
-    tail = event_tail(predictions, level, bins)
-    ends = joint_ends(rows, predictions, level, tail)
+    ends, tail, p = event_ends(rows, predictions, level, bins)
     mean, observed = trials.expected / trials.total, trials.observed / trials.total
     low, high = ends.low / trials.total, ends.high / trials.total
     slope, slope_low, slope_high, why = _slope(rows, level)
@@ -171,7 +167,7 @@ def of_rows(
         slope=slope,
         slope_low=slope_low,
         slope_high=slope_high,
-        p_value=all_rows_p_value(rows),
+        p_value=p,
         level=level,
         tail=tail,
         method=ends.method,

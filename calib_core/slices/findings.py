@@ -71,8 +71,8 @@ def findings(
     ``stands_out``: p_corrected is at most 0.05. p_corrected is Holm's p in the family (bins, classes, values of
     one column), times the number of kinds of places, and for slices times the number of columns: the chance of any
     false alarm among all places is at most 5 %, and a place has this p in every view (``inference.picked_out``). All
-    rows together are the question fixed in advance: their p (``all_rows_p_value``) is not corrected, and their interval
-    is that of ``diagrams.overall_gap`` and ``risk.in_the_large``.
+    rows together are the question fixed in advance: their p allows for the errors that it bounds, not for the other
+    places, and p and interval are those of ``diagrams.overall_gap`` and ``risk.in_the_large``.
 
     ``low`` to ``high`` is the exact interval of the mean chance behind ``right``, at ``level``, of this place alone.
     ``rows_off``: rows times the smallest gap the interval leaves. Places worth fewer than ``fewest`` rows are listed
@@ -214,8 +214,7 @@ def _overall(
     """All rows as one place, by the test and with the interval of this gap that every view has."""
     shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1)
     found = overall_gap(predictions, level, bins, notion)
-    if not math.isnan(found.p_value):
-        shares["p"] = np.array([found.p_value])
+    shares["p"] = np.array([found.p_value])
     # Ends beside this mean score: to the last bit on the side of it on which they are beside their own.
     ends = {"low": found.low, "high": found.high}
     shares |= {name: (shares["says"] + (end - found.claimed)).clip(0.0, 1.0) for name, end in ends.items()}

@@ -385,7 +385,10 @@ def test_one_p_value_decides_whether_all_rows_are_off(grouped: bool) -> None:
         answers.append(large.differs)
         by_interval.append(not large.gap_low <= 0 <= large.gap_high)
     assert len(set(answers)) == 2
-    assert answers != by_interval, "no case in which the interval would decide otherwise: the law cannot fail"
+    # Of rows that stand alone p is at most .05 exactly where the interval leaves the claim out, of others never else.
+    assert answers == by_interval or (
+        grouped and not any(a and not b for a, b in zip(answers, by_interval, strict=True))
+    )
 
 
 def test_a_p_value_of_an_error_within_this_one_says_whose_it_is() -> None:

@@ -20,10 +20,11 @@ from calib_core.estimators.base import Question, estimate
 from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import TOP_LABEL, facts_of, target
-from calib_core.inference.intervals.event_gap import EventGap, OtherClass
+from calib_core.inference.intervals.event_gap import EventGap, OtherClass, joint_ends
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_null
 from calib_core.inference.intervals.mean_gap import Gap, GapSums, MeanGap, mean_of_gaps
+from calib_core.inference.intervals.observed_expected import EventEnds, grouped_p_value
 from calib_core.inference.intervals.simulated_domain import in_bins
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -132,7 +133,7 @@ class Chain:
         tail, outer = self.tail(level), (1.0 - level) / 2
         below = [line.absolute(level, tail) for line in self._up_to]
         for gap in self._gaps_below:
-            found = MeanGap.of(gap, level, tail)
+            found = MeanGap.of(gap, level, tail, self.shared(gap.chance))
             below.append(Ends(found.least, found.point, gap.most(outer)))
         if self._notion == CLASS_WISE:
             below.append(self._of_mean_gaps(level))
@@ -143,15 +144,29 @@ class Chain:
     def p_value(self) -> float:
         """The chance that a calibrated model shows as much in one of the lines up to this one: none counts twice.
 
-        (1 + #{smallest p-value of a draw <= that seen}) / (draws + 1), over all lines: it falls from line to line.
+        (1 + #{smallest p-value of a draw <= that seen}) / (draws + 1), over all lines; of a mean gap that of
+        ``shared``. It falls from line to line.
         """
-        least, smallest = self._least_likely[0], self._draws[1]
-        return float((1 + np.searchsorted(smallest, least * (1.0 + 1e-12), side="right")) / (len(smallest) + 1))
+        return self._least_likely[0]
+
+    def shared(self, chance: float) -> float:
+        """The p-value of a mean gap that noise makes with this ``chance``, corrected for the lines that share a level.
+
+        The least a = (1 - level)/2 at which ``tail`` is more than ``chance``: the share of draws whose smallest p-value
+        is at most the next one above it; at least ``chance``, at most ``chance`` times the number of lines. So p is at
+        most a exactly where the lower end at that level is above 0.
+
+        Reference: Westfall & Young 1993, §2.3.
+        """
+        smallest = self._smallest
+        above = int(np.searchsorted(smallest, chance, side="right"))
+        reached = np.searchsorted(smallest, smallest[above], side="right") if above < len(smallest) else len(smallest)
+        return float(np.clip(reached / len(smallest), min(chance, 1.0), min(1.0, chance * len(self._nodes))))
 
     @property
     def p_of(self) -> str:
         """Which of these lines that p-value is of, where it is another than the one asked about; else empty."""
-        _, node = self._least_likely
+        node = self._least_likely[1]
         if node is self._bins:
             return ""
         if not isinstance(node, InBins):
@@ -161,19 +176,25 @@ class Chain:
 
     @cached_property
     def _least_likely(self) -> tuple[float, Gap | InBins]:
-        """How few calibrated draws show as much as was seen in one of the lines up to this one, and in which.
+        """The smallest p-value of the lines up to this one, and whose it is.
 
-        Of lines that equally few draws reach the highest, so that a line that stands out has its own.
+        Of lines with the same one the highest, so that a line that stands out has its own.
         """
         up_to = [*self._gaps_below, *self._up_to]
-        shares = [
-            (float(_behind(drawn, _seen(node))), node)
+        found = [
+            (self._p_of_line(drawn, node), node)
             for drawn, node in zip(self._draws[0], self._nodes, strict=True)
             if any(node is mine for mine in up_to)
         ]
-        least = min(share for share, _ in shares)
-        reached = [node for share, node in shares if share == least]
+        least = min(p for p, _ in found)
+        reached = [node for p, node in found if p == least]
         return least, self._bins if any(node is self._bins for node in reached) else reached[-1]
+
+    def _p_of_line(self, drawn: Float64s, node: Gap | InBins) -> float:
+        if not isinstance(node, InBins):
+            return self.shared(node.chance)
+        share, smallest = float(_behind(drawn, _seen(node))), self._smallest
+        return float((1 + np.searchsorted(smallest, share * (1.0 + 1e-12), side="right")) / (len(smallest) + 1))
 
     def lowest_at(self, tail: float) -> float:
         """The lower end if every line's own were read at this chance to miss: at the full one they miss too often."""
@@ -183,7 +204,8 @@ class Chain:
     def mean_gap(self, level: float) -> MeanGap:
         """The lowest line: that of the mean gap."""
         # Of two classes each has a mean gap, the one less the other's.
-        return MeanGap.of(_gap_of(self._asked.question), level, self.tail(level))
+        gap = _gap_of(self._asked.question)
+        return MeanGap.of(gap, level, self.tail(level), self.shared(gap.chance))
 
     def tail(self, level: float) -> float:
         """The chance to miss at which the lower ends of all these lines are read."""
@@ -400,17 +422,20 @@ def mean_gap(
     return chain.mean_gap(level)
 
 
-def event_tail(predictions: Predictions, level: float, bins: int | str | BinningScheme | None = None) -> float:
-    """The chance to miss at which ends of an event's mean number of events are read on the side of the expected one.
+def event_ends(
+    rows: EventRows, predictions: Predictions, level: float, bins: int | str | BinningScheme | None = None
+) -> tuple[EventEnds, float, float]:
+    """Ends for an event's mean number of events, the chance that the one towards the expected number misses, and p.
 
-    It is that of the mean gap of the event (``Chain.tail``), so that the event's calibration error in ``bins`` and its
-    calibration in the large cannot contradict each other. Rows in groups have no such level: (1 - level)/2.
+    They are those of the mean gap of the event (``mean_gap``), so that the event's calibration error in ``bins`` and
+    its calibration in the large cannot contradict each other. Rows in groups have no such level: there the chance is
+    (1 - level)/2 and p that of ``grouped_p_value``.
     """
-    if predictions.row_groups is not None:
-        return (1.0 - level) / 2
-    question = estimate(predictions, "event", "ece", bins).question
-    assert question is not None
-    return Chain.of(question, SEED).tail(level)
+    if rows.groups is not None:
+        tail = (1.0 - level) / 2
+        return joint_ends(rows, predictions, level, tail), tail, grouped_p_value(rows)
+    found = mean_gap(predictions, "event", level, bins)
+    return joint_ends(rows, predictions, level, found.tail), found.tail, found.p_value
 
 
 def notion_of(question: Question) -> str:
@@ -478,9 +503,15 @@ def _both_ways(edges: Floats, others: list[Floats]) -> list[Floats]:
 
 
 def _gap_of(question: Question) -> Gap:
-    """The mean gap of one line: of two classes with an event that of the number of events, for either class."""
-    event = question.predictions.event
-    if event is None or notion_of(question) not in OF_ONE_STRATUM:
+    """The mean gap of one line: of rows that make one claim from the number of those that came true.
+
+    One of many classes has that of residuals, as their mean has (``mean_of_gaps``); the other of two classes the
+    event's, turned.
+    """
+    event, notion = question.predictions.event, notion_of(question)
+    if notion not in OF_ONE_STRATUM:
+        return EventGap.of(EventRows.of_claims(question.claims, question.predictions))
+    if event is None:
         return GapSums.of(question.claims)
     claims = claims_in(Event(), question.predictions)
     found = EventGap.of(EventRows.of_claims(claims, question.predictions))

@@ -66,6 +66,11 @@ class EventGap:
         """The size of which the observed one is the median: the same with a chance of one half."""
         return self.least(0.5)
 
+    @property
+    def chance(self) -> float:
+        """The chance that as many or as few events happen if their mean number is E: ``least`` is above 0 beyond it."""
+        return min(1.0, self._as_far(0.0))
+
     def most(self, tail: float) -> float:
         """Upper end for the size of the gap: Clopper and Pearson's, on the side that is farther from E."""
         low, high = binomial_ends(self.observed, self.rows, tail, self.total / self.factor)
@@ -140,6 +145,11 @@ class OtherClass:
     def middle(self) -> float:
         """The size of which the observed one is the median."""
         return self.event.middle
+
+    @property
+    def chance(self) -> float:
+        """The chance that noise alone makes as large a gap."""
+        return self.event.chance
 
     def least(self, tail: float) -> float:
         """Lower end for the size of the gap."""

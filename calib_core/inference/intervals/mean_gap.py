@@ -40,6 +40,9 @@ class Gap(Protocol):
     @property
     def middle(self) -> float: ...
 
+    @property
+    def chance(self) -> float: ...
+
     def least(self, tail: float) -> float: ...
 
     def most(self, tail: float) -> float: ...
@@ -97,6 +100,15 @@ class GapSums:
     def middle(self) -> float:
         """The size of which the observed one is the middle: the same with a chance of one half."""
         return self._reached(0.5)
+
+    @property
+    def chance(self) -> float:
+        """The chance that noise alone makes as large a gap: ``least`` is above 0 at every larger one."""
+        size = abs(self.gap)
+        if size <= 0.0:
+            return 1.0
+        folded = 2.0 * float(ndtr(-size / self.deviation)) if self.deviation > 0.0 else 0.0
+        return max(folded, float(ndtr(-size / self.residual)) if self.residual > 0.0 else 0.0)
 
     def most(self, tail: float) -> float:
         """Upper end for the size of the mean gap: |m| + u X(V), V the noise's variance in rows, X a Poisson limit."""
@@ -168,7 +180,7 @@ class MeanGap(OneLine):
     ``least``, ``point`` and ``most`` are of |gap|: its lower end is above 0 exactly where ``low`` to ``high`` leaves 0
     out. ``rows`` is the weight of all claims, ``claimed`` their mean score, ``came_true`` the share that came true.
     The upper end misses with a chance of (1 - ``level``)/2, the lower one with ``tail``, which is at most that: lines
-    above share it.
+    above share it. ``p_value`` is of no gap: the least (1 - level)/2 at which 0 is left out.
     """
 
     rows: float
@@ -181,6 +193,7 @@ class MeanGap(OneLine):
     most: float
     level: float
     tail: float
+    p_value: float
 
     @property
     def gap(self) -> float:
@@ -197,13 +210,14 @@ class MeanGap(OneLine):
             "mean gap": self._line(),
             "its size": f"{self.point:.4f}, {self.least:.4f} to {self.most:.4f}",
             "rows": f"{self.rows:,.6g}",
+            "p": f"{self.p_value:.2g}",
         }
 
     @classmethod
-    def of(cls, sums: Gap, level: float, tail: float) -> MeanGap:
+    def of(cls, sums: Gap, level: float, tail: float, p_value: float) -> MeanGap:
         """With ends at this level, the one towards 0 with this chance to miss."""
         least, most = sums.least(tail), sums.most((1.0 - level) / 2)
         size = abs(sums.gap)
         point = size if least > 0 else min(sums.middle, size)
         ends = sums.ends(level, tail)
-        return cls(sums.total, sums.claimed, sums.came_true, *ends, least, point, most, level, tail)
+        return cls(sums.total, sums.claimed, sums.came_true, *ends, least, point, most, level, tail, p_value)

@@ -1,4 +1,4 @@
-"""Observed against expected events: exact ends of their ratio, the intercept with the same ends, and an exact test."""
+"""Observed against expected events: exact ends of their ratio, the intercept with the same ends, grouped rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_e
 from calib_core.inference.intervals.event_rows import EventRows, Trials, grid_of
 from calib_core.inference.intervals.logistic_regression import FirthLine, root
 from calib_core.inference.intervals.share_intervals import WEIGHED
-from calib_core.inference.noise.poisson_binomial import poisson_binomial
 from calib_core.predictions.predictions import Predictions
 
 TRUSTED = 5.0
 """Events (and non-events) below which the recalibrated scores do not count: there rows count as their number."""
 FIT_ENTRIES = 20_000
 """Different scores up to which logistic fits use every one; beyond, as many groups of neighbours in log-odds."""
-_TEST_ENTRIES, _TEST_WORK = 2048, 3_000_000
 _SMALLEST_P, _LARGEST_P, _PRECISE = 1e-12, 0.999, 1e-6
 """Between which p-values of rows in groups are looked for, and how exactly, as a share of themselves."""
 
@@ -192,63 +190,25 @@ def intercept_at(trials: Trials, events: float) -> float:
     return root(excess, -reach, reach)
 
 
-def events_p_value(trials: Trials) -> float:
-    """Two-sided p-value of the number of events given the scores, where every score is the chance of its row.
+def grouped_p_value(rows: EventRows) -> float:
+    """p-value that as many of all rows come true as their scores state, where rows belong together.
 
-    p = min(1, 2 min(P(X <= O), P(X >= O))), X the sum of independent outcomes with these chances (Poisson-binomial), by
-    Fourier transform. Many rows: scores are collected into 2,048 groups of their mean, which changes the distribution
-    by at most sum over groups of sum (s - mean)^2 / ((rows + 1) mean (1 - mean)) in total variation.
+    The least p at which Korn and Graubard's interval at 1 - p excludes the mean score (``share_ends_of``). Rows are
+    claims with their outcomes, of an event or of the class predicted.
 
-    References: Hong 2013 (Fourier form); Ehm 1991, Statistics & Probability Letters 11, Theorem 1 (the error).
-
-    >>> round(events_p_value(Trials.of(np.full(10, 0.5), np.arange(10) < 0)), 6)  # 2 / 2^10
-    0.001953
-    """
-    certain = (trials.score <= 0) | (trials.score >= 1)
-    surprises = trials.events[trials.score <= 0].sum() + (trials.rows - trials.events)[trials.score >= 1].sum()
-    if surprises > 0:
-        return 0.0
-    score, rows = trials.score[~certain], trials.rows[~certain]
-    events = round(float(trials.events[~certain].sum()))
-    if not len(score):
-        return 1.0
-    width = 16 * float(np.sqrt(rows @ (score * (1 - score)))) + 25
-    if len(score) * width > _TEST_WORK and len(score) > _TEST_ENTRIES:
-        score, rows = _mean_groups(score, rows)
-    first, chances = poisson_binomial(rows, score)
-    place = events - first
-    if place < 0 or place >= len(chances):
-        return 0.0  # farther than 8 standard deviations and 12 rows: less than 1e-14
-    below, above = float(chances[: place + 1].sum()), float(chances[place:].sum())
-    return min(1.0, 2 * min(below, above))
-
-
-def all_rows_p_value(rows: EventRows) -> float:
-    """p-value that as many of all rows come true as their scores state: the one test of this gap, in every view.
-
-    Rows are claims with their outcomes, of an event or of the class predicted. Independent rows, and copies of them:
-    ``events_p_value`` on the fine grid, the same of rows and of counts. Rows that belong together: the least p at which
-    Korn and Graubard's interval at 1 - p excludes the mean score (``clustered_rows.share_ends_of``). NaN for weights
-    that are no counts of copies.
-
-    References: as for ``events_p_value``; Korn & Graubard 1998.
+    References: Korn & Graubard 1998.
 
     >>> from calib_core.predictions.predictions import Predictions
-    >>> scores, outcomes = [[0.5, 0.5]] * 20, [0] * 15 + [1] * 5
-    >>> alone = EventRows.of(Predictions(scores, outcomes))
-    >>> pairs = EventRows.of(Predictions(scores, outcomes, groups=np.arange(20) // 2))
-    >>> round(all_rows_p_value(alone), 3), all_rows_p_value(alone) < all_rows_p_value(pairs)
-    (0.041, True)
+    >>> scores, outcomes, pairs = [[0.5, 0.5]] * 20, [0] * 15 + [1] * 5, np.arange(20) // 2
+    >>> round(grouped_p_value(EventRows.of(Predictions(scores, outcomes, groups=pairs))), 3)
+    0.204
     """
-    if not rows.copies:
-        return np.nan
-    if rows.groups is None:
-        return events_p_value(rows.trials if rows.cells is None else Trials.of_cells(rows.cells))
+    assert rows.groups is not None
     zeros, mean = np.zeros(len(rows.scores)), rows.trials.expected / rows.trials.total
     sums = GroupsInCells.of_rows(zeros.astype(np.intp), rows.groups, zeros, rows.outcomes, rows.weights, 1)
 
     def included(log_p: float) -> bool:
-        low, high = share_ends_of(sums, True, 1.0 - float(np.exp(log_p)))
+        low, high = share_ends_of(sums, rows.copies, 1.0 - float(np.exp(log_p)))
         return bool(low[0] <= mean <= high[0])
 
     least, most = np.log(_SMALLEST_P), np.log(_LARGEST_P)
@@ -260,11 +220,3 @@ def all_rows_p_value(rows: EventRows) -> float:
         middle = (least + most) / 2
         least, most = (middle, most) if included(middle) else (least, middle)
     return float(np.exp(most))
-
-
-def _mean_groups(score: Float64s, rows: Float64s) -> tuple[Float64s, Float64s]:
-    """Neighbouring scores collected into groups of like variance, each at its mean."""
-    spread = np.cumsum(rows * np.sqrt(score * (1 - score)))
-    place = np.minimum((spread / spread[-1] * _TEST_ENTRIES).astype(np.intp), _TEST_ENTRIES - 1)
-    count, total = np.bincount(place, rows), np.bincount(place, rows * score)
-    return total[count > 0] / count[count > 0], count[count > 0].astype(np.float64)

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from calib_core import Predictions
-from calib_core.inference.intervals.event_rows import EventRows
-from calib_core.inference.intervals.observed_expected import all_rows_p_value
+from calib_core.diagrams.overall_gap import overall_gap
+from calib_core.risk import in_the_large
 
 RUNS = 200
 MOST = 20
@@ -23,7 +23,7 @@ def rejections(groups: int, rows: int, together: float, law: tuple[float, float]
         shared = np.sqrt(together) * rng.standard_normal(groups)[code]
         happened = stats.norm.cdf(shared + np.sqrt(1 - together) * rng.standard_normal(len(code))) < risk
         p = Predictions(np.column_stack([1 - risk, risk]), happened.astype(int), groups=code if grouped else None)
-        found += all_rows_p_value(EventRows.of(p)) <= 0.05
+        found += overall_gap(p, notion="event").p_value <= 0.05
     return found
 
 
@@ -44,4 +44,20 @@ def test_it_sees_a_gap():
     code, risk = np.repeat(np.arange(60), 5), rng.beta(2, 5, 300)
     happened = (rng.random(300) < 0.6 * risk).astype(int)
     p = Predictions(np.column_stack([1 - risk, risk]), happened, groups=code)
-    assert all_rows_p_value(EventRows.of(p)) < 0.01
+    assert in_the_large(p).p_value < 0.01
+
+
+def test_p_and_the_end_towards_the_expected_number_never_disagree():
+    """p <= a exactly where the interval at level 1 - 2a excludes calibration: 60 samples, near and far."""
+    rng, apart = np.random.default_rng(8), 0
+    for _ in range(60):
+        s = rng.beta(2, 5, 120)
+        y = (rng.random(120) < np.clip(s * rng.choice([0.7, 0.8, 1.0, 1.2]), 0, 1)).astype(int)
+        weights = None if rng.random() < 0.5 else rng.exponential(size=120)
+        p = Predictions(np.column_stack([1 - s, s]), y, weights=weights)
+        for level in (0.8, 0.9, 0.96):
+            found = in_the_large(p, level)
+            excluded = not found.gap_low <= 0 <= found.gap_high
+            assert excluded == (found.p_value <= (1 - level) / 2 + 1e-12), (level, found.p_value)
+            apart += excluded
+    assert 20 < apart < 160

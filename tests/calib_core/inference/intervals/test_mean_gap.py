@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import foldnorm, gamma, norm
+from scipy.stats import foldnorm, norm
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
@@ -32,11 +32,11 @@ def test_nothing_is_shown_up_to_the_two_sided_point_and_something_beyond():
     assert sums(point * 1.001, sd).least(tail) > 0
 
 
-def test_the_upper_end_of_no_noise_is_that_of_a_poisson_count():
+def test_the_upper_end_of_no_noise_is_what_a_hundred_of_a_hundred_allow():
     found = mean_gap(Predictions.from_confidence(np.ones(100), np.ones(100, dtype=bool)))
-    assert found.most == pytest.approx(gamma.isf(0.05, 1) / 100)
+    assert found.most == pytest.approx(1 - 0.05 ** (1 / 100))
     assert (found.least, found.gap, found.high) == (0, 0, 0), "nothing comes true more often than always"
-    assert found.low == pytest.approx(-0.0300, abs=1e-4)  # log(20) / 100
+    assert found.low == -found.most
 
 
 def test_ten_certain_rows_that_are_all_wrong_do_not_show_that_all_are():
@@ -48,7 +48,7 @@ def test_ten_certain_rows_that_are_all_wrong_do_not_show_that_all_are():
 
 def test_the_signed_ends_leave_0_out_exactly_where_the_size_does():
     for gap in (-0.05, -0.018, -0.001, 0.0, 0.002, 0.019, 0.08):
-        found = MeanGap.of(sums(gap, 0.01), 0.9, 0.03)
+        found = MeanGap.of(sums(gap, 0.01), 0.9, 0.03, 1.0)
         assert found.low <= found.gap <= found.high
         assert (found.low > 0 or found.high < 0) == (found.least > 0)
         assert found.least <= found.point <= found.most
@@ -64,12 +64,44 @@ def test_it_is_the_mean_of_outcomes_less_scores():
     assert mean_gap(rows).gap == pytest.approx(float(np.average(right - h, weights=w)))
     first, second = mean_gap(copied), mean_gap(rows)
     assert (first.low, first.high, first.tail) == pytest.approx((second.low, second.high, second.tail), abs=1e-12)
-    weighted = mean_gap(Predictions.from_confidence(h, right, weights=w * 0.37))
-    residual = (right - h) * w / w.sum()
+    same = mean_gap(Predictions.from_confidence(h, right, weights=np.full(60, 0.37)))
+    alone = mean_gap(Predictions.from_confidence(h, right))
+    assert (same.low, same.high, same.p_value) == pytest.approx((alone.low, alone.high, alone.p_value))
+
+
+def test_one_of_many_classes_has_the_ends_of_its_residuals():
+    rng = np.random.default_rng(0)
+    probs, w = rng.dirichlet(np.ones(3), 60), rng.integers(1, 4, 60)
+    labels = np.where(rng.random(60) < 0.3, 0, rng.integers(3, size=60))
+    p = Predictions(probs, labels, weights=w * 0.37)
+    weighted = mean_gap(p, cc.REDUCTIONS.make("class-specific", cls=0))
+    s, y = probs[:, 0], labels == 0
+    residual = (y - s) * w / w.sum()
     seen = np.sqrt(max(np.square(residual).sum() - np.square(w / w.sum()).sum() * weighted.gap**2,
-                       (np.square(w / w.sum()) * h * (1 - h)).sum()))  # fmt: skip
+                       (np.square(w / w.sum()) * s * (1 - s)).sum()))  # fmt: skip
     by_hand = GapSums(w.sum(), 0, weighted.gap, seen, w.max() / w.sum(), float(np.sqrt(np.square(residual).sum())))
     assert weighted.least == pytest.approx(by_hand.least(weighted.tail), abs=1e-6)
+
+
+@pytest.mark.parametrize("notion", ["confidence", "event", "class-specific"])
+def test_p_is_the_least_level_at_which_the_lower_end_is_above_zero(notion):
+    """The slow twin of p: the interval is made again at every level."""
+    rng, shown = np.random.default_rng(4), 0
+    for k, factor in [(2, 0.9), (2, 0.6), (4, 0.9), (4, 0.7), (4, 0.4)]:
+        if notion == "event" and k > 2:
+            continue
+        probs = rng.dirichlet(np.full(k, 0.7), 80)
+        claimed = probs[:, 1] if notion == "event" else probs.max(axis=1)
+        said = np.full(80, 1) if notion == "event" else probs.argmax(axis=1)
+        labels = np.where(rng.random(80) < factor * claimed, said, (said + 1) % k)
+        p, of = Predictions(probs, labels), cc.REDUCTIONS.make(notion)
+        found = mean_gap(p, of)
+        for tail in np.linspace(0.003, 0.6, 40):
+            at = mean_gap(p, of, 1 - 2 * tail) if tail < 0.5 else None
+            if at is not None and abs(found.p_value - tail) > 1e-3:
+                assert (at.least > 0) == (found.p_value < tail)
+                shown += at.least > 0
+    assert shown
 
 
 def test_it_is_refused_where_it_means_nothing():
