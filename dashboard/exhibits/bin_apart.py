@@ -117,6 +117,7 @@ class BinByClass(Exhibit):
             "confidence": "mean confidence of those rows",
             "accuracy": "share of those rows that is right",
             "gap": "accuracy less confidence",
+            "right": "share of those rows that is right",
             "stands_out": "whether the interval excludes the confidence",
         }
     )

@@ -109,6 +109,7 @@ COMMON = {
     "note": "why a number is missing, or what to know of it",
     "notion": "notion of calibration",
     "p": "p-value: chance that a calibrated model shows as much",
+    "p_of": "which error p is about, where that is another one",
     "p_corrected": "p corrected by Holm's rule in its family, for the kinds of places and the columns",
     "p_holm": "p corrected by Holm's rule for the number of tests",
     "P(*": "probability of the class",
@@ -163,7 +164,8 @@ def declared(frame: pd.DataFrame, columns: tuple[Column, ...], own: Mapping[str,
     """What every column of a frame is, in order; ``own`` are the meanings that an exhibit has itself."""
     found = []
     for name in map(str, frame.columns):
-        printed = next((column for column in columns if name in column.made_of), None)
+        own_column = (column for column in columns if name in (column.made_of[0], *column.numbers))
+        printed = next(own_column, next((column for column in columns if name in column.made_of), None))
         heading = "" if printed is None else printed.headings().get(name, printed.heading)
         unit = "" if printed is None else "of the line" if "unit" in printed.made_of else UNITS.get(printed.digits, "")
         found.append(Declared(name, heading, unit or "number", meaning(name, own)))

@@ -80,6 +80,7 @@ class Hero(Exhibit):
             "right": "share of those rows that is right, or has the event",
             "lower": "lowest confidence, or risk, of those rows",
             "upper": "highest confidence, or risk, of those rows",
+            "range": "the confidences, or risks, of those rows in words",
             "difference": "claimed less right in words",
             "shown": "whether the gap is larger than the largest on the slider in 9 of 10 calibrated models",
         }
