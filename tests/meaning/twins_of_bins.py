@@ -260,6 +260,8 @@ def overall(compared, data):
         assert outer[0] < line["low"] < inner[0], line
         assert inner[1] < line["high"] < outer[1], line
     compared.holds((frame["low"] < frame["right"]) & (frame["right"] < frame["high"]), "low", "high")
+    own = [by_hand.count_p(m.kept.h, int(sum(m.kept.right))) for m in data.models.values()]
+    compared.holds((frame["p"] - own).abs() <= 0.05 + 0.3 * np.array(own), "p")
     compared.words("headline", "basis", "method")
 
 
@@ -332,7 +334,7 @@ def hero(compared, data):
     compared.holds(frame["reach"] >= 0, "reach", "near")
     off = (frame["claimed"] < frame["low"]) | (frame["claimed"] > frame["high"])
     compared.holds(off | ~frame["shown"], "shown")
-    compared.words("headline", "basis", "difference")
+    compared.words("headline", "basis", "difference", "range")
 
 
 def window(shown, place, scores, unit):

@@ -118,7 +118,7 @@ def canonical_errors(compared, data):
     compared.same("unit", ["share", "share"])
     compared.holds(frame["tested"].isin([True, False]), "tested")
     compared.holds(True, *[name for name in frame if name.startswith("ratio")])
-    compared.words("partition", "notion", "estimator", "title", "bins", "about", "method", "sentence", "note")
+    compared.words("p_of", "partition", "notion", "estimator", "title", "bins", "about", "method", "sentence", "note")
 
 
 @twin("canonical-validity")

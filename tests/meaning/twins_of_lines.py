@@ -96,7 +96,7 @@ def put(compared, data, models, tolerance=0.02):
     compared.holds((frame["level"] == 0.9) | ~np.array(answered), "level")
     nested(data, lines, models)
     limits(compared, data, tolerance)
-    compared.words("title", "about", "method", "sentence", "note", "mark")
+    compared.words("p_of", "title", "about", "method", "sentence", "note", "mark")
     compared.words("estimator", "notion", "bins")
     compared.holds(frame["tested"].isna() | frame["tested"].isin([True, False]), "tested")
     units = {"debiased-l2": "square", "skce": "square", "two-bin": "square"}
@@ -355,7 +355,7 @@ def scores(compared, data):
     compared.holds(compared.frame["level"] == 0.9, "level")
     empty = [name for name in compared.frame if name.startswith("ratio") or name in ("verdict", "limit", "notion")]
     compared.holds(True, *empty)
-    compared.words("title", "about", "method", "sentence", "note", "mark", "bins")
+    compared.words("p_of", "title", "about", "method", "sentence", "note", "mark", "bins")
     compared.holds(compared.frame["tested"].isna() | compared.frame["tested"].isin([True, False]), "tested")
 
 

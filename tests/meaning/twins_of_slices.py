@@ -158,6 +158,12 @@ def findings(compared, data):
             n, k = len(here), int(sum(z[here]))
             says, right = float(np.mean(s[here])), k / n
             low, high = by_hand.clopper_pearson(k, n)
+            if kind == "direction":  # as all rows together are told of elsewhere, inside and outside of other levels
+                shown = compared.frame[compared.frame["kind"] == kind].iloc[0]
+                inner, outer = by_hand.clopper_pearson(k, n, 0.7), by_hand.clopper_pearson(k, n, 0.99)
+                low, high = float(shown["low"]), float(shown["high"])
+                assert outer[0] < low < inner[0]
+                assert inner[1] < high < outer[1]
             p = tests[place["class"]] if kind == "predicted class" else by_hand.count_p(s[here], k)
             line = {"kind": kind, "class": None, "code": math.nan, "bin": math.nan, "slice": None}
             line |= {"lower": math.nan, "upper": math.nan, **place}
