@@ -23,8 +23,9 @@ def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predict
     """The rows as (confidence, correct), where "event" is meant with its risk for confidence and its event for correct.
 
     ``notion`` is "event", "confidence" (the rows as they are) or None, that of ``notion_looked_at``. Weights, groups,
-    metadata and places of rows stay, so that whatever looks at confidences looks at risks. Of a summary of two classes
-    its counts; slices that it keeps are of the class predicted, and go. NotAnswerable where there is no event.
+    metadata, places of rows and which are abstained on stay, so that whatever looks at confidences looks at risks. Of
+    a summary of two classes its counts; slices that it keeps are of the class predicted, and go. NotAnswerable where
+    there is no event.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [1, 1])
     >>> made = claimed_rows(p)
@@ -41,12 +42,15 @@ def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predict
         summary: Any = predictions
         counted: Predictions = summary.of_single_claims(claims.cells)
         return counted
+    assert predictions.event is not None
+    # Rows that are abstained on keep their places: they are marked, not left out.
     rows = Predictions.from_confidence(
-        claims.scores,
-        claims.outcomes,
+        predictions.rows.column(predictions.event),
+        predictions.true_labels == predictions.event,
         weights=predictions.weights,
         metadata=predictions.metadata,
         groups=predictions.grouping,
+        abstained=predictions.abstained,
     )
     return rows.as_discrete(predictions.discrete).with_bands_of(predictions)
 

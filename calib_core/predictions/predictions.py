@@ -97,7 +97,7 @@ class Predictions(Stored, Shown):
         patient, question, author) and are not independent. Splits keep them whole; intervals and tests respect them or
         refuse. One row a group is no grouping; a missing value, or one group only, is an InputError.
     abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
-        so it makes no confidence or top-label claim and is left out of the accuracy; its share is always told.
+        so it makes no claim in any notion and is left out of the accuracy; its share is always told.
 
     ``outcome`` is the name of the column that the labels are from, empty where it is not known (``with_outcome``).
 
@@ -201,11 +201,13 @@ class Predictions(Stored, Shown):
         weights: ArrayLike | None = None,
         metadata: pd.DataFrame | None = None,
         groups: ArrayLike | RowGroups | str | None = None,
+        abstained: ArrayLike | None = None,
     ) -> Self:
         """Predictions from (confidence, correct), or from (confidence, predicted class, label).
 
         ``predicted`` and ``labels`` are codes or names of ``class_names``; two-dimensional ``confidence`` and
         ``predicted`` of shape (n, k) hold the k largest classes, largest first as the base model ranked them.
+        ``abstained`` (n,): rows that make no claim.
 
         >>> p = Predictions.from_confidence([0.9, 0.6], [True, False])
         >>> p.kind, p.n_classes is None
@@ -219,22 +221,24 @@ class Predictions(Stored, Shown):
             weights=weights,
             metadata=metadata,
             groups=groups,
+            abstained=abstained,
         )
         flat = as_confidence(confidence)
         if (predicted is None) != (labels is None) or (predicted is None) == (correct is None):
             raise InputError("give either correct=, or both predicted= and labels=")
         self = object.__new__(cls)
         extras = (weights, metadata, groups, ())
+        silent = None if abstained is None else unless_none(as_outcomes(abstained, len(flat), "abstained"))
         if predicted is None:
             right = as_outcomes(correct, len(flat), "correct")
             self._fill("confidence", None, (None, owned(flat)), right, None, None, *extras)
-            return self
+            return self if silent is None else self._with({"abstained": silent})
         assert labels is not None
         names = names_in(class_names, predicted, labels)
         y = as_codes(labels, names, len(flat), "labels")
         c = as_codes(plain(predicted).reshape(-1), names, flat.size, "predicted").reshape(flat.shape)
         self._fill("top-label", None, (frozen(c), owned(flat)), c[:, 0] == y, frozen(y), names, *extras)
-        return self
+        return self if silent is None else self._with({"abstained": silent})
 
     def replace(
         self,

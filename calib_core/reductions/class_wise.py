@@ -25,11 +25,12 @@ from calib_core.registry.registry import Choice, ClassIndex, RegistryError
 class ClassWise:
     """Of all rows given probability p for class l, a fraction p should truly be l, for every class l.
 
-    Claims (p_i[l], 1{y_i = l}) for all n rows in one stratum per class l, aggregated with weights w_l >= 0 that sum
-    to 1 (P2: how important calibrating class l is). ``weights`` = "equal": w_l = 1/K, as in P1 and P3; "share": the
-    share of the rows (of their weight) whose label is l; a tuple of K numbers: these, divided by their sum. What can
-    mislead: with many classes most scores are near 0, so that the mean is small whatever the model does; with equal
-    weights a class that hardly occurs counts as much as any other, with shares it hardly counts at all.
+    Claims (p_i[l], 1{y_i = l}) for all n rows in one stratum per class l, aggregated with weights w_l >= 0 that sum to
+    1 (P2: how important calibrating class l is). ``weights`` = "equal": w_l = 1/K, as in P1 and P3; "share": the share
+    of the rows (of their weight) whose label is l; a tuple of K numbers: these, divided by their sum. Rows that the
+    model abstains on claim nothing. What can mislead: with many classes most scores are near 0, so that the mean is
+    small whatever the model does; with equal weights a class that hardly occurs counts as much as any other, with
+    shares it hardly counts at all.
 
     References: P1 eq. (5), after Kull et al. 2017; P2 Definition 2.4 for the weights.
 
@@ -56,6 +57,7 @@ class ClassWise:
     def split(self, predictions: Predictions) -> ColumnClaims:
         if (counted := counts(predictions)) is not None:
             return cast(ColumnClaims, counted.claims(self))
+        predictions = predictions.answered
         rows, names = predictions.rows, predictions.class_names or ()
         return ColumnClaims(rows, predictions.true_labels, names, self.shares(predictions), predictions.weights)
 
@@ -86,9 +88,9 @@ class ClassWise:
 class Event:
     """Of all rows given a risk p of the event, a fraction p should have it.
 
-    Claims (p_i[e], 1{y_i = e}) for the event e of two classes (``predictions.event``), whichever class is predicted.
-    What can mislead: which class is the event is found by its name; ``with_event`` changes it. NotAnswerable where
-    there are not two classes with a probability each.
+    Claims (p_i[e], 1{y_i = e}) for the event e of two classes (``predictions.event``), whichever class is predicted. A
+    row that the model abstains on states no risk. What can mislead: which class is the event is found by its name;
+    ``with_event`` changes it. NotAnswerable where there are not two classes with a probability each.
 
     References: Van Calster et al. 2016; P1 Table 1 with K = 2.
 
@@ -119,7 +121,7 @@ NO_EVENT = "an event is one of two classes with a probability each; these predic
 class ClassSpecific:
     """Of all rows given probability p for the chosen class, a fraction p should truly be of it.
 
-    Claims (p_i[l], 1{y_i = l}) for one class l; the binary notion when K = 2.
+    Claims (p_i[l], 1{y_i = l}) for one class l, of the rows that are answered; the binary notion when K = 2.
 
     >>> ClassSpecific(cls=1).split(Predictions([[0.7, 0.3]], [1])).stratum(0).outcomes.tolist()
     [True]
@@ -133,6 +135,7 @@ class ClassSpecific:
             raise InputError(f"cls is {self.cls}; the classes are 0..{len(names) - 1}")
         if counted is not None:
             return cast(FlatClaims, counted.claims(self))
+        predictions = predictions.answered
         rows = predictions.rows
         scores, hits = rows.column(self.cls), predictions.true_labels == self.cls
         codes = np.zeros(len(scores), dtype=np.intp)

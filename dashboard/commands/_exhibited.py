@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,6 +38,7 @@ def written(exhibit: Exhibit, scene: Scene, form: str = "text") -> str:
     if form == "json":
         record = {
             "exhibit": EXHIBITS.recipe(exhibit).to_dict(),
+            "columns": [asdict(column) for column in exhibit.declared(frame)],
             "table": finite(frame.to_dict("records")),
             "headline": list(words.headline),
             "notes": [text for text in (words.caption, *words.notes) if text],

@@ -25,6 +25,15 @@ class BandedBins(Exhibit):
     terms = ("bins", "over-confident")
     formula = cc.diagrams.ReliabilityBands.formula
 
+    meanings = of.Meanings(
+        {
+            "band_low": "5 % point of the share right in calibrated models' outcomes in this bin",
+            "band_high": "95 % point of the same",
+            "accuracy_low": "lower end of Wilson's 90 % interval of the accuracy",
+            "accuracy_high": "upper end of the same",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(
             cc.calls.stacked, {scene.model.title: call(cc.diagrams.banded_bins, stars(scene), self._bands(scene))}

@@ -27,6 +27,18 @@ class BeforeAndAfter(Exhibit):
     reads = "counts"
     terms = ("log-loss", "brier-score")
 
+    meanings = of.Meanings(
+        {
+            "Accuracy": "share of rows that is right",
+            "Log loss": "mean of minus log of the probability of what was true",
+            "Brier score": "mean squared distance to what was true: summed over classes, of two classes the event's",
+            "*-ECE": "raw ECE in the notion named",
+            "*-MCE": "largest gap of a bin in the notion named",
+            "TL-MCE of bins": "largest gap of a bin, its classes averaged by their rows",
+            "bins": "bins that errors are judged in",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.measured, scene.over_same_rows(), bins=scene.bins)
 

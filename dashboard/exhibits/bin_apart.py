@@ -32,6 +32,14 @@ class BinModels(Exhibit):
     static = True
     height = 200
 
+    meanings = of.Meanings(
+        {
+            "rows": "rows of this model in the range looked at",
+            "says": "mean confidence, or risk, of those rows",
+            "right": "share of those rows that is right, or has the event",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         low, high = ends(scene)
         return call(cc.diagrams.models_in_range, scene.predictions(), low=low, high=high, notion=scene.claims)
@@ -102,6 +110,17 @@ class BinByClass(Exhibit):
     )
     printed = 10
     height = 440
+
+    meanings = of.Meanings(
+        {
+            "count": "rows of the bin that are predicted as the class",
+            "confidence": "mean confidence of those rows",
+            "accuracy": "share of those rows that is right",
+            "gap": "accuracy less confidence",
+            "right": "share of those rows that is right",
+            "stands_out": "whether the interval excludes the confidence",
+        }
+    )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {scene.model.title: self._zoom(scene)})

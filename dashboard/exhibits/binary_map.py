@@ -31,6 +31,15 @@ class BinaryMap(Exhibit):
 
     printed: ClassVar[int | None] = 5
 
+    meanings = of.Meanings(
+        {
+            "score": "score before",
+            "output": "score after",
+            "lower": "lower end of the interval that comes with the score",
+            "upper": "upper end of the same",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {mapped(scene).title: self._diagram(scene)})
 

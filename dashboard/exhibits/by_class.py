@@ -14,6 +14,7 @@ from calib_core.diagrams.classes_standing_out import gaps_cancel
 from calib_core.inference.significance.selected_shares import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Range, Text
 from calib_core.text import count, in_percent
+from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import Exhibit, Words
 from dashboard.selection import Selection
 from dashboard.session import Call, Scene, call
@@ -44,6 +45,21 @@ class ByClass(Exhibit):
         "Claims about classes",
         "which claims about classes are looked at",
     ] = "top-label"
+
+    meanings = of.Meanings(
+        {
+            "rows": "rows that claim the class",
+            "share": "share of all rows that claim it",
+            "true_share": "share of all rows that are of it",
+            "mean_score": "mean score of the claims",
+            "mean_outcome": "share of the claims that comes true",
+            "gap": "mean outcome less mean score",
+            "error, *": "raw ECE of the class in the model",
+            "calibrated, *": "mean raw ECE of calibrated models with these scores",
+            "p, *": "chance of as large an error in a calibrated model",
+            "p_holm, *": "the same, corrected for classes and kinds of places",
+        }
+    )
 
     def tables(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
         """All classes of every model that has them, the one in focus first; and a sentence for each that has none."""

@@ -45,6 +45,27 @@ CORRECTED = (
 """How p-values of places are corrected: the same everywhere."""
 
 
+MEANINGS = {
+    "claimed": "mean confidence, or risk, of the slice",
+    "right": "share of the slice that is right, or has the event",
+    "gap": "right less claimed",
+    "share": "share of all rows in the slice",
+    "floor": "95 % point of the size of a calibrated model's gap",
+    "adds": "share times (size of the gap - floor)",
+    "beyond": "gap of the slice less that of all other rows",
+    "p_beyond": "p of no difference from all other rows",
+    "differs": "whether p_beyond, corrected by Holm's rule and for the columns, is at most 0.05",
+    "where": "text of the slice in links",
+    "groups": "groups of rows in the slice",
+    "spread": "variance of the gaps between the slices of the column beyond noise",
+    "p_holm": "p on the rows kept apart, corrected by Holm's rule",
+    "first_gap": "gap on the rows that chose the slice",
+    "first_rows": "rows of the slice among those",
+    "column": "column whose value the slice is",
+}
+"""What the columns of slices are."""
+
+
 @dataclass(frozen=True)
 class BySlice(Exhibit):
     """Slices of the model looked at, by one column or two."""
@@ -121,6 +142,8 @@ class Slices(BySlice):
 
     reads = "counts"
     printed = 20
+
+    meanings = MEANINGS
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
         """What is drawn."""

@@ -30,6 +30,15 @@ class CalibrationMaps(Exhibit):
         bool, Flag(), "What is still wrong", "what is still wrong: each map minus the true one, where that is known"
     ] = False
 
+    meanings = of.Meanings(
+        {
+            "map": "the calibrator, or the true map",
+            "start *": "probability of the class before",
+            "to *": "probability of the class after",
+            "error *": "to less start",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         drawn = self._drawn(scene.triangle)
         return call(cc.calls.stacked, {scene.get(each).title: each for each in drawn}, "map")

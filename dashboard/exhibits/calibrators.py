@@ -23,6 +23,22 @@ class Calibrators(Exhibit):
     reads = "counts"
     terms = ("confidence", "top-label", "class-wise", "log-loss", "brier-score")
 
+    meanings = of.Meanings(
+        {
+            "Accuracy": "share of rows that is right",
+            "Log loss": "mean of minus log of the probability of what was true",
+            "Brier score": "mean squared distance to what was true: summed over classes, of two classes the event's",
+            "*-ECE": "raw ECE in the notion named",
+            "*-MCE": "largest gap of a bin in the notion named",
+            "TL-MCE of bins": "largest gap of a bin, its classes averaged by their rows",
+            "bins": "bins that errors are judged in",
+            "returns": "what its predictions hold",
+            "keeps_class": "whether the calibrator never changes the predicted class",
+            "keeps_order": "whether it never changes the order of the classes",
+            "sums_to_one": "whether its probabilities sum to 1",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         fitted = scene.each(lambda model: model.fitted)
         return call(cc.evaluation.model_tables.standings, scene.over_same_rows(), scene.bins, calibrators=fitted)

@@ -27,6 +27,13 @@ class CanonicalErrors(Exhibit):
 
     terms = ("canonical",)
 
+    meanings = of.Meanings(
+        {
+            "partition": "how the triangle is cut into cells",
+            "norm": "how differences of classes are put together",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         scene = scene.triangle
         asked_for = scene.model.predictions, scene.partitions, scene.tolerance

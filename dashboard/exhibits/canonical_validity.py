@@ -22,6 +22,15 @@ from dashboard.session import Call, Scene, call
 class CanonicalValidity(Exhibit):
     """The model and the model recalibrated cell by cell, on the same cells of every partition chosen."""
 
+    meanings = of.Meanings(
+        {
+            "partition": "how the triangle is cut into cells",
+            "model": "before or after recalibration cell by cell",
+            "eps": "L1 distance between what a cell's rows are told on average and what happens",
+            "share": "share of test rows whose cell is off by at most that",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, self._pairs(scene.triangle)[0], "partition")
 

@@ -62,6 +62,15 @@ class OneClass(OfClass):
 
     static = True
 
+    meanings = of.Meanings(
+        {
+            "rows": "rows predicted as the class",
+            "says": "mean confidence of those rows",
+            "right": "share of those rows that is right",
+            "found": "share of the rows of the class that is predicted as it",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.claims(scene)
 
@@ -87,6 +96,14 @@ class BinsOfClass(OfClass):
     """How often the class looked at is right in each bin of the confidence, with exact intervals."""
 
     printed = 10
+
+    meanings = of.Meanings(
+        {
+            "count": "rows of the class in the bin",
+            "says": "mean confidence of those rows",
+            "right": "share of those rows that is right",
+        }
+    )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {scene.model.title: self._bins(scene)})
@@ -123,6 +140,14 @@ class Confusions(OfClass):
 
     static = True
     printed = 5
+
+    meanings = of.Meanings(
+        {
+            "true class": "what rows really are",
+            "rows": "rows predicted as the class that are of the true class",
+            "share": "share of all rows predicted as the class",
+        }
+    )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.diagrams.class_confusions, scene.model.predictions, self.code(scene))

@@ -27,6 +27,19 @@ class Bias(Exhibit):
     printed = 20
     costly = True
 
+    meanings = of.Meanings(
+        {
+            "class": "predicted class",
+            "code": "its position",
+            "label": "class that something is said of",
+            "label_code": "its position",
+            "rows": "rows predicted as the class",
+            "says": "mean probability of the label in those rows",
+            "right": "share of those rows that is of the label",
+            "gap": "right less says",
+        }
+    )
+
     def pairs(self, scene: Scene) -> Call[ClassBias]:
         """The pairs of classes of the model looked at."""
         return call(cc.diagrams.class_bias, scene.model.predictions, bins=scene.bins, stem="pairs")

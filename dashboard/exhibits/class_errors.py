@@ -33,7 +33,7 @@ class ClassErrors(Paged):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         errors = [name for name in frame.columns if name.startswith("error, ")]
-        noise = [of.number("noise alone", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
+        noise = [of.error("noise alone", name) for name in frame.columns if name.startswith("calibrated, ")][:1]
         return (
             of.text("class"),
             of.whole("rows"),

@@ -59,6 +59,22 @@ class ClassPanels(Paged):
     printed = 0
     terms = ("bins", "over-confident")
 
+    meanings = of.Meanings(
+        {
+            "count": "claims in the bin",
+            "mean_score": "mean score of the claims",
+            "mean_outcome": "share of the claims that comes true",
+            "gap": "mean outcome less mean score",
+            "weight": "claims in the bin as a share of all rows",
+            "eps": "how far the claims of a bin are off",
+            "share": "share of the class's rows that is off by at most that",
+            "plot": "before or after recalibration",
+            "score": "place on the curve",
+            "curve": "share that comes true there",
+            "density": "how dense scores lie here, per unit of the scale that is smoothed",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, self._diagrams(scene))
 

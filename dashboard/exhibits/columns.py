@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -58,6 +59,117 @@ class Column:
         aside = [frame[other].tolist() for other in self.made_of[self.apart or len(self.made_of) :]]
         write = self.end or self.write
         return [write(*values) for values in zip(frame[name].tolist(), *aside, strict=True)]
+
+
+Meanings = MappingProxyType
+"""Lines on columns by name, which nobody changes."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a column of a frame is: name, heading (empty where it is not printed), unit and a line of meaning."""
+
+    name: str
+    heading: str
+    unit: str
+    meaning: str
+
+
+UNITS = {"percent": "share", "localized": "count", "%.2g": "p-value", "plain": "as in the file", "": "words"}
+"""Units of printed columns by their printf format; of all others a number without a unit."""
+
+COMMON = {
+    "about": "what the interval is about",
+    "basis": "what it rests on, in words",
+    "bin": "number of the bin, from 0",
+    "bins": "bins that the error is judged in",
+    "calibrator": "title of the recalibrated model",
+    "class": "name of the class",
+    "correct": "whether the predicted class is the true one",
+    "count": "rows in the bin",
+    "confidence": "probability of the predicted class; of a bin its mean",
+    "accuracy": "share of the bin's rows that is right",
+    "delta": "mean distance of the predicted classes' accuracy from their confidence, by their rows",
+    "event": "whether the event happened",
+    "estimator": "key of the estimator",
+    "finding": "the finding in a sentence",
+    "first": "title of the first model",
+    "first_value": "value of the first model",
+    "floor": "noise floor: 95 % of calibrated models show at most this (of accuracy: at least)",
+    "headline": "what is found, in a sentence",
+    "high": "upper end of the 90 % interval",
+    "label": "true class",
+    "level": "level of the interval",
+    "limit": "tolerance on the scale of the value",
+    "low": "lower end of the 90 % interval",
+    "lower": "lower end of the bin",
+    "mark": "which intervals are about the same",
+    "method": "how the interval was made",
+    "model": "title of the model",
+    "note": "why a number is missing, or what to know of it",
+    "notion": "notion of calibration",
+    "p": "p-value: chance that a calibrated model shows as much",
+    "p_of": "which error p is about, where that is another one",
+    "p_corrected": "p corrected by Holm's rule in its family, for the kinds of places and the columns",
+    "p_holm": "p corrected by Holm's rule for the number of tests",
+    "P(*": "probability of the class",
+    "place": "where it is, in words",
+    "point": "estimate that the interval is about",
+    "predicted": "predicted class",
+    "ratio": "observed over expected events",
+    "ratio_limit": "tolerance of that ratio",
+    "ratio_word": "whether the ratio is within its tolerance, beyond it, or undecided",
+    "reason": "why this was chosen",
+    "risk": "predicted risk of the event",
+    "row": "position in the file",
+    "rows": "number of rows",
+    "second": "title of the second model",
+    "second_value": "value of the second model",
+    "sentence": "the line in a sentence",
+    "share": "share of all rows",
+    "slice": "the slice in words",
+    "stands_out": "whether p_corrected is at most 0.05",
+    "tested": "whether coverage of the interval was simulated or proven in cases like this",
+    "title": "title of what the line is about",
+    "top_label": "confidence and delta, on the star's side of the diagonal",
+    "unit": "how numbers of the line are read: share, square of a share, or score",
+    "upper": "upper end of the bin",
+    "value": "value of the estimator's formula, noise included",
+    "verdict": "one of the four words",
+    "worth": "number of independent rows of equal weight that tell as much",
+}
+"""What columns mean whose name means the same in all tables, but where an exhibit says otherwise."""
+
+
+def meaning(name: str, own: Mapping[str, str]) -> str:
+    """The line on a column of this name; that of a number's end is made of the number's. Empty where there is none.
+
+    >>> meaning("gap_low", {"gap": "right less says"}), meaning("error, a", {"error, *": "raw ECE"}), meaning("x", {})
+    ('lower end of the 90 % interval of: right less says', 'raw ECE', '')
+    """
+    for known in (own, COMMON):
+        if name in known:
+            return known[name]
+        for pattern, text in known.items():
+            before, star, after = pattern.partition("*")
+            if star and name.startswith(before) and name.endswith(after) and len(name) > len(before + after):
+                return text
+    for end, words in (("_low", "lower"), ("_high", "upper")):
+        if name.endswith(end) and (text := meaning(name.removesuffix(end), own)):
+            return f"{words} end of the 90 % interval of: {text}"
+    return ""
+
+
+def declared(frame: pd.DataFrame, columns: tuple[Column, ...], own: Mapping[str, str]) -> tuple[Declared, ...]:
+    """What every column of a frame is, in order; ``own`` are the meanings that an exhibit has itself."""
+    found = []
+    for name in map(str, frame.columns):
+        own_column = (column for column in columns if name in (column.made_of[0], *column.numbers))
+        printed = next(own_column, next((column for column in columns if name in column.made_of), None))
+        heading = "" if printed is None else printed.headings().get(name, printed.heading)
+        unit = "" if printed is None else "of the line" if "unit" in printed.made_of else UNITS.get(printed.digits, "")
+        found.append(Declared(name, heading, unit or "number", meaning(name, own)))
+    return tuple(found)
 
 
 def written(frame: pd.DataFrame, columns: tuple[Column, ...]) -> list[list[str]]:

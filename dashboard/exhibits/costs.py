@@ -20,6 +20,15 @@ class Costs(Exhibit):
     reads = "counts"
     static = True
 
+    meanings = of.Meanings(
+        {
+            "accuracy": "share of the answered rows that is right",
+            "log_loss": "log loss of the answered rows",
+            "rows": "all rows",
+            "answered": "of them those that are answered",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.evaluation.model_tables.costs, scene.predictions())
 

@@ -28,6 +28,15 @@ class CurveGaps(Exhibit):
     static = True
     terms = ("smooth-gap", "noise-floor")
 
+    meanings = of.Meanings(
+        {
+            "measure": "short name of the measure",
+            "value": "the measure",
+            "floor": "95 % point of calibrated models",
+            "reference": "value of a calibrated model",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if scene.claims != "event":
             raise NotAnswerable("a smooth curve of the risk needs the event of two classes, and these rows have none")

@@ -48,6 +48,18 @@ class DecisionCurve(Exhibit):
     height = 420
     formula = Curve.formula
 
+    meanings = of.Meanings(
+        {
+            "acted": "share of rows whose probability is above the threshold",
+            "benefit": "share rightly acted on, less that wrongly acted on times t / (1 - t)",
+            "over_all": "net benefit less that of acting on all rows",
+            "threshold": "rows with more than this probability t are acted on",
+            "treat_all": "net benefit of acting on all rows",
+            "low": "lower end of the 90 % interval of the net benefit",
+            "high": "upper end of the same",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, self._curves(scene)[0])
 
@@ -96,6 +108,16 @@ class NetBenefit(Exhibit):
     """What acting from the chosen threshold on is worth with each model, on all rows, and on none."""
 
     threshold: Annotated[float, THRESHOLDS, "Threshold", _CHOSEN] = 0.5
+
+    meanings = of.Meanings(
+        {
+            "acted": "share of rows whose probability is above the threshold",
+            "benefit": "share rightly acted on, less that wrongly acted on times t / (1 - t)",
+            "over_all": "net benefit less that of acting on all rows",
+            "change": "net benefit less that of the model before recalibration",
+            "p": "p of no change",
+        }
+    )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(

@@ -34,6 +34,17 @@ class Decisions(Exhibit):
         "also a threshold; without any every mistake costs 1",
     ] = ""
 
+    meanings = of.Meanings(
+        {
+            "expected": "mean cost a row by the model's own probabilities",
+            "realised": "mean cost a row with the true classes",
+            "gap": "realised less expected",
+            "change": "realised less that of the model before recalibration",
+            "p": "p of no change",
+            "changed": "share of rows that is decided otherwise",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if names := scene.class_names:
             try:

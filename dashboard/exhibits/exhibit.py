@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -10,7 +11,7 @@ import pandas as pd
 from calib_core import NotAnswerable
 from calib_core.registry.registry import Choice, Registry
 from calib_core.text import count
-from dashboard.exhibits.columns import Column
+from dashboard.exhibits.columns import Column, Declared, declared
 from dashboard.session import Call, Scene, python
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ class Exhibit:
     ``table`` and ``figure`` say what is shown as calls of calib_core; NotAnswerable, raised here or by a call, is the
     sentence that stands in its place wherever it would be shown. ``printed``: lines a report prints at most, worst
     first; 0 where the picture says it all, and only the file has the table. ``static``: a table to read, not to sort,
-    which the screen writes as a page does. ``formula``: what its curve is, in TeX. ``costly``:
-    of hundreds of classes it takes long, so that screens make it when it is asked for. ``terms``: keys of terms of the
-    glossary that a newcomer needs to read it. ``reads``: "counts" where a summary is enough, but for the values of
-    options that are named in ``of_rows``. ``reads_columns``: it needs columns beside the predictions, which rows that
-    are kept by a summary have not.
+    which the screen writes as a page does. ``formula``: what its curve is, in TeX. ``costly``: of hundreds of classes
+    it takes long, so that screens make it when it is asked for. ``terms``: keys of terms of the glossary that a
+    newcomer needs to read it. ``meanings``: a line on every column of its table, by the column's name, "error, *" for
+    all that begin so; what means the same in all tables is in ``columns.COMMON``. ``reads``: "counts" where a summary
+    is enough, but for the values of options that are named in ``of_rows``. ``reads_columns``: it needs columns beside
+    the predictions, which rows that are kept by a summary have not.
     """
 
     reads: ClassVar[Reads] = "rows"
@@ -60,6 +62,7 @@ class Exhibit:
     formula: ClassVar[str] = ""
     costly: ClassVar[bool] = False
     terms: ClassVar[tuple[str, ...]] = ()
+    meanings: ClassVar[Mapping[str, str]] = {}
 
     @property
     def used(self) -> tuple[str, ...] | None:
@@ -100,6 +103,10 @@ class Exhibit:
     def columns(self, frame: pd.DataFrame) -> tuple[Column, ...]:
         """How the frame is written for readers."""
         raise NotImplementedError
+
+    def declared(self, frame: pd.DataFrame) -> tuple[Declared, ...]:
+        """What every column of the frame is: its heading where it is printed, its unit and its meaning."""
+        return declared(frame, self.columns(frame), self.meanings)
 
     def figure(self, scene: Scene) -> Call[go.Figure] | None:
         """The picture, for exhibits that have one."""

@@ -19,6 +19,14 @@ class File(Exhibit):
 
     reads = "counts"
 
+    meanings = of.Meanings(
+        {
+            "file": "name of the file",
+            "property": "what is said",
+            "value": "what is said of it",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.sources:
             raise cc.NotAnswerable("no file can be read with these choices; change how it is read, or which rows count")

@@ -29,6 +29,20 @@ class Findings(Exhibit):
 
     printed = 20
 
+    meanings = of.Meanings(
+        {
+            "kind": "bin, class, class in a bin, slice or all rows",
+            "code": "position of the class",
+            "bin": "number of the bin",
+            "slice": "text of the slice",
+            "groups": "groups of rows in the place",
+            "says": "mean confidence, probability or risk of the place's rows",
+            "right": "share of those rows in which it comes true",
+            "gap": "right less says",
+            "rows_off": "rows times the smallest gap that the interval leaves",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         by = () if too_many(scene) else None  # there they are cut where they are asked for
         words = event_words.in_words(scene) if scene.claims == "event" else None

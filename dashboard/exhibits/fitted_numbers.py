@@ -23,6 +23,15 @@ class Fitted(Exhibit):
 
     printed: ClassVar[int | None] = 12
 
+    meanings = of.Meanings(
+        {
+            "parameter": "name of the number",
+            "value": "the number",
+            "of": "class that it belongs to",
+            "place": "where in a table it stands",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {recalibrated(scene).title: _diagram(scene)}, column="calibrator")
 

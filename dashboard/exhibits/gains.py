@@ -23,6 +23,24 @@ class Gains(Exhibit):
 
     terms = ("interval", "tolerance", "log-loss")
 
+    meanings = of.Meanings(
+        {
+            "point": "estimate of the error after",
+            "point_before": "estimate of the error before",
+            "low": "lower end of the 90 % interval of the error after",
+            "high": "upper end of the same",
+            "log_loss": "log loss after, of the rows answered",
+            "log_loss_before": "log loss before, of the same rows",
+            "rows": "test rows",
+            "changed": "rows whose predicted class is another one",
+            "abstained": "rows that are not answered",
+            "promised": "whether something is guaranteed whatever the data",
+            "promise": "what, or why nothing",
+            "set_aside": "what must be known of the fit",
+            "fitted": "fitted numbers in a few words",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         models = scene.models.recalibrated
         if not models:

@@ -69,6 +69,23 @@ class Hero(Exhibit):
     reads = "counts"
     printed = 0
 
+    meanings = of.Meanings(
+        {
+            "confidence": "the confidence, or risk, that is asked about",
+            "near": "whether a row lies near it",
+            "reach": "half the width of the window around it",
+            "rows": "rows in the window",
+            "share": "share of all rows in the window",
+            "claimed": "mean confidence, or risk, of the rows in the window",
+            "right": "share of those rows that is right, or has the event",
+            "lower": "lowest confidence, or risk, of those rows",
+            "upper": "highest confidence, or risk, of those rows",
+            "range": "the confidences, or risks, of those rows in words",
+            "difference": "claimed less right in words",
+            "shown": "whether the gap is larger than the largest on the slider in 9 of 10 calibrated models",
+        }
+    )
+
     def answers(self, scene: Scene) -> dict[str, Call[LocalAccuracy]]:
         """The answers of the first models, by title."""
         if scene.claims == "event":

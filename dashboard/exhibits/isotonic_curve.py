@@ -29,6 +29,15 @@ class IsotonicCurve(Exhibit):
     height = 560
     formula = cc.diagrams.CorpCurve.formula
 
+    meanings = of.Meanings(
+        {
+            "brier": "mean squared error of the confidence",
+            "miscalibration": "brier less that of the best rising curve",
+            "discrimination": "uncertainty less the Brier score of that curve",
+            "uncertainty": "share right times share wrong",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.diagrams.brier_parts, scene.each(lambda model: isotonic(model, scene.claims)))
 

@@ -43,6 +43,16 @@ class KernelReliability(Smoothed):
     height = 560
     formula = cc.diagrams.KernelCurve.formula
 
+    meanings = of.Meanings(
+        {
+            "score": "place on the curve",
+            "curve": "share of rows at this score that comes true",
+            "density": "how dense scores lie here, per unit of the scale that is smoothed (log-odds by default)",
+            "lower": "lower end of the band",
+            "upper": "upper end of the band",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {scene.model.title: self._curve(scene)})
 

@@ -41,6 +41,18 @@ class LabCurve(Exhibit):
     seed: Annotated[int, Range(0, MOST_SEED), "Which sample (number)", "another number draws other rows"] = SEED
     bins: Annotated[int, Range(1, 50), "Bins", "bins of equal width"] = BINS
 
+    meanings = of.Meanings(
+        {
+            "of": "truth, sample, or a point that the truth is drawn through",
+            "stratum": "class that the claims are about",
+            "score": "mean score",
+            "right": "share that comes true",
+            "low": "lower end of the exact 90 % interval of that share",
+            "high": "upper end of the same",
+            "rows": "rows of the sample in the bin",
+        }
+    )
+
     def drawn(self) -> Call[TruthCurve]:
         """The curve and the sample."""
         return call(cc.lab.truth_curve, self.truth, self.n, bins=self.bins, random_state=self.seed, stem="curve")
@@ -121,6 +133,21 @@ class LabErrors(Exhibit):
         "which number of the samples",
     ] = ""
     seed: Annotated[int, Range(0, MOST_SEED), "Which samples (number)", "another number draws other rows"] = SEED
+
+    meanings = of.Meanings(
+        {
+            "series": "estimator or calibrator",
+            "bins": "number of bins",
+            "x": "rows of a sample, or bins",
+            "value": "mean over the samples of what is looked at",
+            "true": "error of the law",
+            "true_error": "standard error of that",
+            "draws": "number of samples",
+            "low": "lower end of the 90 % interval of the value",
+            "high": "upper end of the same",
+            "note": "why a number is missing",
+        }
+    )
 
     @property
     def used(self) -> tuple[str, ...]:

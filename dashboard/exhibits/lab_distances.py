@@ -40,6 +40,15 @@ class LabDistances(Exhibit):
 
     printed = 20
 
+    meanings = of.Meanings(
+        {
+            "series": "estimator",
+            "low": "estimates at least so far from the true error",
+            "high": "and at most so far",
+            "draws": "samples in which it was so far off",
+        }
+    )
+
     def found(self) -> Call[ErrorDistances]:
         """The distances of every sample."""
         return call(cc.lab.error_distances, self.experiment, self.truth, self.n, self.draws, random_state=self.seed,

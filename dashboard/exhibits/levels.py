@@ -24,6 +24,17 @@ class Levels(Exhibit):
     terms = ("over-confident",)
     formula = LevelDiagram.formula
 
+    meanings = of.Meanings(
+        {
+            "confidence": "the confidence that is stated",
+            "share": "share of all rows that state it",
+            "right": "share of the rows that state it that is right",
+            "stands_out": "side on which the level is significantly off (p_holm at most 0.05), else empty",
+            "p": "two-sided binomial p of as many right rows if each is right with the stated confidence",
+            "p_holm": "the same, corrected by Holm's rule for the levels of the model",
+        }
+    )
+
     def points(self, model: Model) -> Call[LevelDiagram]:
         """The levels of a model."""
         return call(cc.diagrams.levels, model.predictions)

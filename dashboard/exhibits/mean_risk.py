@@ -59,6 +59,15 @@ class InTheLarge(Exhibit):
     terms = ("in-the-large", "observed-expected", "calibration-intercept", "calibration-slope")
     static = True
 
+    meanings = of.Meanings(
+        {
+            "measure": "short name of the measure",
+            "value": "the measure",
+            "floor": "95 % point of calibrated models",
+            "reference": "value of a calibrated model",
+        }
+    )
+
     def lines(self, scene: Scene) -> dict[str, Call[LargeLines]]:
         """Every model's measures, by title."""
         if scene.claims != "event":

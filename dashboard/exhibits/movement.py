@@ -25,6 +25,14 @@ class Movement(Exhibit):
     printed: ClassVar[int | None] = 0
     height: ClassVar[int] = 400
 
+    meanings = of.Meanings(
+        {
+            "stage": "before or after recalibration",
+            "risk": "mean risk at this stage, of the rows in this bin of the risk before",
+            "observed": "share of those rows in which the event happened",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {recalibrated(scene).title: diagram(scene)}, column="calibrator")
 

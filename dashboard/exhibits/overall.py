@@ -20,6 +20,15 @@ class Overall(Exhibit):
 
     reads = "counts"
 
+    meanings = of.Meanings(
+        {
+            "claimed": "mean confidence of all rows",
+            "right": "share of all rows that is right",
+            "gap": "mean confidence less the share right",
+            "direction": "side on which the interval of the share right excludes the mean confidence, else empty",
+        }
+    )
+
     def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
         """Every model's gap over all rows, by title."""
         gaps = scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins))

@@ -59,6 +59,13 @@ class Pairs(Exhibit):
         float, Range(0.0001, 0.5), "Margin", "the difference that would not matter: .01 is one point, or .01 of a score"
     ] = MARGIN
 
+    meanings = of.Meanings(
+        {
+            "difference": "error of the first less that of the second, as the interval is about it",
+            "verdict": "what the interval and the margin say of the first beside the second",
+        }
+    )
+
     def models(self, scene: Scene) -> Any:
         """The test rows of every model, by title."""
         return scene.predictions()

@@ -41,6 +41,19 @@ class PaperTables(Exhibit):
     splits: Annotated[int, Range(1, 40), "Divisions", "how often each file is divided at random"] = SPLITS
     with_demos: Annotated[bool, Flag(), "Demo data too", "the demo files as further lines"] = False
 
+    meanings = of.Meanings(
+        {
+            "measure": "what is measured",
+            "line": "a file, or the mean rank",
+            "file": "name of the file",
+            "splits": "number of divisions",
+            "unit": "how the numbers are read",
+            "*, standard error": "standard error of the mean over the divisions",
+            "*, rank": "place of the method in the line, 1 the best",
+            "*": "mean of the method over the divisions",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.whole(scene).part("frame()")
 

@@ -40,6 +40,19 @@ class Judged(Exhibit):
     reads_columns = True
     terms = ("over-confident",)
 
+    meanings = of.Meanings(
+        {
+            "part": "all rows, or those of one value",
+            "by": "whose marks are used",
+            "right": "share of answers that is right by them",
+            "gap": "mean confidence less that share",
+            "confidence": "mean confidence of all rows",
+            "rows": "all rows",
+            "marked": "rows that people marked",
+            "why": "why there is no number",
+        }
+    )
+
     def found(self, scene: Scene) -> Call[JudgedAnswers]:
         """What is told of all rows of the file in use, where no part of them was chosen."""
         options = {name: value for name, value in (("human", self.human), ("by", self.by)) if value}

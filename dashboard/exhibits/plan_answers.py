@@ -54,6 +54,14 @@ class PlanShown(Exhibit):
     printed = 0
     height = 400
 
+    meanings = of.Meanings(
+        {
+            "curve": "which line or mark",
+            "amount": "what is varied",
+            "bound": "what is promised with so much",
+        }
+    )
+
     def check(self, scene: Scene) -> None:
         """Only numbers that are left to the data in use need rows."""
         recipe = PLANS.recipe(self.plan)
@@ -93,6 +101,20 @@ class Plans(Exhibit):
     reads = "counts"
     static = True
 
+    meanings = of.Meanings(
+        {
+            "key": "short name of the question",
+            "question": "what is asked",
+            "answer": "what is promised with the rows in use",
+            "inverse": "what it takes",
+            "basis": "what this rests on",
+            "amount": "rows, or points, in use",
+            "bound": "what is promised with them",
+            "limit": "what is wanted",
+            "needed": "rows, or points, that it takes",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.planning.answers, **data_in_use(scene))
 
@@ -117,6 +139,16 @@ class BinsInUse(Exhibit):
     """The share of the rows in each bin of confidence, beside half and twice an equal share."""
 
     printed = 20
+
+    meanings = of.Meanings(
+        {
+            "rows": "test rows in the bin",
+            "share": "share of all test rows in the bin",
+            "low": "lower end of its interval, of all bins together at 90 %",
+            "high": "upper end of the same",
+            "times": "share times the number of bins",
+        }
+    )
 
     def found(self, scene: Scene) -> Call[BinBalance]:
         """The bins of the first file's rows."""

@@ -21,6 +21,14 @@ class Promises(Exhibit):
 
     static: ClassVar[bool] = True
 
+    meanings = of.Meanings(
+        {
+            "holds": "whether something is guaranteed whatever the data",
+            "sentence": "what, or why nothing",
+            "set_aside": "what must be known of the fit",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it promises appears here")

@@ -29,6 +29,18 @@ class Uses(Exhibit):
 
     costly = True
 
+    meanings = of.Meanings(
+        {
+            "measure": "short name of the measure",
+            "unit": "how its numbers are read",
+            "before": "before recalibration",
+            "after": "after recalibration",
+            "change": "after less before",
+            "low": "lower end of the 90 % interval of the change",
+            "high": "upper end of the same",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it does to ranking and to sets of classes appears here")

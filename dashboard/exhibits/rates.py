@@ -28,6 +28,19 @@ class Rates(Exhibit):
         f"fit it on {REPEATS} random splits of all rows, for several wanted rates",
     ] = False
 
+    meanings = of.Meanings(
+        {
+            "wanted": "rate that is asked for",
+            "attained": "mean rate over the splits",
+            "deviation": "standard deviation over the splits",
+            "lower": "attained less two deviations",
+            "upper": "attained and two deviations",
+            "coverage": "mean share of rows answered",
+            "kept": "share of splits that kept the rate",
+            "refused": "splits whose calibration rows could not carry the rate",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {_model(scene).title: self._diagram(scene)})
 

@@ -34,6 +34,31 @@ class Recommendation(Exhibit):
 
     terms = ("log-loss", "brier-score", "interval")
 
+    meanings = of.Meanings(
+        {
+            "calibrator": "short name of the candidate",
+            "score": "mean score of rows that no map was fitted on",
+            "gain": "score of the model less that of the candidate",
+            "low": "lower end of the 90 % interval of the gain",
+            "high": "upper end of the same",
+            "p": "p of no gain",
+            "p_holm": "the same, corrected by Holm's rule for the number of candidates",
+            "picked": "folds in which it was chosen",
+            "accuracy": "share of rows that is right",
+            "accuracy_gain": "accuracy less that of the model",
+            "accuracy_low": "lower end of the 90 % interval of that difference",
+            "accuracy_high": "upper end of the same",
+            "auroc": "chance that a row of the event has the higher risk, or a right row the higher confidence",
+            "auroc_gain": "AUROC less that of the model",
+            "auroc_low": "lower end of the 90 % interval of that difference",
+            "auroc_high": "upper end of the same",
+            "mean_confidence": "mean confidence",
+            "mean_risk": "mean risk of the event",
+            "rows_needed": "calibration rows that it takes, about",
+            "equal_to_best": "whether it does as well as the best in cross-validation",
+        }
+    )
+
     @classmethod
     def suited(cls, scene: Scene) -> Recommendation:
         """By the score that the first model's rows have."""
@@ -98,7 +123,7 @@ class Recommendation(Exhibit):
             of.probability("p (Holm)", "p_holm"),
             of.whole("times chosen", "picked"),
             of.share("accuracy"),
-            of.share("AUROC", "auroc"),
+            of.number("AUROC", "auroc"),
             of.share("mean risk", "mean_risk")
             if frame["mean_risk"].notna().any()
             else of.share("mean confidence", "mean_confidence"),

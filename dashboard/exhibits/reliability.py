@@ -76,6 +76,15 @@ class Reliability(Exhibit):
     height = 560
     terms = ("star-and-stem", "bins", "over-confident", "tolerance")
 
+    meanings = of.Meanings(
+        {
+            "risk": "mean predicted risk of the bin's rows",
+            "observed": "share of the bin's rows in which the event happened",
+            "band_low": "5 % point of the observed frequency in calibrated models' outcomes in this bin",
+            "band_high": "95 % point of the same",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, risk_picture.drawn(scene) if self._of_event(scene) else self._diagrams(scene))
 

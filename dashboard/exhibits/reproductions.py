@@ -27,6 +27,21 @@ class Papers(Exhibit):
 
     reads = "counts"
 
+    meanings = of.Meanings(
+        {
+            "key": "short name",
+            "paper": "authors and year",
+            "place": "figure, table or section",
+            "numbers": "numbers compared",
+            "within": "of them those within the tolerance",
+            "differ": "of them those that are not",
+            "why": "reasons for those",
+            "needs": "what is needed to run it",
+            "seconds": "how long it takes",
+            "link": "state of the dashboard that shows it",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.papers.reproductions.overview)
 
@@ -70,6 +85,26 @@ class Reproduced(Exhibit):
         "Numbers",
         "where ours come from",
     ] = KEPT
+
+    meanings = of.Meanings(
+        {
+            "key": "short name of the figure or table",
+            "what": "what is compared",
+            "place": "where it stands in the paper",
+            "published": "what the paper says",
+            "relation": "how ours should lie to the target",
+            "target": "number in the paper",
+            "ours": "number found here",
+            "apart": "ours less the target",
+            "tolerance": "how far apart they may lie",
+            "within": "whether they do not lie further apart",
+            "basis": "where the tolerance comes from",
+            "why": "reason for a difference",
+            "version": "version of the recipe",
+            "size": "quick or full size",
+            "seconds": "how long it took",
+        }
+    )
 
     @property
     def used(self) -> tuple[str, ...]:

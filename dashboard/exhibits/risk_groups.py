@@ -23,6 +23,15 @@ from dashboard.session import Call, Scene, call
 class RiskGroups(Exhibit):
     """Bins of the predicted risk, as in the diagram: events expected and observed, and which are significantly off."""
 
+    meanings = of.Meanings(
+        {
+            "confidence": "mean predicted risk of the bin's rows",
+            "accuracy": "share of the bin's rows in which the event happened",
+            "too_few": "whether a calibrated model's interval would reach 10 points to a side",
+            "stands_out": "side on which the bin is significantly off (p_corrected at most 0.05), else empty",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if scene.claims != "event":
             raise NotAnswerable(NO_EVENT)

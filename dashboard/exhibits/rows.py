@@ -20,6 +20,15 @@ class Rows(Exhibit):
 
     reads = "counts"
 
+    meanings = of.Meanings(
+        {
+            "part": "calibration or test rows",
+            "rows": "number of those rows",
+            "accuracy": "share of them that is right",
+            "confidence": "their mean confidence",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {model.title: model.division for model in scene.bases})
 

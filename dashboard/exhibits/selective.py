@@ -31,6 +31,15 @@ class Selective(Exhibit):
     height = 420
     formula = RiskCoverage.formula
 
+    meanings = of.Meanings(
+        {
+            "threshold": "rows of this confidence or more are answered",
+            "coverage": "share of all rows that is answered",
+            "rows": "number of rows that are answered",
+            "risk": "share of the answered rows that is wrong",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, self._curves(scene)[0])
 

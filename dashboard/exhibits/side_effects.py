@@ -34,6 +34,26 @@ class SideEffects(Exhibit):
 
     static: ClassVar[bool] = True
 
+    meanings = of.Meanings(
+        {
+            "accuracy_change": "accuracy after less accuracy before",
+            "accuracy": "share of the rows answered after recalibration that is right",
+            "accuracy_before": "share of all rows that was right before",
+            "class_changed": "share of rows whose predicted class is another one",
+            "abstained": "share of rows that is no longer answered",
+            "sure": "rows of confidence 95 % or more after",
+            "sure_before": "rows of confidence 95 % or more before",
+            "sure_right": "share right of the rows that are sure after",
+            "sure_right_before": "share right of the rows that were sure before",
+            "risk": "mean risk after, of the rows answered",
+            "risk_before": "mean risk before, of the same rows",
+            "observed": "share of those rows in which the event happened",
+            "keeps_class": "whether the calibrator never changes the predicted class",
+            "keeps_order": "whether it never changes the order of the classes",
+            "sums_to_one": "whether its probabilities sum to 1",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what it does to the decisions appears here")

@@ -39,6 +39,27 @@ class Coverage(Exhibit):
     reads = "counts"
     printed = 10
 
+    meanings = of.Meanings(
+        {
+            "family": "family of laws",
+            "law": "law of the scores",
+            "truth": "how far the truth lies from the scores",
+            "classes": "number of classes",
+            "rows": "rows of a sample",
+            "binning": "kind of bins",
+            "bins": "number of bins",
+            "rows_a_cell": "rows of a sample per cell of class and bin",
+            "runs": "number of samples",
+            "coverage": "share of samples whose interval holds the true error",
+            "below": "share whose interval lies above it",
+            "above": "share whose interval lies below it",
+            "half": "share that intervals of half the width would hold",
+            "true_error": "error of the law",
+            "mean_width": "mean width of the intervals",
+            "level": "what the coverage should be",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.coverage_table)
 
@@ -63,6 +84,17 @@ class Rejection(Exhibit):
 
     reads = "counts"
     printed = 10
+
+    meanings = of.Meanings(
+        {
+            "law": "law of the scores",
+            "classes": "number of classes",
+            "rows": "rows of a sample",
+            "runs": "number of samples",
+            "rejected": "share of calibrated samples with p at most 0.05",
+            "rejected_exact": "the same with ties broken at random",
+        }
+    )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.rejection_table)

@@ -27,6 +27,13 @@ MEASURES = {
 class SkillPairs(Exhibit):
     """Differences of every pair of models in what is said too much, squared error, skill, ranking and area."""
 
+    meanings = of.Meanings(
+        {
+            "measure": "what is compared",
+            "difference": "value of the first less that of the second",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.skill_differences, scene.over_same_rows())
 

@@ -25,6 +25,21 @@ class Skills(Exhibit):
 
     terms = ("over-confident",)
 
+    meanings = of.Meanings(
+        {
+            "rows": "rows answered",
+            "accuracy": "share of them that is right",
+            "mean_confidence": "their mean confidence",
+            "overconfidence": "mean confidence less accuracy",
+            "skill": "share of the squared error saved that saying the accuracy for every row has",
+            "auroc": "chance that a right row has more confidence than a wrong one, ties half",
+            "risk_area": "mean share wrong over all shares of rows answered, the surest first",
+            "excess_area": "risk area less that of the best order",
+            "answered": "share of rows that is answered",
+            "accuracy_answered": "share right of the surest rows answered",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.skills, scene.predictions(), self.coverage)
 

@@ -9,7 +9,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core.diagrams import SliceDots
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import CORRECTED, by_column, how_tested, stands_out, tested_columns
+from dashboard.exhibits.by_slice import CORRECTED, MEANINGS, by_column, how_tested, stands_out, tested_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -21,6 +21,8 @@ class SliceColumns(Exhibit):
 
     reads = "counts"
     printed = 40
+
+    meanings = MEANINGS
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
         """What is found, in words."""

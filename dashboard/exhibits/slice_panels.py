@@ -27,6 +27,16 @@ class SlicePanels(BySlice):
     printed = 0
     terms = ("bins",)
 
+    meanings = of.Meanings(
+        {
+            "count": "rows of the slice in the bin",
+            "mean_score": "mean confidence, or risk, of those rows",
+            "mean_outcome": "share of those rows that is right, or has the event",
+            "gap": "mean outcome less mean score",
+            "weight": "rows of the bin as a share of all rows",
+        }
+    )
+
     def _diagrams(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...]]:
         """The small diagrams of every model with rows in all of the slices, and a sentence for each without."""
         where = tuple(scene.get(self.lines(scene))["where"].head(MOST))

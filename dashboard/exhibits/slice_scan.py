@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core.registry.registry import Flag, Range
 from calib_core.slices import SliceScan
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.by_slice import how_tested, marks, stands_out, tested_columns
+from dashboard.exhibits.by_slice import MEANINGS, how_tested, marks, stands_out, tested_columns
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.session import Call, Scene, call
 
@@ -27,6 +27,8 @@ class Scan(Exhibit):
     reads_columns = True
     printed = 30
     costly = True
+
+    meanings = MEANINGS
 
     def found(self, scene: Scene) -> Call[SliceScan]:
         """The scan of the model looked at."""

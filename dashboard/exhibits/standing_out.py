@@ -21,6 +21,20 @@ class ClassesStandingOut(Exhibit):
 
     printed = 20
 
+    meanings = of.Meanings(
+        {
+            "code": "position among the classes",
+            "rows": "rows predicted as the class",
+            "claimed": "mean confidence of those rows",
+            "right": "share of those rows that is right",
+            "error": "raw ECE of the class",
+            "calibrated": "mean raw ECE of calibrated models with these confidences",
+            "excess": "share of rows times (error - calibrated)",
+            "p_holm": "p of the exact test, corrected for classes and kinds of places",
+            "stands_out": "whether p_holm is at most 0.05",
+        }
+    )
+
     def found(self, scene: Scene) -> Call[StandingOut]:
         """The first model's classes."""
         return call(cc.diagrams.classes_standing_out, scene.model.predictions, scene.bins, stem="classes")

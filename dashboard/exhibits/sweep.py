@@ -61,6 +61,14 @@ class Sweep(Exhibit):
     costly = True
     formula = cc.diagrams.ErrorSweep.formula
 
+    meanings = of.Meanings(
+        {
+            "bins": "number of bins, or of rows in each",
+            "value": "raw error in so many bins",
+            "floor": "95 % point of calibrated models' raw error in the same bins",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self._sweep(scene).part("frame()")
 

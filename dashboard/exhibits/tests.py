@@ -24,6 +24,16 @@ class Tests(Exhibit):
 
     reads = "counts"
 
+    meanings = of.Meanings(
+        {
+            "test": "what is tested",
+            "statistic": "value of the test statistic",
+            "p": "chance that a calibrated model shows as much",
+            "p_holm": "the same, corrected by Holm's rule; that on the Brier score is not",
+            "p_bh": "the same, corrected by Benjamini and Hochberg's rule",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.unbinned_tests, scene.predictions())
 

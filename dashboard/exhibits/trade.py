@@ -46,6 +46,17 @@ class Trade(Exhibit):
     height = 400
     formula = cc.diagrams.TradePoints.formula
 
+    meanings = of.Meanings(
+        {
+            "points": "a model, or a mean over splits",
+            "error": "squared calibration error, debiased",
+            "mse": "mean squared error of the claims",
+            "upper": "upper end of the 90 % interval of the squared error",
+            "plug_in": "squared error without correction, and its spread",
+            "bins": "bins of the calibrator",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         points, curves = self._points(scene), self._curves(scene)
         return call(cc.calls.stacked, {"model": points} | ({"over bins": curves} if curves else {}), column="points")

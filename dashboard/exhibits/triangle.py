@@ -53,6 +53,19 @@ class Triangle(Partitioned):
 
     height = 450
 
+    meanings = of.Meanings(
+        {
+            "cell": "number of the cell",
+            "place": "where the cell lies",
+            "count": "test rows in the cell",
+            "fit_count": "calibration rows in the cell",
+            "length": "sum over classes of |mean - target|",
+            "mean *": "mean probability of the class that the cell's test rows are given",
+            "target *": "share of the class among the cell's calibration rows",
+            "bound": "how far target can lie from the truth, in the same sum, with probability 90 %",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         scene = scene.triangle
         return call(cc.calls.stacked, {scene.model.title: self.diagram(scene)})

@@ -23,6 +23,17 @@ ASSUMPTIONS = {"lipschitz": "the gap changes slowly", "monotone": "higher scores
 class Unbinned(Exhibit):
     """Bounds on every model's error that need no bins, beside the upper end in bins."""
 
+    meanings = of.Meanings(
+        {
+            "assumption": "what is assumed of the curve",
+            "value": "bound on the error with what bins do not see",
+            "binned": "upper end of the error in bins",
+            "added": "what the assumption allows within bins",
+            "bins": "bins used",
+            "level": "probability that the bound holds",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.unbinned_bounds, line_words.primaries(scene))
 

@@ -26,6 +26,13 @@ class Validity(Exhibit):
     height = 400
     formula = cc.diagrams.ValidityPlot.formula
 
+    meanings = of.Meanings(
+        {
+            "eps": "how far a claim is off in its bin",
+            "share": "share of rows whose claim is off by at most that",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, self._plots(scene)[0])
 

@@ -26,6 +26,13 @@ class Verdict(Exhibit):
     reads = "counts"
     terms = ("noise-floor", "tolerance", "interval")
 
+    meanings = of.Meanings(
+        {
+            "reason": "why this line decides",
+            "p_of_any_error": "p of the test whether there is an error of any size",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
 

@@ -27,6 +27,18 @@ class ScoreParts(Exhibit):
 
     terms = ("log-loss",)
 
+    meanings = of.Meanings(
+        {
+            "score": "log loss or Brier score",
+            "part": "whole score, calibration loss or refinement loss",
+            "before": "before recalibration",
+            "after": "after recalibration",
+            "change": "after less before",
+            "low": "lower end of the 90 % interval of the change",
+            "high": "upper end of the same",
+        }
+    )
+
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if not scene.models.recalibrated:
             raise NotAnswerable("tick a calibrator: what could still be gained after it appears here")

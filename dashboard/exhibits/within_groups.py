@@ -47,6 +47,20 @@ class WithinGroups(Exhibit):
     costly = True
     terms = ("multicalibration", "noise-floor")
 
+    meanings = of.Meanings(
+        {
+            "group": "group of rows",
+            "rows": "rows of the group",
+            "share": "share of all rows in the group",
+            "error": "largest sum of outcome less score over a run of scores, as a share of the group",
+            "low": "lower end of the interval, of all groups together at 90 %",
+            "high": "upper end of the same",
+            "deviations": "error in units of its standard deviation in a calibrated model",
+            "p": "chance that any group of a calibrated model has as many deviations",
+            "stands_out": "whether p is at most 0.05",
+        }
+    )
+
     def found(self, scene: Scene) -> Call[Multicalibration]:
         """The errors of the model looked at; NotAnswerable where there is nothing to group by."""
         rows = scene.get(scene.model.predictions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -43,7 +43,10 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int],
     shown = words_added(frame.head(SHOWN).reset_index(drop=True), columns)
     whole = len(shown) <= WRITTEN
     lines = max(column.lines for column in columns)
-    config = {part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole)}
+    means = {each.name: each.meaning or None for each in exhibit.declared(frame)}
+    config = {
+        part: setting for i, each in enumerate(columns) for part, setting in _settings(each, i == 0, whole, means)
+    }
     key = f"{name}.table"
     tall = len(frame) * lines
     height = widgets.table_height(tall) if tall <= WHOLE else TALLEST
@@ -117,13 +120,18 @@ def _place(column: Column) -> str:
     return column.made_of[0] if not column.made_of[1:] else column.heading
 
 
-def _settings(column: Column, first: bool, whole: bool) -> Iterator[tuple[str, Any]]:
-    """How the parts of a column are shown; the first column stays where a wide table is scrolled."""
+def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str | None]) -> Iterator[tuple[str, Any]]:
+    """How the parts of a column are shown, with what they mean; the first stays where a wide table is scrolled."""
     if not column.digits:
         yield (
             _place(column),
-            st.column_config.Column(column.heading, pinned=first or None, width="large" if column.lines > 1 else None),
+            st.column_config.Column(
+                column.heading,
+                pinned=first or None,
+                width="large" if column.lines > 1 else None,
+                help=means[column.made_of[0]],
+            ),
         )
     for name, heading in column.headings().items():
         # A format would win over what the cells are written as.
-        yield name, st.column_config.NumberColumn(heading, format=None if whole else column.digits)
+        yield name, st.column_config.NumberColumn(heading, format=None if whole else column.digits, help=means[name])

@@ -1,0 +1,73 @@
+"""Every column of every exhibit is declared: its name, its unit, and a line that says what it means."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from compared import TWINS, data_of
+from exhibits_shown import ASKED, cases, frame_of
+
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.columns import COMMON
+
+pytestmark = pytest.mark.law
+OF_THE_FILE = {"site", "age"}
+"""Columns of the file itself, which nobody here can declare."""
+
+
+@pytest.mark.parametrize(("key", "name"), list(cases()))
+def test_every_column_is_declared(key, name):
+    data = data_of(name)
+    if (frame := frame_of(data, key)) is None:
+        pytest.skip("not of these data")
+    exhibit = EXHIBITS.make(key, **ASKED.get(key, {}))
+    declared = exhibit.declared(frame)
+    assert [each.name for each in declared] == list(frame.columns)
+    missing = [each.name for each in declared if not each.meaning and each.name not in OF_THE_FILE]
+    assert missing == []
+    printed = {heading for column in exhibit.columns(frame) for heading in column.headings().values()}
+    assert printed <= {each.heading for each in declared}
+    assert all(each.unit for each in declared)
+
+
+def test_declarations_are_lines_and_none_is_of_a_column_that_is_nowhere():
+    seen = {}
+    for key in TWINS:
+        for name in ("three", "risk", "levels", "judged"):
+            frame = frame_of(data_of(name), key) if name != "judged" or key == "judged-answers" else None
+            seen.setdefault(key, set()).update(() if frame is None else frame.columns)
+    every = set().union(*seen.values())
+    assert [name for name in COMMON if not any(fits(name, column) for column in every)] == []
+    for key, columns in seen.items():
+        for name, text in EXHIBITS[key].factory.meanings.items():
+            assert "\n" not in text
+            assert 3 <= len(text) <= 120, (key, name, text)
+            assert not text.endswith("."), (key, name)
+            elsewhere = name in ELSEWHERE.get(key, ()) or key in SHARED
+            assert elsewhere or any(fits(name, column) for column in columns), (key, name)
+
+
+def fits(pattern, column):
+    return re.fullmatch(re.escape(pattern).replace(r"\*", ".+"), column) is not None or any(
+        column == f"{pattern}_{end}" for end in ("low", "high")
+    )
+
+
+SHARED = {
+    "slices",
+    "slice-columns",
+    "slice-scan",
+    "findings",
+    "classes",
+    "class-errors",
+    "class-kernel",
+    "kernel-curve",
+}
+"""Exhibits that share their declarations with others, or have columns only of rows in groups."""
+ELSEWHERE = {
+    "class-panels": ("eps", "share", "plot", "score", "curve", "density"),
+    "trade": ("upper", "plug_in", "bins"),
+    "binary-map": ("lower", "upper"),
+}
+"""Columns that are there where another option is chosen."""

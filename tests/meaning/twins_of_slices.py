@@ -1,0 +1,208 @@
+"""Slices by columns beside the predictions, and everything that stands out anywhere."""
+
+import math
+
+import by_hand
+import numpy as np
+from compared import twin
+from scipy.optimize import brentq
+from scipy.stats import binom
+from twins_of_bins import stars
+from twins_of_classes import classes_of
+
+
+def noise(says, n):
+    """How far the share of n rows lies from their mean chance in 95 of 100 cases."""
+    return max(says - binom.ppf(0.025, n, says) / n, binom.ppf(0.975, n, says) / n - says)
+
+
+def hybrid(here, rest, level):
+    """Newcombe's interval of a difference of two shares, as how far it reaches below and above."""
+    (k, n), (k_rest, n_rest) = here, rest
+    low, high = by_hand.clopper_pearson(k, n, level)
+    low_rest, high_rest = by_hand.clopper_pearson(k_rest, n_rest, level)
+    below = math.hypot(k / n - low, high_rest - k_rest / n_rest)
+    return below, math.hypot(high - k / n, k_rest / n_rest - low_rest)
+
+
+def judged(scores, outcomes, groups, fewest=10):
+    """A line per group of rows: what slices say of each, without corrections."""
+    every, lines = set(range(len(scores))), []
+    for name, here in groups.items():
+        n, k = len(here), int(sum(outcomes[here]))
+        says, right = float(np.mean(scores[here])), k / n
+        low, high = by_hand.clopper_pearson(k, n)
+        line = {"slice": name, "rows": n, "worth": n, "share": n / len(scores), "claimed": says, "right": right}
+        line |= {"gap": right - says, "low": low, "high": high, "floor": math.nan, "p": math.nan}
+        line |= {"adds": math.nan, "beyond": math.nan, "beyond_low": math.nan, "beyond_high": math.nan}
+        line["p_beyond"] = math.nan
+        if n >= fewest:
+            line["floor"] = noise(says, n)
+            line["p"] = by_hand.count_p(scores[here], k)
+            line["adds"] = n / len(scores) * (abs(right - says) - line["floor"])
+        rest = sorted(every - set(map(int, here)))
+        if min(n, len(rest)) >= fewest:
+            k_rest, n_rest = int(sum(outcomes[rest])), len(rest)
+            beyond = right - says - (k_rest / n_rest - float(np.mean(scores[rest])))
+            below, above = hybrid((k, n), (k_rest, n_rest), 0.9)
+            line |= {"beyond": beyond, "beyond_low": beyond - below, "beyond_high": beyond + above}
+            line["p_beyond"] = least_miss(beyond, (k, n), (k_rest, n_rest))
+        lines.append(line)
+    return lines
+
+
+def least_miss(beyond, here, rest):
+    """The least miss at which the interval leaves out 0."""
+
+    def reach(log_miss):
+        below, above = hybrid(here, rest, 1 - math.exp(log_miss))
+        return (below if beyond > 0 else above) - abs(beyond)
+
+    if reach(math.log(1e-12)) < 0:
+        return 1e-12
+    return math.exp(brentq(reach, math.log(1e-12), -1e-9)) if reach(-1e-9) < 0 else 1.0
+
+
+def of_column(data, column, columns):
+    """The slices of a column, tested and corrected: for its values, the kinds of places, and so many columns."""
+    model = data.base
+    scores, outcomes = data.claim(model)
+    lines = judged(scores, outcomes, data.slices(column))
+    found = by_hand.corrected([line["p"] for line in lines], data.kinds * columns)
+    unlike = by_hand.holm([line["p_beyond"] for line in lines])
+    for line, p, q in zip(lines, found, unlike, strict=True):
+        line |= {"p_corrected": p, "stands_out": p <= 0.05, "differs": columns * q <= 0.05}
+    lines.sort(key=lambda s: (not s["stands_out"], -round(abs(s["gap"]), 12) if s["stands_out"] else 0, s["p"]))
+    return lines
+
+
+def put(compared, lines):
+    """Set lines of slices beside the frame: exact tests are right to half a percent."""
+    for name in lines[0]:
+        p = name.startswith("p") or name == "p_beyond"
+        compared.same(name, [line[name] for line in lines], rel=0.005 if p else 1e-7)
+
+
+@twin("slices")
+def slices(compared, data):
+    lines = of_column(data, "site", len(data.columns))
+    put(compared, lines)
+    compared.same("where", [where(line["slice"]) for line in lines])
+
+
+@twin("slice-columns")
+def slice_columns(compared, data):
+    """First the column of the largest significant gap, else of the widest spread."""
+    tables = []
+    for column in data.columns:
+        lines = of_column(data, column, len(data.columns))
+        mean = sum(s["share"] * s["gap"] for s in lines) / sum(s["share"] for s in lines)
+        spread = sum(s["share"] * ((s["gap"] - mean) ** 2 - (s["floor"] / 1.959964) ** 2) for s in lines)
+        most = max([abs(s["gap"]) for s in lines if s["stands_out"]], default=0.0)
+        tables.append((most, spread, column, [{**line, "column": column, "spread": spread} for line in lines]))
+    lines = [line for *_, part in sorted(tables, key=lambda t: t[:3], reverse=True) for line in part]
+    for name in lines[0]:
+        p = name.startswith("p")
+        compared.same(name, [line[name] for line in lines], rel=0.005 if p else 1e-6)
+    compared.same("where", [where(line["slice"]) for line in lines])
+
+
+@twin("slice-panels")
+def slice_panels(compared, data):
+    first = max(data.columns, key=lambda c: max([abs(s["gap"]) for s in of_column(data, c, len(data.columns))
+                                                 if s["stands_out"]], default=0))  # fmt: skip
+    order = [line["slice"] for line in of_column(data, first, len(data.columns))]
+    edges, lines = by_hand.edges_of(data.bins), []
+    for title, model in data.models.items():
+        scores, outcomes = model.claims(data.notion)[0][0]
+        for name in order:
+            here = np.array([i for i in data.slices(first)[name] if model.answered[i]])
+            for b, places in by_hand.cells_of(scores[here], edges).items():
+                mine = here[places]
+                says, right = np.mean(scores[mine]), np.mean(outcomes[mine])
+                line = {"model": title, "slice": name, "bin": b, "lower": edges[b], "upper": edges[b + 1]}
+                line |= {"count": len(mine), "mean_score": says, "mean_outcome": right, "gap": right - says}
+                lines.append({**line, "weight": len(mine) / sum(model.answered)})
+    compared.all_same(lines)
+
+
+@twin("findings")
+def findings(compared, data):
+    """Every bin, class, class in a bin, slice and all rows, each in its family, corrected once."""
+    model = data.base
+    scores, outcomes = data.claim(model)
+    families = [[("bin", {"bin": line["bin"], "lower": line["lower"], "upper": line["upper"]}, here, scores, outcomes)
+                 for line, here in stars(data, model, whole=False)]]  # fmt: skip
+    edges = by_hand.edges_of(data.bins)
+    tests = {}
+    if model.predicted is not None and not data.of_event:
+        cells, classes, every = [], [], []
+        tests = {line["class"]: line["p"] for line in classes_of(data, model)}
+        for c, name in enumerate(model.names):
+            mine = np.flatnonzero(model.predicted == c)
+            for b, places in by_hand.cells_of(model.h[mine], edges).items():
+                place = {"class": name, "code": c, "bin": b, "lower": edges[b], "upper": edges[b + 1]}
+                cells.append(("class and bin", place, mine[places], scores, outcomes))
+            classes.append(("predicted class", {"class": name, "code": c}, mine, scores, outcomes))
+            rows = np.arange(len(model))
+            every.append(("class", {"class": name, "code": c}, rows, model.probs[:, c], model.label == c))
+        families += [cells, classes, every]
+    families.append([("direction", {}, np.arange(len(scores)), scores, outcomes)])
+    for column in data.columns:
+        groups = data.slices(column).items()
+        families.append([("slice", {"slice": where(name)}, here, scores, outcomes) for name, here in groups])
+    lines = []
+    for family in families:
+        mine = []
+        for kind, place, here, s, z in family:
+            n, k = len(here), int(sum(z[here]))
+            says, right = float(np.mean(s[here])), k / n
+            low, high = by_hand.clopper_pearson(k, n)
+            if kind == "direction":  # as all rows together are told of elsewhere, inside and outside of other levels
+                shown = compared.frame[compared.frame["kind"] == kind].iloc[0]
+                inner, outer = by_hand.clopper_pearson(k, n, 0.7), by_hand.clopper_pearson(k, n, 0.99)
+                low, high = float(shown["low"]), float(shown["high"])
+                assert outer[0] < low < inner[0]
+                assert inner[1] < high < outer[1]
+            p = tests[place["class"]] if kind == "predicted class" else by_hand.count_p(s[here], k)
+            line = {"kind": kind, "class": None, "code": math.nan, "bin": math.nan, "slice": None}
+            line |= {"lower": math.nan, "upper": math.nan, **place}
+            line |= {"rows": n, "worth": n, "says": says, "right": right, "gap": right - says}
+            line |= {"low": low, "high": high, "level": 0.9, "p": p if n >= 10 else math.nan}
+            least = max(low - says, says - high, 0.0)
+            mine.append({**line, "rows_off": n * least if n >= 10 else 0.0})
+        kind = mine[0]["kind"]
+        families_of = 1 if kind == "direction" else data.kinds * (len(data.columns) if kind == "slice" else 1)
+        found = by_hand.corrected([line["p"] for line in mine], families_of)
+        for line, p in zip(mine, found, strict=True):
+            line |= {"p_corrected": p, "stands_out": p <= 0.05}
+        lines += mine
+    names = ("kind", "class", "bin", "slice")
+    shown = {tuple(none(line[name]) for name in names): line for line in compared.frame.to_dict("records")}
+    assert len(shown) == len(lines)
+    ordered = {tuple(none(line[name]) for name in names): line for line in lines}
+    assert set(shown) == set(ordered)
+    lines = [ordered[key] for key in shown]
+    for name in lines[0]:
+        loose = name.startswith("p")
+        rel = 0.1 if loose and tests else 0.06 if loose else 1e-9
+        compared.same(name, [line[name] for line in lines], rel=rel, least=2e-3 if loose and tests else 1e-11)
+    places = [(not s["stands_out"], -round(abs(s["gap"]), 12) if s["stands_out"] else 0) for s in lines]
+    assert places == sorted(places)
+    rest = [s["p"] for s in compared.frame.to_dict("records") if not s["stands_out"] and s["p"] == s["p"]]
+    assert rest == sorted(rest)
+    compared.words("finding", "place")
+
+
+def none(value):
+    return None if value is None or value != value else value
+
+
+def where(name):
+    """The text of a slice, as links have it."""
+    column, _, value = name.partition(" ")
+    if value.startswith("below "):
+        return f"{column}=..{value.removeprefix('below ')}"
+    if value.endswith(" and more"):
+        return f"{column}={value.removesuffix(' and more')}.."
+    return f"{column}={value.removeprefix('= ').replace(' to ', '..')}"
