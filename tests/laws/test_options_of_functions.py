@@ -38,7 +38,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     return {name: each for each, name in found.items()}
 
 
-FUNCTIONS = functions()
+FUNCTIONS = functions() | {"evaluation.advice.own_update": cc.evaluation.advice.own_update}
 OPTIONS = [
     (name, param.name)
     for name, function in FUNCTIONS.items()
@@ -92,6 +92,14 @@ class Given:
     def b(self) -> cc.Predictions:
         """The three classes again, less sure."""
         return cc.CALIBRATORS.make("temperature").fit_on(self.predictions).apply(self.predictions)
+
+    @cached_property
+    def one_site(self) -> cc.Predictions:
+        """A risk that is right but at one site, where it is six times too high."""
+        rng = np.random.default_rng(3)
+        risk = rng.beta(4, 4, 480)
+        died = rng.random(480) < risk * np.where(np.arange(480) % 4 == 2, 0.15, 1.0)
+        return cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=_columns(480)[["site"]])
 
     @cached_property
     def fit(self) -> cc.Predictions:
@@ -636,6 +644,7 @@ CASES: dict[str, Any] = {
     "lab.repeated.reductions": ["confidence"],
     "lab.repeated.calibrators": ["temperature"],
     "lab.repeated.binary_calibrators": ["platt"],
+    "evaluation.advice.own_update.level": Of(0.6, {"predictions": given("one_site")}),
     "risk.events_needed.wanted": Of("outside", is_answer=True),
     "risk.events_needed.stated": 1.1,
     "risk.events_needed.power": 0.5,
