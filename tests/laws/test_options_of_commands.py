@@ -515,7 +515,9 @@ def test_the_same_call_has_the_same_answer(command: str, called: list[Any], fold
 
 LEVEL = 0.83
 """A level that nothing has by itself."""
-AT_DEFAULT = re.compile(rf"{in_percent(DEFAULT)}[^.;,0-9]*(interval|level)|level[^.;,0-9]*{in_percent(DEFAULT)}")
+AT_DEFAULT = re.compile(
+    rf"{in_percent(DEFAULT)}[^.;,0-9]*(interval|level)|level[^.;,0-9]*{in_percent(DEFAULT)}|\({in_percent(DEFAULT)}\)"
+)
 LEVELS = {
     command: CASES.get(f"{command} --level", (BASE[command].replace("FILE", "three.csv"), "", ""))[0]
     for command, option in OPTIONS
@@ -531,7 +533,9 @@ def test_a_level_is_the_one_that_was_asked_for_wherever_it_is_said(
     record = run(words, called, folder)["answer"]
     # A baseline is kept at the level of each of two intervals that hold together.
     assert {repr(LEVEL)} <= set(echoes(record, "level")) <= {repr(LEVEL), repr(1 - (1 - LEVEL) / 2)}
-    text = run(re.sub(r" --json| --format json", "", words), called, folder)["answer"]
-    for said in (text, *(leaf for _, leaf in beyond(record, "python"))):
+    plain = re.sub(r" --json| --format json", "", words)
+    text = run(plain, called, folder)["answer"]
+    more = run(f"{plain} --format github", called, folder)["answer"] if command == "gate" else ""
+    for said in (text, more, *(leaf for _, leaf in beyond(record, "python"))):
         assert not AT_DEFAULT.search(said)
     assert in_percent(LEVEL) in text

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from answers import beyond
+from answers import beyond, other_value
 
 import calib_core as cc
-from calib_core.registry.params import Param
-from calib_core.registry.registry import FAMILIES, Choice, Flag, Part, Range, Registry
+from calib_core.registry.registry import FAMILIES, Registry
 
 NAMES = (
     "BANDWIDTHS",
@@ -68,6 +67,12 @@ def few() -> cc.Predictions:
     label = rng.choice(3, ROWS, p=[0.8, 0.16, 0.04])
     logits = rng.normal(size=(ROWS, 3)) + 2.0 * np.eye(3)[label]
     return cc.Predictions.from_logits(2 * logits, label)
+
+
+@cache
+def tied() -> cc.Predictions:
+    """Confidences of one decimal."""
+    return cc.Predictions.from_confidence(rows().confidence.round(1), rows().correct)
 
 
 @cache
@@ -194,30 +199,12 @@ CASES: dict[str, Any] = {
         name: cc.BANDWIDTHS.make("fixed")
         for name in ("ESTIMATORS.ece-kde.bandwidth", "BINARY_CALIBRATORS.kernel.bandwidth")
     },
+    # Two draws of one seed: the rows that place bins where scores tie, and what tells equal values apart.
+    "BINARY_CALIBRATORS.histogram.random_state": Of(1, {"delta": 0.0, "points_per_bin": 30}, data=tied),
     "REDUCTIONS.class-specific.cls": 1,
     "TRUTHS.drawn.shares": (0.1, 0.9),
 }
 """Single options whose effect the domain alone does not show: KEY.option or FAMILY.KEY.option."""
-
-
-def other(param: Param) -> Any:
-    """Another value than the default, from what is declared of the option."""
-    domain, usual = param.domain, param.default
-    if isinstance(domain, Flag):
-        return not usual
-    if isinstance(domain, Choice):
-        return next(option for option in domain.options if option != usual)
-    if isinstance(domain, Part):
-        family = FAMILIES[domain.family]
-        return next(made for key in domain.keys if (made := family.make(key)) != usual)
-    assert isinstance(domain, Range), f"give {param.name} another value in CASES"
-    if usual is None:
-        usual = 1
-    for value in (2 * usual, usual / 2, usual + 1, domain.low, domain.high):
-        value = int(value) if param.integer else value
-        if value != param.default and domain.low <= value <= domain.high:
-            return value
-    raise AssertionError(param)
 
 
 def asked(family: str, key: str, option: str) -> tuple[Any, Any, cc.Predictions]:
@@ -225,7 +212,7 @@ def asked(family: str, key: str, option: str) -> tuple[Any, Any, cc.Predictions]
     param = next(each for each in registry[key].params if each.name == option)
     case = CASES.get(f"{family}.{key}.{option}", CASES.get(f"{family}.{option}"))
     if not isinstance(case, Of):
-        case = Of(other(param) if case is None else case)
+        case = Of(other_value(param) if case is None else case)
     first = param.default if case.first is None else case.first
     one, two = (registry.make(key, **(dict(case.also) | {option: value})) for value in (first, case.second))
     return one, two, case.data()

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core import InputError, NotAnswerable, Recipe
+from calib_core.registry.params import Key, Param
+from calib_core.registry.registry import FAMILIES, Choice, Flag, Part, Range
 
 Leaf = tuple[tuple[str, ...], str]
 
@@ -80,3 +82,23 @@ def echoes(answer: Any, name: str) -> list[str]:
 def beyond(answer: Any, name: str) -> list[Leaf]:
     """What it says besides: an option that is repeated and not obeyed leaves this as it was."""
     return [leaf for leaf in leaves(answer) if not leaf[0] or leaf[0][-1] != name]
+
+
+def other_value(param: Param) -> Any:
+    """Another value than the default, from what is declared of the option."""
+    domain, usual = param.domain, param.default
+    if isinstance(domain, Flag):
+        return not usual
+    if isinstance(domain, (Choice, Key)):
+        return next(option for option in domain.options if option != usual)
+    if isinstance(domain, Part):
+        family = FAMILIES[domain.family]
+        return next(made for key in domain.keys if (made := family.make(key)) != usual)
+    assert isinstance(domain, Range), f"give {param.name} another value in CASES"
+    if usual is None:
+        usual = 1
+    for value in (2 * usual, usual / 2, usual + 1, domain.low, domain.high):
+        value = int(value) if param.integer else value
+        if value != param.default and domain.low <= value <= domain.high:
+            return value
+    raise AssertionError(param)
