@@ -27,7 +27,7 @@ from dashboard.selection import Selection, Source
 from dashboard.session import Scene
 
 OPTIONS = [(key, param.name) for key in EXHIBITS for param in EXHIBITS[key].params]
-N = 300
+N = 240
 
 
 def _columns(n: int = N) -> pd.DataFrame:
