@@ -170,7 +170,7 @@ NOT_ANSWERS = ("options", "versions", "python", "exhibit", "file", "files", "sec
 def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What would have been served or built."""
     found: list[Any] = []
-    call(cc.tally, None)  # it finds functions by what they are, once: before one of them is another
+    call(cc.summaries.tally, None)  # it finds functions by what they are, once: before one of them is another
     monkeypatch.setattr(sys, "argv", list(sys.argv))
     for name in ("preload", "collect_on_a_timer"):
         monkeypatch.setattr(f"dashboard.launch.{name}", lambda: None)

@@ -24,7 +24,7 @@ from calib_core.evaluation.study import every_measure
 
 
 def functions() -> dict[str, Callable[..., Any]]:
-    """Public functions with options, by the shortest name they have."""
+    """Public functions with options, by the shortest name they have; rooms of functions of all kinds add none to it."""
     below = {
         f"{name}.{inner}": getattr(room, inner)
         for name in cc.__all__
@@ -34,7 +34,7 @@ def functions() -> dict[str, Callable[..., Any]]:
     found: dict[Callable[..., Any], str] = {}
     for name, each in ({name: getattr(cc, name) for name in cc.__all__} | below).items():
         if inspect.isfunction(each):
-            found.setdefault(each, name)
+            found.setdefault(each, name.removeprefix("calls.").removeprefix("judged."))
     return {name: each for each, name in found.items()}
 
 
@@ -158,7 +158,7 @@ class Given:
 
     @cached_property
     def division(self) -> Any:
-        return cc.divide(self.predictions)
+        return cc.calls.divide(self.predictions)
 
     @cached_property
     def diagram(self) -> Any:
@@ -267,7 +267,7 @@ class Given:
 
     @cached_property
     def kernel(self) -> Any:
-        return cc.ESTIMATORS.make("ece-kde", bandwidth=cc.BANDWIDTHS.make("fixed", value=0.2))
+        return cc.ESTIMATORS.make("ece-kde", bandwidth=cc.estimators.BANDWIDTHS.make("fixed", value=0.2))
 
     @cached_property
     def table(self) -> Any:
@@ -558,9 +558,9 @@ CASES: dict[str, Any] = {
     "described.sha256": "0f" * 32,
     "marked_rows.reading": {"split": "half"},
     "read_as.reading": {"label": "site"},
-    "divide.marked": Lazy(lambda: cc.marked_rows(GIVEN.table)),
+    "divide.marked": Lazy(lambda: cc.calls.marked_rows(GIVEN.table)),
     "divide.test": Of(given("test")),
-    "divide.like": Lazy(lambda: cc.divide(GIVEN.b, random_state=3)),
+    "divide.like": Lazy(lambda: cc.calls.divide(GIVEN.b, random_state=3)),
     "evaluate.calibrators": ["temperature"],
     "evaluate.reductions": ["top-label"],
     "evaluate.estimators": ["mce"],
@@ -677,7 +677,7 @@ CASES: dict[str, Any] = {
     "summaries.counting_sql.table": "claims",
     "compare.margin": Of(0.3, {"models": Lazy(lambda: {"one": GIVEN.predictions, "other": GIVEN.nearly})}),
     "corners.others": Of("condition", {"predictions": given("many")}),
-    "three_corners.others": Of("condition", {"division": Lazy(lambda: cc.divide(GIVEN.many))}),
+    "three_corners.others": Of("condition", {"division": Lazy(lambda: cc.calls.divide(GIVEN.many))}),
     "evaluate.rows": Of("all", {"calibrators": ["identity", ABSTAINS]}),
     "method_tables.rows": Of("all", {"calibrators": ["identity", ABSTAINS]}),
     "read_models.models": Of(

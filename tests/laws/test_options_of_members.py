@@ -6,6 +6,7 @@ few whose effect needs a value, rows or a neighbour of its own.
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -34,10 +35,7 @@ NAMES = (
 )
 ROWS = 300
 OPTIONS = [
-    (family, key, param.name)
-    for family in NAMES
-    for key in getattr(cc, family)
-    for param in getattr(cc, family)[key].params
+    (family, key, param.name) for family in NAMES for key in FAMILIES[family] for param in FAMILIES[family][key].params
 ]
 
 
@@ -196,7 +194,7 @@ CASES: dict[str, Any] = {
     "BINARY_CALIBRATORS.scaling-binning.random_state": Of(1, {"splits": 3}),
     "ESTIMATORS.skce.random_state": Of(1, {"block": 20}),
     **{
-        name: cc.BANDWIDTHS.make("fixed")
+        name: cc.estimators.BANDWIDTHS.make("fixed")
         for name in ("ESTIMATORS.ece-kde.bandwidth", "BINARY_CALIBRATORS.kernel.bandwidth")
     },
     # Two draws of one seed: the rows that place bins where scores tie, and what tells equal values apart.
@@ -225,10 +223,12 @@ def said(family: str, made: Any, data: cc.Predictions) -> Any:
 
 
 def test_every_family_with_options_is_looked_at() -> None:
-    families = {name for name in cc.__all__ if isinstance(getattr(cc, name), Registry)}
-    assert {
-        family for family in families if any(getattr(cc, family)[key].params for key in getattr(cc, family))
-    } <= set(NAMES)
+    rooms = [cc, *(room for name in cc.__all__ if inspect.ismodule(room := getattr(cc, name)))]
+    public = [getattr(room, name) for room in rooms for name in getattr(room, "__all__", ())]
+    families = {each.family for each in public if isinstance(each, Registry)}
+    assert {family for family in families if any(FAMILIES[family][key].params for key in FAMILIES[family])} <= set(
+        NAMES
+    )
     assert {family for family, _, _ in OPTIONS} >= {"CALIBRATORS", "ESTIMATORS", "BINNINGS", "PLANS", "TRUTHS"}
 
 
