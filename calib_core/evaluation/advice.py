@@ -31,11 +31,14 @@ def remaining(
     return Remaining(primary(after, eps, level, beside=first, ratio=ratio), first)
 
 
-def own_update(predictions: Predictions, progress: Callable[[int], object] | None = None) -> UpdateGains | None:
+def own_update(
+    predictions: Predictions, progress: Callable[[int], object] | None = None, level: float = LEVEL
+) -> UpdateGains | None:
     """Gains of updating the one value of a column whose risk is off, beside an update for all; None where none is.
 
     The column is found among all (``updates.worst_column``); of rows without an event, or without columns, there is
-    none. What can mislead: as with ``updates.update_gains``; a column that was looked for flatters its own update.
+    none. ``level`` is that of the gains' intervals. What can mislead: as with ``updates.update_gains``; a column that
+    was looked for flatters its own update.
 
     >>> own_update(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10)) is None
     True
@@ -44,7 +47,7 @@ def own_update(predictions: Predictions, progress: Callable[[int], object] | Non
         return None
     try:
         column = worst_column(predictions)
-        found = None if column is None else update_gains(predictions, column, progress=progress)
+        found = None if column is None else update_gains(predictions, column, level=level, progress=progress)
     except (InputError, NotAnswerable):
         return None  # as where there are fewer rows than folds
     return found if found is not None and found.off else None

@@ -22,15 +22,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion",
           "within": "where"}  # fmt: skip
 
-_OPTIONS = (
+_OF_ROWS = (
     click.option("--calibrator", "calibrators", multiple=True, help="Calibrator to be shown too: a key, or a recipe as "
                  "JSON; as often as needed."),
-    click.option("--bins", type=int, help="Number of bins, 5 to 25 (default: equal width)."),
-    click.option("--points", type=int, help="Rows per bin, for --binning points-per-bin."),
-    click.option("--binning", help="Where the bins lie; by default auto: one bin a value where a calibrator's outputs "
-                 "are discrete, else 15 of equal width."),
-    click.option("--counting", type=click.Choice(["answered", "all"]),
-                 help="Where a model abstains: tables over the rows all answer, by default, or over all."),
     click.option("--judge", type=click.Choice(["auto", "held-out", "all"]), default="auto",
                  show_default="all rows up to 1,000, half of them beyond",
                  help="Judge held-out rows, or all rows, cross-fitted."),
@@ -38,11 +32,6 @@ _OPTIONS = (
     click.option("--folds", type=int, help="Judge every row instead, in so many folds, each after maps fitted on the "
                  "others."),
     click.option("--seed", type=int, help="Seed of the split (default: 0)."),
-    click.option("--tolerance", type=float,
-                 help="Error tolerance of the verdicts (default: 0.02)."),
-    click.option("--ratio", type=float,
-                 help="Largest ratio of observed to expected events that would not matter, for two classes: 1.25 means "
-                 "0.8 to 1.25."),
     click.option("--where", "within", help="Judge a slice of the test rows alone: subject=law, age=40..60, two joined "
                  "by &."),
     click.option("--test", type=_shared.FILE, help="File of the test rows; FILE then holds the calibration rows."),
@@ -51,11 +40,31 @@ _OPTIONS = (
     click.option("--choices", default="", metavar="QUERY",
                  help="Further choices, written as in a link of the dashboard: reduction=class-wise&zoom=9."),
 )  # fmt: skip
+_OF_ERRORS = (
+    click.option("--bins", type=int, help="Number of bins, 5 to 25 (default: equal width)."),
+    click.option("--points", type=int, help="Rows per bin, for --binning points-per-bin."),
+    click.option("--binning", help="Where the bins lie; by default auto: one bin a value where a calibrator's outputs "
+                 "are discrete, else 15 of equal width."),
+    click.option("--counting", type=click.Choice(["answered", "all"]),
+                 help="Where a model abstains: tables over the rows all answer, by default, or over all."),
+    click.option("--tolerance", type=float,
+                 help="Error tolerance of the verdicts (default: 0.02)."),
+    click.option("--ratio", type=float,
+                 help="Largest ratio of observed to expected events that would not matter, for two classes: 1.25 means "
+                 "0.8 to 1.25."),
+)  # fmt: skip
 
 
 def options(function: Command) -> Command:
     """Add the options that say what is looked at."""
-    for option in reversed(_OPTIONS):
+    for option in reversed(_OF_ERRORS):
+        function = option(function)
+    return of_rows(function)
+
+
+def of_rows(function: Command) -> Command:
+    """Add those that say of which models and rows, for what neither bins nor tolerances change."""
+    for option in reversed(_OF_ROWS):
         function = option(function)
     return _given.reading_options(_each_model.option(function))
 

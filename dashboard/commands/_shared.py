@@ -50,11 +50,16 @@ def careful(function: Command) -> Command:
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as why:
-            if debug:
-                traceback.print_exc()
+            trace()
             fail(sentence_of(why))
 
     return checked  # type: ignore[return-value]
+
+
+def trace() -> None:
+    """With --debug: where the error that is being told arose."""
+    if click.get_current_context().params.get("debug"):
+        traceback.print_exc()
 
 
 def fail(sentence: str) -> NoReturn:

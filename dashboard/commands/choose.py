@@ -163,8 +163,9 @@ def _advice(choice: Choice, loaded: _shared.Loaded, given: Predictions, held_out
     if choice.recalibrate:
         with suppress(NotAnswerable):
             left = choice.remaining(given, held_out)
-        return _Advice(left, advice.own_update(given), "")
-    return _Advice(None, advice.own_update(given), advice.shown_gap(judged, _event(loaded, judged)))
+        return _Advice(left, advice.own_update(given, level=choice.level), "")
+    update = advice.own_update(given, level=choice.level)
+    return _Advice(None, update, advice.shown_gap(judged, _event(loaded, judged)))
 
 
 def _event(loaded: _shared.Loaded, judged: Predictions) -> str:
@@ -182,6 +183,6 @@ def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:
     from dashboard.exhibits.recommendation import Recommendation, about_table
 
     frame = found.frame()
-    lines = _exhibited.aligned(Recommendation(score).columns(frame), frame)
+    lines = _exhibited.aligned(Recommendation(score).columns_at(found.level, frame), frame)
     for text in (*head, *also.sentences(found), "", *lines, about_table(found), *found.notes):
         click.echo(_outputs.plain(text))

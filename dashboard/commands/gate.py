@@ -142,6 +142,7 @@ def _passage(
         judged, which, _ = loaded.judged_rows(judge, rows)
         check = gate_check(judged, before=baseline_for(name, kept) if kept else None, **how)
     except (InputError, RegistryError, OSError) as why:
+        _shared.trace()
         return Passage(path, name, time.perf_counter() - begun, why=_shared.sentence_of(why))
     judged_on = f"{which}{loaded.among}{loaded.of_all(judged)}"
     return Passage(path, name, time.perf_counter() - begun, loaded, check, judged_on=judged_on)

@@ -26,7 +26,7 @@ from dashboard.commands import _exhibited, _selected, _shared
 @click.option("--model", help="Title of the model looked at; by default the base model.")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON, with what is said of it and its Python.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_selected.options
+@_selected.of_rows
 @_shared.careful
 def command(
     file: str,

@@ -115,11 +115,15 @@ class Recommendation(Exhibit):
         return self.found(scene).part("frame()")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return self.columns_at(LEVEL, frame)
+
+    def columns_at(self, level: float, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        """The columns of a choice made at this level."""
         return (
             of.text("calibrator", "title"),
             of.number(inside(ESTIMATORS[self.score].title), "score"),
             of.number("gain"),
-            of.number_between(f"{at_level(LEVEL)} interval", "low", "high"),
+            of.number_between(f"{at_level(level)} interval", "low", "high"),
             of.probability("p (Holm)", "p_holm"),
             of.whole("times chosen", "picked"),
             of.share("accuracy"),

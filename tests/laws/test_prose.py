@@ -1,0 +1,570 @@
+"""The law of prose: a number in a sentence is a cell of a table, found there by the name of its column.
+
+A sentence is read back by a pattern with a named group for every number, which says the table's column; the number
+has to be the cell, rounded to the digits that are written. Page one of the report has no number besides, so that a new
+sentence needs a pattern; what the tables say is open, and which bins are thin, has to be said.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from calib_core import NotAnswerable, Recipe
+from calib_core.figures.marks import FEW_ROWS
+from calib_core.text import inside
+from dashboard import session
+from dashboard.cli import main
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.recommendation import Recommendation
+from dashboard.report.document import Facts, Figure, Folded, Heading, Headline, Paragraph
+from dashboard.report.request import Options, Request
+from dashboard.report.sections import summary
+from dashboard.selection import Selection, Source
+
+TOLERANCE, RATIO = 0.03, 1.4
+"""Unlike every level and default, so that one number cannot stand for another."""
+N = r"−?\d[\d,]*(?:\.\d+)?(?:e-\d+)?"
+
+
+# ---- data ----------------------------------------------------------------------------------------------------
+
+
+def three(n: int) -> bytes:
+    """Three classes, far too sure."""
+    rng = np.random.default_rng(1)
+    logits = rng.normal(size=(n, 3))
+    label = (logits + rng.gumbel(size=(n, 3))).argmax(axis=1)
+    sharp = np.exp(2.5 * logits)
+    frame = pd.DataFrame(sharp / sharp.sum(axis=1, keepdims=True), columns=["p_a", "p_b", "p_c"])
+    return frame.assign(label=np.array(list("abc"))[label]).to_csv(index=False).encode()
+
+
+def risk(n: int, off: float, where: float) -> bytes:
+    """The risk of an event, ``off`` times too high, at one site more so."""
+    rng = np.random.default_rng(2)
+    p = rng.beta(2, 5, n)
+    site = np.array(list("ABC"))[np.arange(n) % 3]
+    died = (rng.random(n) < p * np.where(site == "C", where, off)).astype(int)
+    return pd.DataFrame({"risk": p.round(4), "died": died, "site": site}).to_csv(index=False).encode()
+
+
+def thin() -> bytes:
+    """Confidences of which one bin has four rows and one has exactly as many as are enough."""
+    said = np.repeat([0.55, 0.65, 0.85, 0.95], [4, 10, 90, 140])
+    right = np.random.default_rng(3).random(len(said)) < said - 0.05
+    return pd.DataFrame({"confidence": said, "correct": right.astype(int)}).to_csv(index=False).encode()
+
+
+FILES = {
+    "few of three classes": three(150),
+    "three classes, divided": three(1_300),
+    "risk": risk(400, 0.5, 0.3),
+    "risk, divided": risk(1_500, 0.97, 0.6),
+    "confidences": thin(),
+}
+
+
+@dataclass(frozen=True)
+class World:
+    """A file as it opens, and the tables of the exhibits about it."""
+
+    selection: Selection
+
+    @cached_property
+    def scene(self) -> Any:
+        return session.scene_of(self.selection)
+
+    @cached_property
+    def request(self) -> Request:
+        return Request(self.selection, Options())
+
+    def frame(self, key: str) -> pd.DataFrame:
+        return self.scene.get(EXHIBITS.make(key).table(self.scene))
+
+    def line(self, key: str, model: str) -> dict[Any, Any]:
+        """The only line of a model."""
+        (found,) = (line for line in self.frame(key).to_dict("records") if line["model"] == model)
+        return found
+
+    def hero(self, model: str) -> dict[Any, Any]:
+        """What is said of a model at the risk or confidence that is asked about."""
+        frame = self.frame("hero")
+        frame = frame[frame["model"] == model]
+        return frame.loc[(frame["confidence"] - self.scene.asked_about).abs().idxmin()].to_dict()
+
+    def large(self) -> dict[Any, dict[Any, Any]]:
+        """Calibration in the large of the first model, by measure."""
+        frame = self.frame("in-the-large")
+        return frame[frame["model"] == self.scene.titles[0]].set_index("measure").to_dict("index")
+
+    def scores(self, key: str) -> dict[str, float]:
+        frame = self.frame("scores")
+        return dict(frame[frame["estimator"] == key].set_index("model")["value"])
+
+    def counts(self) -> pd.Series:
+        """Rows of the bins of the first model."""
+        frame = self.frame("reliability")
+        return frame[frame["model"] == self.scene.titles[0]].set_index("lower")["count"]
+
+    def titled(self, name: str) -> str:
+        """The model of this name in the middle of a sentence."""
+        (found,) = (title for title in self.scene.titles if name in (title, inside(title)))
+        return found
+
+
+@lru_cache
+def world(name: str) -> World:
+    key = session.hold(FILES[name], f"{name}.csv").key
+    # In unequal parts, so that one is not taken for the other.
+    divided = {"share": 0.4} if "divided" in name else {}
+    return World(
+        Selection(
+            source=Source(data=key, **divided),
+            calibrators=(Recipe("CALIBRATORS", "temperature"),),
+            eps=TOLERANCE,
+            ratio=RATIO,
+        )
+    )
+
+
+# ---- reading back --------------------------------------------------------------------------------------------
+
+
+def number(text: str) -> tuple[float, float]:
+    """The number a text says, and by how much rounding may have moved it.
+
+    >>> number("−1,200.5"), number("17")
+    ((-1200.5, 0.05), (17.0, 0.5))
+    """
+    plain = text.replace(",", "").replace("−", "-")
+    mantissa, _, power = plain.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    return float(plain), 0.5 * 10.0 ** (int(power or 0) - digits)
+
+
+def same(column: str, text: str, value: Any) -> bool:
+    """Does the text say this value, or one of these? A range that rows lie in is rounded outwards, both ends of it."""
+    said, off = number(text)
+    if isinstance(value, (list, pd.Series, pd.Index)):
+        return any(same(column, text, each) for each in value)
+    if column in ("lower_end", "upper_end"):
+        return 0 <= (value - said if column == "lower_end" else said - value) + 1e-9 < 2 * off + 1e-9
+    return bool(abs(said - value) <= off * (1 + 1e-9) + 1e-12)
+
+
+@dataclass(frozen=True)
+class Said:
+    """A text of page one: what it is called, and the words."""
+
+    kind: str
+    text: str
+
+
+def texts(block: Any, folded: bool = False) -> Iterator[Said]:
+    """Every text of a block, and of those inside; what is a click away says what tables and pictures are."""
+    if isinstance(block, Headline):
+        yield from (Said("headline", each) for each in (block.text, *block.below, block.small) if each)
+    elif isinstance(block, Facts):
+        yield from (Said(name, text) for name, text in block.items)
+    elif isinstance(block, Figure):
+        yield Said("picture", block.label)
+    elif isinstance(block, Paragraph) and not folded:
+        yield Said("words", f"{block.lead} {block.text}".strip())
+    elif isinstance(block, Heading):
+        yield Said("heading", block.text)
+    elif is_dataclass(block) and not isinstance(block, Paragraph):
+        for field in fields(block):
+            value = getattr(block, field.name)
+            for inner in value if isinstance(value, tuple) else ():
+                yield from texts(inner, folded or isinstance(block, Folded))
+
+
+@lru_cache
+def page(name: str) -> tuple[Said, ...]:
+    return tuple(said for block in summary.blocks(world(name).request) if block is not None for said in texts(block))
+
+
+# ---- what sentences say, by column ---------------------------------------------------------------------------
+
+Values = Iterator[tuple[str, float]]
+
+
+def about(w: World, text: str, place: int) -> str:
+    """The model that a place of a text is about: the last that is named before it, else the first."""
+    names = {name: title for title in w.scene.titles for name in (title, inside(title))}
+    found = [(text.rfind(f"{name}:", 0, place), title) for name, title in names.items()]
+    found += [(text.rfind(f"after {name} at", 0, place), title) for name, title in names.items()]
+    at, title = max(found)
+    return w.scene.titles[0] if at < 0 else title
+
+
+def of_line(w: World, model: str) -> dict[str, float]:
+    """The line that decides, each number times what its text is written in."""
+    line = w.line("verdict", model)
+    shares = {name: 100 * line[name] for name in ("point", "low", "high", "level", "value", "limit")}
+    plain = {name: line[name] for name in ("ratio", "ratio_low", "ratio_high", "p_of_any_error", "rows")}
+    limit = line["ratio_limit"]
+    return (
+        shares
+        | plain
+        | {"most": limit, "least": 1 / limit, "half": 50 * line["limit"]}
+        | {"p_below": 1e-4 if line["p_of_any_error"] < 1e-4 else math.nan}
+    )
+
+
+def of_hero(w: World, model: str) -> dict[str, float]:
+    line = w.hero(model)
+    shares = {name: 100 * line[name] for name in ("right", "claimed", "low", "high", "share")}
+    shares |= {f"{name}_end": 100 * line[name] for name in ("lower", "upper")}
+    level = {"level": 100 * w.line("verdict", model)["level"]}
+    return shares | level | {"asked": 100 * line["confidence"], "rows": line["rows"]}
+
+
+def of_large(w: World, model: str) -> dict[str, float]:
+    large = w.large()
+    rows = w.line("verdict", w.scene.titles[0])["rows"]
+    share, predicted = large["observed"]["value"], large["mean-predicted"]["value"]
+    return {"observed": share * rows, "expected": predicted * rows, "rate": 100 * share, "rows": rows,
+            "mean": 100 * predicted}  # fmt: skip
+
+
+def of_expected(w: World, model: str) -> dict[str, float]:
+    """Events of the model a sentence is about: observed : expected is its own."""
+    large = of_large(w, model)
+    line = of_line(w, model)
+    return line | {"observed": large["observed"], "expected": large["observed"] / line["ratio"]}
+
+
+def of_rows(w: World, model: str) -> dict[str, float]:
+    frame = w.frame("rows")
+    parts = frame[frame["model"] == w.scene.titles[0]].set_index("part")["rows"]
+    own = parts[parts.index.str.startswith("fold ")]
+    folds = {"judged": own.sum(), "folds": len(own)}
+    return {"fit": parts.get("calibration", math.nan), "test": parts.get("test", math.nan), "seed": 0} | folds
+
+
+def of_bins(w: World, model: str) -> dict[str, float]:
+    """Bins of few rows, those at the upper end whose intervals are wide, and how wide that is."""
+    frame = w.frame("reliability")
+    counts = w.counts()
+    few = counts[counts < FEW_ROWS]
+    found = {"bins": len(few), "few": FEW_ROWS, "in_few": few.sum(), "one": 1, "wide": 30}
+    if "low" in frame:
+        first = frame[frame["model"] == w.scene.titles[0]].sort_values("lower", ascending=False)
+        last = first[((first["high"] - first["low"]) > 0.3).cummin()]
+        found |= {"above": 100 * last["lower"].min(), "rows_above": last["count"].sum()}
+    total = counts.sum()
+    top = counts.iloc[-1]
+    return found | {"share": 100 * top / total, "top": 100 * counts.index[-1], "others": total - top}
+
+
+def of_advice(w: World, model: str) -> dict[str, float]:
+    """The calibrator that is recommended, else the candidate that does best; its gain has an interval."""
+    exhibit = Recommendation.suited(w.scene)
+    frame, found = w.scene.get(exhibit.table(w.scene)), w.scene.get(exhibit.found(w.scene))
+    wanted = frame["title"] == found.recipe.title if found.recalibrate else frame["gain"] == frame["gain"].max()
+    best = frame[wanted].iloc[0].to_dict()
+    base = frame.iloc[0]
+    return {**{name: best[name] for name in ("gain", "low", "high")}, "level": 90, "candidates": len(frame) - 1,
+            "before": base["score"], "after": best["score"], "test": of_rows(w, model)["test"]}  # fmt: skip
+
+
+def of_finding(w: World, model: str) -> dict[str, float]:
+    first = w.scene.focused(model=w.scene.titles[0])
+    frame = w.scene.get(EXHIBITS.make("findings").table(first))
+    return as_said(frame.iloc[0].to_dict())
+
+
+def as_said(line: Mapping[Any, Any]) -> dict[str, float]:
+    """A finding's numbers, as they are written."""
+    shares = {name: 100 * line[name] for name in ("says", "right", "low", "high", "level", "lower", "upper")}
+    return shares | {"rows": line["rows"], "hits": line["rows"] * line["right"]}
+
+
+def of_furthest(w: World, model: str) -> dict[str, float]:
+    """The bin that lies furthest from the diagonal."""
+    frame = w.frame("reliability")
+    frame = frame[frame["model"] == model]
+    claimed, right = ("risk", "observed") if "risk" in frame else ("confidence", "accuracy")
+    far = frame.loc[(frame[claimed] - frame[right]).abs().idxmax()]
+    return {"claimed": 100 * far[claimed], "right": 100 * far[right], "gap": 100 * abs(far[claimed] - far[right])}
+
+
+def of_places(w: World, model: str) -> dict[str, Any]:
+    """The bins of the first model that stand out."""
+    first = w.scene.focused(model=w.scene.titles[0])
+    frame = w.scene.get(EXHIBITS.make("findings").table(first))
+    off = frame[(frame["kind"] == "bin") & frame["stands_out"]]
+    worst = dict.fromkeys(("says", "right", "lower", "upper"), math.nan)
+    if len(off):
+        worst = off.loc[off["gap"].abs().idxmax()].to_dict()
+    shares = {name: 100 * worst[name] for name in ("says", "right", "lower", "upper")}
+    return shares | {"off": len(off), "bins": len(w.counts()), "edge": list(100 * w.frame("reliability")["lower"])}
+
+
+def of_lines(w: World, model: str) -> dict[str, float]:
+    """How many lines stand alone, and how many would stand out by chance."""
+    lines = len(w.frame("verdict"))
+    rows = w.line("verdict", w.scene.titles[0])["rows"]
+    classes = w.scene.get(w.scene.models.shown[0].predictions).n_classes or 0
+    return {"lines": lines, "chance": 0.05 * lines, "share": 0.05, "rows": rows, "classes": classes}
+
+
+RULES = [
+    # What is computed for the sentence alone has no column: how many rows it takes, and what remains.
+    (of_line, r"About {any_rows} rows would be needed: with that many, a model with no error is within {limit} % in "
+              r"{any_eight} of {any_ten} samples \(about {any_more} rows for one with an error of {half} %\)"),
+    (of_line, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),
+    (of_places, r"in {off} of {bins} bins"),
+    (of_places, r"risks of {lower} to {upper} % are"),
+    (of_places, r"At a mean risk of {says} %, {right} %"),
+    (of_places, r"Above {edge} %, the base model is"),
+    (of_lines, r"Each of the {lines} lines stands alone: about {chance} of {lines} would stand out by chance "
+               r"\(p at most {share}\)"),
+    (of_lines, r"{rows} rows are too few to judge {classes} classes one by one"),
+    (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
+    (of_hero, r"[wW]hen it says {asked} %, it is right {right} % of the time"),
+    (of_hero, r"[oO]f rows given a risk of about {claimed} %, {right} %"),
+    (of_hero, r"[tT]hese rows are given {claimed} %"),
+    (of_hero, r"[oO]nly {rows} predictions are near {asked} %"),
+    (of_hero, r"(?:the same {rows} rows: {right} %, )?{low} to {high} % \({level} % interval\)"
+              r"(?:, from {rows} rows \({share} % of all\) "
+              r"(?:with a confidence of|given) {lower_end}(?: to {upper_end})? %)?"),
+    (of_line, r"(?:error|risk) is estimated at {point} %(?: and at most {high} %)?"),
+    (of_line, r"after [^:]+? at {point} %(?: and at most {high} %)?"),
+    (of_line, r"is estimated at {point} % \({level} % interval {low} to {high} %\)"),
+    (of_line, r"(?:tolerance of|tolerance|be within|errs by less than) {limit} (?:%|points)"),
+    (of_line, r"the {limit} % tolerance"),
+    (of_line, r"observed {ratio} times as often as predicted"),
+    (of_expected, r"\({observed} observed, {expected} predicted; {level} % interval {ratio_low} to {ratio_high}\)"),
+    (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),
+    (of_line, r"\(p = {p_of_any_error}\)"),
+    (of_line, r"\(p < {p_below}\)"),
+    (of_line, r"By its formula the [\w -]+ is {value} %"),
+    (of_line, r"(?:miscalibrated|within|too few rows to tell|too close to call), {low} to {high} %"),
+    (of_large, r"{expected} events were expected, {observed} were observed"),
+    (of_large, r"{expected} events expected, {observed} observed among {rows} rows"),
+    (of_large, r": {observed} of {rows} rows \({rate} %\)"),
+    (of_large, r"contain only {observed} events"),
+    (of_rows, r"{fit} to fit, {test} to judge"),
+    (of_rows, r"{judged} to judge"),
+    (of_rows, r"(?:in {folds} random folds|at random, class by class), seed {seed}"),
+    (of_bins, r"{bins} bins? holds? fewer than {few} rows \({in_few} rows? in all"),
+    (of_bins, r"Only {rows_above} rows have a risk above {above} %; intervals there are wider than {wide} points"),
+    (of_bins, r"{share} % of the rows say above {top} %; all lower confidence rests on the other {others}"),
+    (of_finding, r"(?:confidence|risk of) {lower} to {upper} %"),
+    (of_finding, r"right {right} % of the time "
+                 r"\({hits} of {rows} rows; {level} % interval {low} to {high} %; it says {says} %\)"),
+    (of_finding, r"the mean risk is {says} %, and {right} % \w+ "
+                 r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
+    (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
+    (of_advice, r"falls? from {before} to {after}"),
+    (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
+    (of_advice, r"best of {candidates} calibrators"),
+    (of_advice, r"on {test} held-out rows"),
+    (of_furthest, r"largest distance of a bin from the diagonal {gap} points"),
+    (of_furthest, r"at a mean risk of {claimed} %, observed {right} %"),
+]  # fmt: skip
+"""Where the numbers of a sentence stand: what collects them, and the sentence with their columns in place of them."""
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern with a group for every column; a column twice has two groups."""
+    seen: dict[str, int] = {}
+
+    def group(found: re.Match[str]) -> str:
+        seen[found[1]] = seen.get(found[1], 0) + 1
+        return f"(?P<{found[1]}__{seen[found[1]]}>{N})"
+
+    return re.compile(re.sub(r"\{([a-z_]+)\}", group, pattern))
+
+
+READ = [(collect, compiled(pattern)) for collect, pattern in RULES]
+
+
+def wrong(w: World, text: str, read: Any = READ) -> tuple[list[str], str]:
+    """Numbers of a text that are not those of their columns, and what of it no pattern reads."""
+    left, found = text, []
+    for collect, pattern in read:
+        for match in pattern.finditer(text):
+            if left[match.start() : match.end()] != match[0]:
+                continue  # a longer pattern has read it
+            first = min(match.start(name) for name in match.groupdict() if match[name] is not None)
+            values = collect(w, about(w, text, first))
+            for name, said in match.groupdict().items():
+                column = name.rpartition("__")[0]
+                if said is not None and not column.startswith("any_") and not same(column, said, values[column]):
+                    found.append(f"{column} is {values[column]}, and not {said}, in: {match[0]}")
+            left = left[: match.start()] + re.sub(r"\d", "#", match[0]) + left[match.end() :]
+    return found, left
+
+
+# ---- the law -------------------------------------------------------------------------------------------------
+
+FIXED = ("can cross 50 %", "p is at most 5 %", "needs about 200 (Van Calster et al., 2016)", "p at most 0.05")
+"""Numbers of the method, the same for all data."""
+NAMES = ("Predictions", "File")
+"""Facts whose numbers are in names."""
+LARGE = {
+    "Mean risk": ("mean-predicted", 100),
+    "Observed": ("observed", 100),
+    "Observed : expected": ("ratio", 1),
+    "Intercept": ("intercept", 1),
+    "Slope": ("slope", 1),
+    "AUROC": ("auroc", 1),
+    "Log loss": ("log-loss", 1),
+}
+"""Facts of calibration in the large: the measure of each, and what it is written in."""
+SCORES = {"Accuracy": ("accuracy", 100), "Log loss": ("log-loss", 1)}
+
+
+def without_cells(w: World, text: str) -> str:
+    """The text without those that are cells: bins, and what intervals are about."""
+    frames = [w.frame("verdict")]
+    with suppress(NotAnswerable):
+        frames.append(w.frame("notions"))
+    for frame in frames:
+        for cell in (*frame["bins"], *(about.partition(", given")[0] for about in frame["about"])):
+            text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(", chosen from the scores"), "")
+    return text
+
+
+def of_scores(w: World, name: str, text: str) -> list[str]:
+    """What is wrong in a fact about a score of every model."""
+    key, scale = SCORES[name]
+    found = w.scores(key)
+    told = dict(part.split(": ") for part in text.split("; ")) if ": " in text else dict.fromkeys(found, text)
+    return [f"{name} of {title} is {value}, and not {told.get(title)}" for title, value in found.items()
+            if not same("value", re.findall(N, told.get(title, "0"))[0], scale * value)]  # fmt: skip
+
+
+def of_measure(w: World, name: str, text: str) -> list[str]:
+    """What is wrong in a fact of calibration in the large."""
+    key, scale = LARGE[name]
+    line = w.large().get(key) or w.frame("curve-gaps").set_index("measure").to_dict("index")[key]
+    said = re.findall(N, text)
+    ends = [line[end] for end in ("value", "low", "high")][: len(said)]
+    return [f"{name} is {ends}, and not {text}" for each, value in zip(said, ends, strict=True)
+            if not same("value", each, scale * value)]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_number_of_page_one_is_a_cell(name: str) -> None:
+    w, found = world(name), []
+    of_event = w.scene.claims == "event"
+    for said in page(name):
+        if said.kind in NAMES:
+            continue
+        if of_event and said.kind in LARGE:
+            found += of_measure(w, said.kind, said.text)
+        elif said.kind in SCORES:
+            found += of_scores(w, said.kind, said.text)
+        else:
+            bad, left = wrong(w, said.text)
+            left = without_cells(w, left)
+            for text in FIXED:
+                left = left.replace(text, "")
+            found += bad
+            if re.search(r"\d", left):
+                found.append(f"no pattern reads {said.kind}: {left}")
+    assert found == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_tables_leave_open_is_said(name: str) -> None:
+    """Every model whose verdict is open stands beside its word, and no other; thin bins are counted, and told apart."""
+    w = world(name)
+    (limits,) = (said.text for said in page(name) if said.text.endswith("are not judged."))
+    frame = w.frame("verdict")
+    for word in ("too close to call", "too few rows to tell"):
+        told = re.findall(rf"Whether (.*?) (?:errs|is within)[^.]*?(?:\.\d+[^.]*?)?: {word}\.", limits)
+        models = {model for text in told for model in re.split(", | or ", text)}
+        assert models == set(frame.loc[frame["verdict"] == word, "model"])
+    if w.scene.claims != "event":
+        few = w.counts()[w.counts() < FEW_ROWS]
+        told = re.findall(r"(\d+) bins? holds? fewer than", limits)
+        assert [int(text) for text in told] == ([len(few)] if len(few) else [])
+
+
+def test_a_bin_of_just_enough_rows_is_among_the_data() -> None:
+    """Else nobody would see fewer from at most."""
+    assert {4, FEW_ROWS} <= set(world("confidences").counts())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_finding_says_its_columns(name: str) -> None:
+    w = world(name)
+    frame = w.scene.get(EXHIBITS.make("findings").table(w.scene.focused(model=w.scene.titles[0])))
+    read = [(collect, pattern) for collect, pattern in READ if collect is of_finding]
+    for line in frame.to_dict("records"):
+        values = as_said(line)
+        bad, _ = wrong(w, line["finding"], [(lambda w, model, values=values: values, pattern) for _, pattern in read])
+        assert bad == []
+    assert any(pattern.search(text) for text in frame["finding"] for _, pattern in read)
+
+
+WITH_WORDS = ("hero", "verdict", "reliability", "notions", "scores", "estimators", "calibrator-errors")
+"""Exhibits whose words are about the models and the lines that page one is about, or about lines of their own."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_stands_above_and_below_tables_is_in_them(name: str) -> None:
+    """The same sentences on the page, in its cards and panes, and wherever an exhibit is shown."""
+    w, found, read = world(name), [], 0
+    for key in WITH_WORDS:
+        exhibit = EXHIBITS.make(key)
+        try:
+            frame, words = w.frame(key), exhibit.words(w.scene)
+        except NotAnswerable:
+            continue
+        lines = int(frame["p"].notna().sum()) if "estimator" in frame else 0
+
+        def alone(w: World, model: str, lines: int = lines) -> dict[str, float]:
+            return of_lines(w, model) | {"lines": lines, "chance": 0.05 * lines}
+
+        own = [(alone if collect is of_lines else collect, pattern) for collect, pattern in READ]
+        for text in (words.caption, words.alt, *words.notes, *words.headline):
+            bad, left = wrong(w, text, own)
+            found += [f"{key}: {each}" for each in bad]
+            read += left != text
+    assert found == []
+    assert read >= 5
+
+
+@pytest.mark.parametrize("name", ["few of three classes", "risk", "confidences"])
+def test_a_terminal_says_what_the_tables_say(name: str, tmp_path: Path) -> None:
+    """Of rows that every way to ask judges alike."""
+    (path := tmp_path / "rows.csv").write_bytes(FILES[name])
+    w = world(name)
+    both = ["--calibrator", "temperature"] if len(w.scene.titles) > 1 else []
+    calls = [
+        ["audit", str(path), "--tolerance", str(TOLERANCE), "--ratio", str(RATIO), *both],
+        ["gate", str(path), "--max-ece", str(TOLERANCE), "--max-ratio", str(RATIO)],
+    ]
+    for words in calls:
+        ended = CliRunner().invoke(main, words)
+        verdicts = [text for text in ended.stdout.splitlines() if "By its formula" in text or "is estimated at" in text]
+        assert verdicts
+        assert [bad for text in verdicts for bad in wrong(w, text)[0]] == []
+
+
+def test_the_law_finds_a_number_of_another_column() -> None:
+    w = world("three classes, divided")
+    rows, line = of_rows(w, ""), of_line(w, w.scene.titles[0])
+    assert wrong(w, f"{rows['fit']} to fit, {rows['test']} to judge")[0] == []
+    assert wrong(w, f"{rows['test'] + 1} to fit, {rows['test']} to judge")[0]
+    assert wrong(w, f"above the tolerance of {line['limit']:.0f} %")[0] == []
+    assert wrong(w, f"above the tolerance of {line['level']:.0f} %")[0]
+    assert wrong(w, "a sentence about 7 things")[1] == "a sentence about 7 things"

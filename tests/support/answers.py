@@ -1,0 +1,104 @@
+"""What an answer says, leaf by leaf, so that two answers can be compared whatever they are made of."""
+
+import dataclasses
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from calib_core import InputError, NotAnswerable, Recipe
+from calib_core.registry.params import Key, Param
+from calib_core.registry.registry import FAMILIES, Choice, Flag, Part, Range
+
+Leaf = tuple[tuple[str, ...], str]
+
+
+def leaves(answer: Any, *path: str, below: frozenset[int] = frozenset()) -> Iterator[Leaf]:
+    """Every number, word and array of an answer with the names that lead to it.
+
+    Of a fitted calibrator its parameters; of a table its columns; of a diagram its fields and what it draws.
+
+    >>> list(leaves({"level": 0.9, "ends": [1, None]}))
+    [(('level',), '0.9'), (('ends', '0'), '1'), (('ends', '1'), 'None')]
+    """
+    if id(answer) in below:
+        return
+    below |= {id(answer)}
+    if isinstance(answer, np.generic):
+        answer = answer.item()
+    if answer is None or isinstance(answer, (str, bytes, int, float, complex, Recipe)):
+        yield path, repr(answer)
+    elif isinstance(answer, np.ndarray):
+        yield path, f"{answer.shape} {answer.tolist()}"
+    elif isinstance(answer, (pd.DataFrame, pd.Series)):
+        for name, column in answer.to_frame().items() if isinstance(answer, pd.Series) else answer.items():
+            yield (*path, str(name)), repr(column.tolist())
+    elif isinstance(answer, Mapping):
+        for name, value in answer.items():
+            yield from leaves(value, *path, str(name), below=below)
+    elif isinstance(answer, (tuple, list, set, frozenset, Iterator)):
+        for i, value in enumerate(sorted(answer, key=repr) if isinstance(answer, (set, frozenset)) else answer):
+            yield from leaves(value, *path, str(i), below=below)
+    else:
+        yield from _of_object(answer, path, below)
+
+
+def _of_object(answer: Any, path: tuple[str, ...], below: frozenset[int]) -> Iterator[Leaf]:
+    yield path, type(answer).__name__
+    if callable(frame := getattr(answer, "frame", None)) and not isinstance(answer, type):
+        yield from leaves(frame(), *path, "frame()", below=below)
+    if dataclasses.is_dataclass(answer):
+        kept = {field.name: getattr(answer, field.name) for field in dataclasses.fields(answer)}
+        kept |= {name: value for name, value in getattr(answer, "__dict__", {}).items() if name.endswith("_")}
+    else:
+        kept = dict(getattr(answer, "__dict__", {}))
+    if len(path) < 2:
+        kept |= _told(answer)
+    for name, value in kept.items():
+        if not callable(value) and not name.startswith("_"):
+            yield from leaves(value, *path, name, below=below)
+
+
+def _told(answer: Any) -> dict[str, Any]:
+    """The properties of an answer that are words or numbers, such as its verdict and its sentence."""
+    found = {}
+    for name, made in inspect.getmembers_static(type(answer)):
+        if isinstance(made, (property, cached_property)) and not name.startswith("_"):
+            with suppress(InputError, NotAnswerable):
+                value = getattr(answer, name)
+                found |= {name: value} if isinstance(value, (str, int, float, tuple)) else {}
+    return found
+
+
+def echoes(answer: Any, name: str) -> list[str]:
+    """What the answer says that it was asked: leaves of an option's own name."""
+    return [text for path, text in leaves(answer) if path and path[-1] == name]
+
+
+def beyond(answer: Any, name: str) -> list[Leaf]:
+    """What it says besides: an option that is repeated and not obeyed leaves this as it was."""
+    return [leaf for leaf in leaves(answer) if not leaf[0] or leaf[0][-1] != name]
+
+
+def other_value(param: Param) -> Any:
+    """Another value than the default, from what is declared of the option."""
+    domain, usual = param.domain, param.default
+    if isinstance(domain, Flag):
+        return not usual
+    if isinstance(domain, (Choice, Key)):
+        return next(option for option in domain.options if option != usual)
+    if isinstance(domain, Part):
+        family = FAMILIES[domain.family]
+        return next(made for key in domain.keys if (made := family.make(key)) != usual)
+    assert isinstance(domain, Range), f"give {param.name} another value in CASES"
+    if usual is None:
+        usual = 1
+    for value in (2 * usual, usual / 2, usual + 1, domain.low, domain.high):
+        value = int(value) if param.integer else value
+        if value != param.default and domain.low <= value <= domain.high:
+            return value
+    raise AssertionError(param)
