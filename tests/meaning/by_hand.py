@@ -170,3 +170,10 @@ def risk_area(confidence, correct):
         done, wrong = done + len(mine), wrong + sum(mine)
         total += len(mine) / n * wrong / done
     return total
+
+
+def shares_a_level(own, line, claimed):
+    """Is p that of this gap alone, times at most the 5 errors that share its level, and the interval's own answer?"""
+    excluded = not line["low"] <= claimed <= line["high"]
+    near = own / 3 <= line["p"] <= min(1.0, 6 * own) + 1e-3 or max(own, line["p"]) < 1e-6
+    return near and (line["p"] <= 0.05) == excluded

@@ -165,6 +165,9 @@ def findings(compared, data):
                 assert outer[0] < low < inner[0]
                 assert inner[1] < high < outer[1]
             p = tests[place["class"]] if kind == "predicted class" else by_hand.count_p(s[here], k)
+            if kind == "direction":
+                assert by_hand.shares_a_level(p, shown, says)
+                p = float(shown["p"])
             line = {"kind": kind, "class": None, "code": math.nan, "bin": math.nan, "slice": None}
             line |= {"lower": math.nan, "upper": math.nan, **place}
             line |= {"rows": n, "worth": n, "says": says, "right": right, "gap": right - says}
