@@ -6,10 +6,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import InputError
-from dashboard import frame, session, tour, widgets
+from dashboard import extensions, frame, session, tour, widgets
 from dashboard.frame.header import tabs
 from dashboard.navigation import DATA, LEARN
 from dashboard.selection import Selection
+from dashboard.session import house_rules
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, View, data, data_choice, doubts, rows_judged, sample_offered, start
 
@@ -21,6 +22,7 @@ _CHOOSES = ("explore", "evidence", "report")
 
 def main() -> None:
     """Draw the page for the choices of this session."""
+    failures = extensions.load_installed()
     st.set_page_config(page_title="calib", layout="wide", initial_sidebar_state="collapsed")
     widgets.selection()
     data.open_launched()
@@ -43,7 +45,9 @@ def main() -> None:
         if view.room in _CHOOSES and view.needs_data and view.of_models:
             frame.model_chips(selection)
     with st.container(key="frame-problems"):
-        for problem in (*widgets.link_problems(), *widgets.left_out()):
+        # On a server for strangers they are its owner's business, who finds them in the terminal.
+        own = () if house_rules.terms().private else failures
+        for problem in (*own, *widgets.link_problems(), *widgets.left_out()):
             st.warning(markdown_plain(problem), icon=":material/warning:")
     frame.answer()
     with st.container(key="frame-above"):

@@ -34,6 +34,7 @@ class Commands(click.Group):
             return None
         command = importlib.import_module(f"{commands.__name__}.{cmd_name}").command
         assert isinstance(command, click.Command)
+        importlib.import_module(f"{commands.__name__}._with").add_to(command)
         return command
 
     def invoke(self, ctx: click.Context) -> object:
@@ -71,7 +72,14 @@ def _version() -> str:
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(_version(), prog_name="calib", message="%(prog)s %(version)s")
-def main() -> None:
+@click.option(
+    "--with",
+    "packages",
+    multiple=True,
+    metavar="PACKAGE",
+    help="Load this package of exhibits or methods (repeatable).",
+)
+def main(packages: tuple[str, ...]) -> None:
     """Find out whether a classifier's probabilities mean what they say."""
 
 

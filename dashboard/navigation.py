@@ -37,7 +37,8 @@ class View:
     its title beside the room's other views, unless ``missing`` says why it could only be empty. ``reads``: "rows" where
     a summary could show nothing of it: in its place stands that it needs rows. ``rare``: of most data it is
     ``missing``, and nothing is said of it there. ``of_models``: calibrators, bins and the tolerance change what it
-    shows; else none of them are offered.
+    shows; else none of them are offered. ``shows``: keys of exhibits of other packages that it shows, which the view
+    "Added" then leaves to it.
     """
 
     key: str
@@ -51,6 +52,7 @@ class View:
     reads: Reads = "counts"
     rare: bool = False
     of_models: bool = True
+    shows: tuple[str, ...] = ()
 
 
 VIEWS: dict[str, View] = {}
@@ -69,6 +71,7 @@ def view(
     reads: Reads = "counts",
     rare: bool = False,
     of_models: bool = True,
+    shows: tuple[str, ...] = (),
 ) -> Callable[[Render], Render]:
     """Decorator that adds a view to a room; the function draws it for the present choices.
 
@@ -84,7 +87,7 @@ def view(
     def add(render: Render) -> Render:
         if key in VIEWS:
             raise RegistryError(f"there is a view {key!r} already")
-        new = View(key, title, order, render, room, needs_data, listed, missing, reads, rare, of_models)
+        new = View(key, title, order, render, room, needs_data, listed, missing, reads, rare, of_models, shows)
         every = [*VIEWS.values(), new]
         VIEWS.clear()
         VIEWS.update((each.key, each) for each in sorted(every, key=lambda each: (rooms.index(each.room), each.order)))

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import click
 
-from dashboard import launch
+from dashboard import extensions, launch
 
 MOST = 8
 """Files compared at once, as on screen; written here so that the command need not import the library to start."""
@@ -21,6 +21,7 @@ class NamesFormats(click.Command):
         """Write the help."""
         from calib_core.readers import FILE_FORMATS
 
+        extensions.load_installed()  # they may add formats
         *others, last = (f".{each.endings[0]}" for each in FILE_FORMATS.values())
         self.help = (self.help or "").replace("{endings}", f"{', '.join(others)} or {last}")
         super().format_help_text(ctx, formatter)

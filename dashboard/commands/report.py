@@ -29,7 +29,7 @@ _STEPS = 1000
 @click.option("--date", default="", help="Date to print (default: today).")
 @click.option("--leave-out", "left_out", multiple=True, metavar="SECTION", help="Leave this section out (repeatable).")
 @click.option(
-    "--with",
+    "--include",
     "added",
     multiple=True,
     metavar="SECTION",

@@ -69,6 +69,6 @@ from dashboard.exhibits import (  # noqa: F401
     what_is_left,
     within_groups,
 )
-from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words, added, broken
 
-__all__ = ["EXHIBITS", "Exhibit", "Words"]
+__all__ = ["EXHIBITS", "Exhibit", "Words", "added", "broken"]

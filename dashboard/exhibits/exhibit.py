@@ -12,6 +12,7 @@ from calib_core import NotAnswerable
 from calib_core.registry.registry import Choice, Registry
 from calib_core.text import count
 from dashboard.exhibits.columns import Column, Declared, declared
+from dashboard.extensions import package_of
 from dashboard.session import Call, Scene, python
 
 if TYPE_CHECKING:
@@ -127,3 +128,24 @@ class Exhibit:
 
 
 EXHIBITS: Registry[Exhibit] = Registry("EXHIBITS")
+
+
+def added() -> dict[str, tuple[str, ...]]:
+    """Return the keys of the exhibits that other packages registered, by package."""
+    packages: dict[str, tuple[str, ...]] = {}
+    for key in EXHIBITS:
+        if package := package_of(EXHIBITS[key].cls):
+            packages[package] = (*packages.get(package, ()), key)
+    return packages
+
+
+def also_on(key: str) -> str:
+    """What the Python of an exhibit needs next to the library, to follow "the library"."""
+    package = package_of(EXHIBITS[key].cls)
+    return f"and {package}" if package else "alone"
+
+
+def broken(package: str, why: Exception) -> str:
+    """The sentence in place of an exhibit that failed with an error it did not foresee."""
+    what = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
+    return f"{package} failed here ({what}). Tell its authors; nothing else is affected."

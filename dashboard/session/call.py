@@ -1,10 +1,15 @@
-"""A computation as a value: a public function of calib_core and its arguments. It runs, and prints itself as Python."""
+"""A computation as a value: a function and its arguments. It runs, and prints itself as Python.
+
+The function is a public one of calib_core, or one of another package that can be imported by its name.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import keyword
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from functools import cache, cached_property
@@ -13,10 +18,11 @@ from types import ModuleType
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import calib_core as cc
-from calib_core import Predictions, Recipe
+from calib_core import InputError, Predictions, Recipe
 from calib_core.evaluation.choice import MOST_NUMBERS
 from calib_core.evaluation.splitting import Division
 from calib_core.registry.registry import FAMILIES
+from dashboard.extensions import OWN, package_of
 from dashboard.session.visitors import stop_if_closed
 from dashboard.workers.durations import Work
 from dashboard.workers.pool import compute
@@ -27,6 +33,7 @@ Get = Callable[["Call[Any]"], Any]
 Progress = Callable[[int], object]
 """Told how much of a call is done, in percent; whatever it raises stops the work."""
 _WIDEST = 100
+_ALIAS = "cc"
 _PLOTTED = "figures"
 """The module that needs Plotly: its functions are named, so that tables never load it."""
 
@@ -69,6 +76,8 @@ class _Node:
 @dataclass(frozen=True, eq=False)
 class Call(_Node, Generic[T]):
     """A function by its public name, or ".part": that part of its only argument; ``stem`` names the result in code.
+
+    A function of another package is "module:function".
 
     ".part()" is what a part of it gives that takes no arguments, such as ``.frame()`` of a diagram.
     """
@@ -118,6 +127,11 @@ class Call(_Node, Generic[T]):
         """Whether it names a part of a result."""
         return self.name.startswith(".")
 
+    @property
+    def module(self) -> str:
+        """The module of another package that its function is of; empty for functions of calib_core."""
+        return self.name.rpartition(":")[0]
+
     def part(self, name: str, stem: str = "") -> Call[Any]:
         """A part of the result, such as ``.test`` of a division."""
         return Call(f".{name}", (self,), stem=stem)
@@ -128,7 +142,8 @@ class Call(_Node, Generic[T]):
             return f"{write(self.args[0])}{self.name}"
         parts = [_text(argument, write) for argument in self.args]
         parts += [f"{name}={_text(value, write)}" for name, value in self.options]
-        return f"cc.{self.name}({_joined(parts, wide)})"
+        function = self.name.replace(":", ".") if self.module else f"cc.{self.name}"
+        return f"{function}({_joined(parts, wide)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,12 +197,13 @@ def _methods(part: Part) -> Iterator[str]:
 
 
 def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options: Any) -> Call[T]:
-    """A call, checked: the function is public and takes these arguments.
+    """A call, checked: the function can be imported by whoever copies the call, and takes these arguments.
 
+    It is public in calib_core, or defined at the top of a module of another package; InputError says why it is neither.
     Functions that need Plotly are given by name ("figures.reliability"). Defaults are left out, so that one thing has
     one text; ``stem`` is what the result is called in printed code.
     """
-    name = function if isinstance(function, str) else _names()[function]
+    name = function if isinstance(function, str) else _name(function)
     if isinstance(function, str) and function.startswith(f"{_PLOTTED}."):
         # Not checked against its signature, which would load Plotly; empty options are the defaults of all of them.
         kept = {n: _frozen(value) for n, value in options.items()}
@@ -205,7 +221,10 @@ def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options
 
 
 def public(name: str) -> Callable[..., Any]:
-    """The function calib_core, or a module of it, lists by this name in ``__all__``; KeyError where none does."""
+    """The function calib_core, or a module of it, lists by this name in ``__all__``; KeyError where none does.
+
+    "module:function" is one that was given to `call` in this process: a name alone never imports anything.
+    """
     module, _, function = name.rpartition(".")
     if module == _PLOTTED:
         import calib_core.figures as figures
@@ -214,7 +233,38 @@ def public(name: str) -> Callable[..., Any]:
             raise KeyError(name)
         plotted: Callable[..., Any] = getattr(figures, function)
         return plotted
-    return _public()[name]
+    return _FOREIGN[name] if ":" in name else _public()[name]
+
+
+_FOREIGN: dict[str, Callable[..., Any]] = {}
+"""Functions of other packages that calls were made of."""
+_PACKAGE = cc.__name__
+
+
+def _name(function: Callable[..., Any]) -> str:
+    """The public name of a function of calib_core; of one from elsewhere its module and name, by which it is known."""
+    if inspect.isroutine(function) and function in _names():
+        return _names()[function]
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
+    if module.partition(".")[0] in OWN:
+        raise InputError(
+            f"{module}.{name} is not a public function of {_PACKAGE}: call one that {_PACKAGE} or a module of it lists "
+            "in __all__"
+        )
+    words = (*module.split("."), name)
+    printable = all(word.isidentifier() and not keyword.iskeyword(word) for word in words)
+    importable = words[0] not in ("__main__", _ALIAS) and getattr(sys.modules.get(module), name, None) is function
+    if not (printable and importable):
+        raise InputError(
+            f"{name or function!r} cannot be imported by its name, as copied code has to: define it with def at the "
+            "top of a module (lambdas, functions within functions and those of a script have no such name)"
+        )
+    try:
+        inspect.signature(function)
+    except (TypeError, ValueError):  # some written in C
+        raise InputError(f"{module}.{name} does not tell its parameters: call it from a function of your own") from None
+    _FOREIGN[f"{module}:{name}"] = function
+    return f"{module}:{name}"
 
 
 @cache
@@ -238,7 +288,7 @@ def _names() -> dict[Any, str]:
 
 
 def python(**results: Call[Any]) -> str:
-    """Lines of Python, on calib_core alone, that end with these names.
+    """Lines of Python, on calib_core and the packages its functions are of, that end with these names.
 
     What is needed twice, or has a stem, gets a line of its own.
     """
@@ -255,22 +305,34 @@ def python(**results: Call[Any]) -> str:
     for result in results.values():
         visit(result)
     last = {result.key: name for name, result in results.items()}
+    wanted = set(last)
     names: dict[str, str] = {}
-    lines = ["import calib_core as cc", ""]
+    modules = sorted(set(filter(None, map(_module, order))))
+    lines = [f"import {_PACKAGE} as {_ALIAS}", *(f"import {module}" for module in modules), ""]
+    imported = {module.partition(".")[0] for module in modules}
+    last = {key: name for key, name in last.items() if name not in imported}  # these are given at the very end
 
     def write(part: Any) -> str:
         return names.get(_key(part)) or _own_text(part, write)
 
     for part in order:
-        if not (_key(part) in last or _named(part, times[_key(part)])):
+        if not (_key(part) in wanted or _named(part, times[_key(part)])):
             continue
         text = write(part)
         if len(text) > _WIDEST and isinstance(part, _Node):
             text = part.text(write, wide=True)
-        names[_key(part)] = last.get(_key(part)) or _free(_stem(part), {*results, *names.values()})
+        names[_key(part)] = last.get(_key(part)) or _free(_stem(part), {*results, *imported, *names.values()})
         lines.append(f"{names[_key(part)]} = {text}")
     lines += [f"{name} = {names[result.key]}" for name, result in results.items() if names[result.key] != name]
     return "\n".join(lines) + "\n"
+
+
+def _module(part: Part) -> str:
+    """The module of another package that a part needs: its function's, or the one that registered it."""
+    if isinstance(part, Recipe):
+        member = FAMILIES[part.family].entry(part.key).cls
+        return member.__module__ if package_of(member) else ""
+    return part.module if isinstance(part, Call) else ""
 
 
 def _named(part: Part, times: int) -> bool:
@@ -296,14 +358,14 @@ def _stem(part: Part) -> str:
     if isinstance(part, Record):
         return "parts"
     if isinstance(part, Call):
-        return part.stem or part.name.rpartition(".")[2]
+        return part.stem or re.split(r"[.:]", part.name)[-1]
     return part.stem
 
 
 def _free(stem: str, taken: Iterable[str]) -> str:
     """A name that is not taken, made of a stem."""
     plain = re.sub(r"\W+", "_", stem.lower()).strip("_") or "result"
-    plain = plain if plain.isidentifier() and plain != "cc" else f"m_{plain}"
+    plain = plain if plain.isidentifier() and plain != _ALIAS else f"m_{plain}"
     used = set(taken)
     return next(name for name in chain([plain], (f"{plain}_{i}" for i in count(2))) if name not in used)
 

@@ -6,6 +6,7 @@ import shlex
 from urllib.parse import urlencode
 
 from calib_core import Recipe
+from dashboard import extensions
 from dashboard.selection import Selection
 from dashboard.session.files import file
 from dashboard.session.shelf import Missing
@@ -25,7 +26,12 @@ def show_line(selection: Selection, exhibit: Recipe) -> str:
     words += _rest(selection, leaving=("model", "reduction", "exhibits"))
     for name, value in exhibit.params:
         words += ["--set", f"{name}={value.to_json() if isinstance(value, Recipe) else value}"]
-    return shlex.join(words)
+    return shlex.join([*words, *_extensions()])
+
+
+def _extensions() -> list[str]:
+    """The words that load the packages this process was told to load; installed extensions need none."""
+    return [word for name in extensions.named() for word in ("--with", name)]
 
 
 def _data(selection: Selection) -> list[str]:
@@ -48,10 +54,10 @@ def report_line(selection: Selection, only: str = "") -> str:
     query = selection.to_query()
     for flag in ("title", "author"):
         words += [f"--{flag}", query[flag]] if flag in query else []
-    sections = (("--leave-out", selection.left_out), ("--with", selection.added))
+    sections = (("--leave-out", selection.left_out), ("--include", selection.added))
     for flag, keys in [("--only", [only])] if only else sections:
         words += [word for key in keys for word in (flag, key)]
-    return shlex.join(words)
+    return shlex.join([*words, *_extensions()])
 
 
 def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:

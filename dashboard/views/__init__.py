@@ -2,6 +2,7 @@
 
 from dashboard.navigation import VIEWS, View, view
 from dashboard.views import (
+    added,
     calibrators,
     classes,
     coverage,
@@ -30,6 +31,7 @@ from dashboard.views import (
 __all__ = [
     "VIEWS",
     "View",
+    "added",
     "calibrators",
     "classes",
     "coverage",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
@@ -20,6 +21,7 @@ from dashboard.chart import chart, waiting
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.columns import best_cells, written
+from dashboard.exhibits.exhibit import also_on
 from dashboard.export import csv_bytes
 from dashboard.glossary import the_words
 from dashboard.selection import Selection
@@ -194,7 +196,7 @@ def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
 
 def _named(what: str) -> str:
     """The name of a function in words."""
-    return what.rpartition(".")[2].replace("_", " ")
+    return re.split(r"[.:]", what)[-1].replace("_", " ")
 
 
 def _written(
@@ -232,7 +234,7 @@ def _take_home(
     with st.container(horizontal=True, key=f"take-home-{name}"):
         widgets.download("Download this table (CSV)", f"{name}.csv", lambda: csv_bytes(frame))
         with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
-            st.caption("Python, on the library alone.")
+            st.caption(markdown_plain(f"Python, on the library {also_on(EXHIBITS.recipe(exhibit).key)}."))
             st.code(exhibit.python(scene), language="python")
             if scene.models.shown:  # the command is about a file
                 st.caption("Command: this table.")

@@ -20,6 +20,7 @@ from typing import Any
 
 from calib_core import InputError
 from calib_core.registry.registry import FAMILIES
+from dashboard import extensions
 from dashboard.workers import child, parcels, turns
 from dashboard.workers.durations import COSTS, Work
 
@@ -50,7 +51,8 @@ def _paths() -> list[str]:
 def _modules() -> list[str]:
     """Modules from elsewhere that registered something: a process has to know it, too."""
     named = {entry.cls.__module__ for registry in FAMILIES.values() for entry in map(registry.__getitem__, registry)}
-    return sorted(name for name in named if not name.startswith(("calib_core.", "dashboard.")))
+    named = {name for name in named if not name.startswith(("calib_core.", "dashboard."))}
+    return sorted(named.union(extensions.modules()))
 
 
 class _Worker:

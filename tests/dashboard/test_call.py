@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import calib_core as cc
-from calib_core import NotAnswerable, Recipe
+from calib_core import InputError, NotAnswerable, Recipe
 from dashboard import session
 from dashboard.selection import Selection, Source
 from dashboard.session import RESULTS, Model, call, python
@@ -56,7 +56,7 @@ def test_a_parameter_of_a_calibrator_tells_models_apart() -> None:
 def test_only_public_functions_with_their_own_arguments_are_called() -> None:
     def private() -> None: ...
 
-    with pytest.raises(KeyError):
+    with pytest.raises(InputError, match="cannot be imported"):
         call(private)
     with pytest.raises(KeyError):
         public("os.system")

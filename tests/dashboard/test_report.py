@@ -363,7 +363,7 @@ def test_the_planner_answers_only_where_it_is_asked_for() -> None:
     assert found.title in text_of(made)
     assert found.inverse in text_of(made)
     assert set(cc.planning.answers(None, rows.fit, rows.test)["question"]) <= set(_lines(made, "plans")["question"])
-    assert "--with planner" in text_of(made)
+    assert "--include planner" in text_of(made)
     assert report.again(made.html, DATE).html == made.html
 
 

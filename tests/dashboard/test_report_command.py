@@ -56,12 +56,12 @@ def test_it_writes_the_report_and_the_tables_and_says_nothing(here: Path) -> Non
 def test_a_section_on_request_is_written_where_it_is_named(here: Path) -> None:
     assert run("p.csv", *FEW).exit_code == 0
     assert read_recipe((here / "report.html").read_bytes()).options.added == ()
-    for words in (("--with", "planner", *FEW), ("--only", "planner")):
+    for words in (("--include", "planner", *FEW), ("--only", "planner")):
         assert run("p.csv", *words).exit_code == 0
         assert read_recipe((here / "report.html").read_bytes()).options.added == ("planner",)
         assert '<section id="planner"' in (here / "report.html").read_text()
     (here / "report.html").unlink()
-    assert "there is no section 'nowhere'" in refused("p.csv", "--with", "nowhere")
+    assert "there is no section 'nowhere'" in refused("p.csv", "--include", "nowhere")
 
 
 def test_without_calibrators_the_base_model_alone_is_shown(here: Path) -> None:

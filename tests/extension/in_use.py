@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,13 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe, RegistryError
 from calib_core.exporting import python_source
 from calib_core.readers import FILE_FORMATS
+from dashboard import extensions, session
 from dashboard.chart import drawn
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import views_of
+from dashboard.report import CHAPTERS, Options, build
+from dashboard.report.typeset import Table
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
 from tests.dashboard.test_views import opened
@@ -128,16 +132,33 @@ def test_the_binning_is_chosen_on_the_page_within_its_own_limits() -> None:
 # -- exhibit and view -----------------------------------------------------------------------------------------
 
 
-def test_the_exhibit_is_a_view_and_a_command() -> None:
+def test_the_view_is_listed_and_drawn() -> None:
     app = opened(WINE.replace(view="at-a-glance"))
     assert [view.key for view in views_of("explore")][:2] == ["at-a-glance", "reliability"]
-    run = CliRunner().invoke(main, ["show", "all-in-one", "demo:wine-logistic", "--calibrator", "towards-shares",
-                                    "--format", "json"])  # fmt: skip
+    gaps, scores = (frame.value for frame in app.dataframe)
+    assert len(gaps) == len(scores["model"].unique()) == 2
+
+
+def test_the_exhibit_and_its_function_are_on_screen_in_a_command_and_in_the_report() -> None:
+    app = opened(WINE.replace(view="added"))
+    assert "Added by scratch_calib" in written(app)
+    shown = app.dataframe[0].value
+    assert shown["rows"].iloc[0] > shown["rows"].iloc[1]  # drawn towards the shares, fewer rows are sure
+    command = shlex.split(session.show_line(WINE, Recipe("EXHIBITS", "sure-and-wrong")))
+    run = CliRunner().invoke(main, [*command[1:], "--format", "json"])
     assert run.exit_code == 0, run.stderr
-    lines = json.loads(run.stdout)["table"]
-    assert [line["model"] for line in lines] == ["Base model", "Towards class shares"]
-    assert len(app.dataframe[0].value) == 2
-    assert "Errors of opposite sign cancel" in written(app)
+    assert extensions.modules() == ("scratch_calib",)  # by its entry point
+    record = json.loads(run.stdout)
+    assert [line["rows"] for line in record["table"]] == shown["rows"].tolist()
+    others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "extensions")
+    (section,) = build(WINE, Options(left_out=others)).document.sections
+    assert section.title == "Added by scratch_calib"
+    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    assert table.frame["rows"].tolist() == shown["rows"].tolist()
+    assert "\nimport scratch_calib.towards_shares\n" in record["python"]  # or nobody would know the calibrator
+    names: dict[str, object] = {}
+    exec(compile(record["python"], "copied", "exec"), names)
+    assert names["table"]["rows"].tolist() == shown["rows"].tolist()  # type: ignore[index]
 
 
 # -- the file format ------------------------------------------------------------------------------------------
@@ -161,8 +182,10 @@ def test_a_file_is_read_as_its_csv_and_messages_name_its_lines() -> None:
 def test_other_files_are_still_told_by_their_own_bytes() -> None:
     for demo in cc.datasets.DEMOS:
         data, name = cc.datasets.demo(demo.key)
+        named = [each.key for each in FILE_FORMATS.values() if name.endswith(tuple(f".{end}" for end in each.endings))]
         known = [each.key for each in FILE_FORMATS.values() if each.recognise and each.recognise(data)]
-        assert known in ([cc.read_table(data, name).format], [])
+        assert len(named) == 1
+        assert known in (named, [])
 
 
 def test_a_file_is_uploaded() -> None:

@@ -16,6 +16,7 @@ from dashboard.report.sections import (
     how_many_rows,
     marked_by_people,
     methods,
+    other_packages,
     reliability,
     simplex,
     slices,
@@ -28,10 +29,10 @@ class Chapter:
     """A section that can be made: its key, its title, what yields its blocks, and why it is not made here.
 
     ``blocks`` yields None between pieces of work, where making it can be stopped. ``why_not`` is empty where the
-    section says something. ``on_request``: it is made only where it is asked for, all others unless they are left out.
-    ``rare``: most files have nothing for it, and nobody is told that it is missing. ``of_event`` is its title in a
-    report about the risk of an event. ``of_predicted``: it is about the class predicted, and such a report has it only
-    on request.
+    section says something. ``on_request``: it is made only where it is asked for, all others unless they are left
+    out. ``rare``: most files have nothing for it, and nobody is told that it is missing. ``of_event`` is its title
+    in a report about the risk of an event; ``titled`` finds one that depends on what there is. ``of_predicted``: it
+    is about the class predicted, and such a report has it only on request.
     """
 
     key: str
@@ -42,9 +43,12 @@ class Chapter:
     rare: bool = False
     of_event: str = ""
     of_predicted: bool = False
+    titled: Callable[[Request], str] | None = None
 
     def title_of(self, request: Request) -> str:
         """Its title in this report."""
+        if self.titled is not None:
+            return self.titled(request)
         return self.of_event if self.of_event and request.of_event else self.title
 
     def only_asked(self, of_event: bool) -> bool:
@@ -85,6 +89,14 @@ CHAPTERS: tuple[Chapter, ...] = (
     Chapter("calibrators", "What recalibration changes", calibrators.blocks),
     Chapter("estimators", "How sure all this is", estimators.blocks),
     Chapter("planner", "How many rows it takes", how_many_rows.blocks, on_request=True),
+    Chapter(
+        "extensions",
+        "Added by other packages",
+        other_packages.blocks,
+        other_packages.why_not,
+        rare=True,
+        titled=other_packages.title,
+    ),
     Chapter("data", "Appendix: the data", data.blocks),
     Chapter("methods", "Appendix: methods", methods.blocks),
     Chapter("again", "Appendix: the same numbers again", again.blocks),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dashboard import session
+from dashboard.exhibits import added
 from dashboard.report import recipe
 from dashboard.report.document import Beside, Block, Code, Heading, Paragraph
 from dashboard.report.request import Request
+from dashboard.report.sections import other_packages
 from dashboard.report.sections.choices_behind import settings_table, versions_table
 
 
@@ -25,9 +27,11 @@ def blocks(request: Request) -> Iterator[Block | None]:
     yield Beside((Heading("Settings"), settings_table(request)), (Heading("Versions"), versions_table()))
     if request.calls:
         wanted = {name.replace("-", "_"): call for name, call in request.calls.items()}
+        foreign = any(name.startswith(other_packages.NAMED) for name in request.calls)
+        needs = f"and {', '.join(added())}" if foreign else "alone"
         yield Code(
             session.python(**wanted),
-            "The tables in Python, on the library alone, by the names of their files.",
+            f"The tables in Python, on the library {needs}, by the names of their files.",
             folded=True,
         )
     yield Code(recipe.written(request.selection, request.options), "The recipe.", folded=True)

@@ -1,4 +1,4 @@
-"""A view of a single exhibit."""
+"""A view of two exhibits."""
 
 from dashboard import session, widgets
 from dashboard.views import view
@@ -8,4 +8,6 @@ from dashboard.views.exhibited import exhibited
 @view("at-a-glance", "At a glance", 15)
 def render():
     """Draw the view for the present choices."""
-    exhibited("all-in-one", session.scene_of(widgets.selection()))
+    scene = session.scene_of(widgets.selection())
+    exhibited("overall", scene)
+    exhibited("scores", scene)

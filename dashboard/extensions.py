@@ -1,0 +1,104 @@
+"""Packages that add methods, exhibits and views: those installed with an entry point, and those named by --with.
+
+A package registers what it adds when it is imported. Nothing that is loaded is ever named by a link or a file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from importlib import import_module
+from importlib.metadata import entry_points
+
+GROUP = "calib.extensions"
+"""The group of entry points; each has the name of a module as its value."""
+OWN = ("calib_core", "dashboard")
+"""The packages of this project."""
+
+_lock = threading.RLock()
+_failures: list[str] | None = None
+_modules: dict[str, None] = {}
+_named: dict[str, None] = {}
+
+
+class ExtensionError(Exception):
+    """A package that cannot be loaded; the message says which one, why, and what to do."""
+
+
+def load_installed() -> tuple[str, ...]:
+    """Import every module that an installed package declares as an extension.
+
+    Entry points are looked up once in a process. A module that fails stops nothing.
+
+    Returns
+    -------
+    tuple of str
+        A sentence for each module that could not be imported.
+    """
+    global _failures
+    with _lock:
+        if _failures is None:
+            _failures = []
+            for point in entry_points(group=GROUP):
+                if why := _imported(point.module):
+                    _failures.append(
+                        f"The installed extension {point.module!r} could not be loaded ({why}). "
+                        "Update it or uninstall it; everything else works without it."
+                    )
+        return tuple(_failures)
+
+
+def load(name: str) -> None:
+    """Import a package by name, from the working directory too.
+
+    Raises
+    ------
+    ExtensionError
+        Where there is no such package, or importing it fails.
+
+    >>> load("my exhibits.py")
+    Traceback (most recent call last):
+    ...
+    dashboard.extensions.ExtensionError: 'my exhibits.py' is not a package name. Give the name that Python imports, ...
+    """
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ExtensionError(f"{name!r} is not a package name. Give the name that Python imports, such as my_exhibits.")
+    with _lock:
+        if os.getcwd() not in map(os.path.abspath, sys.path):
+            sys.path.append(os.getcwd())  # last, so that no file here hides an installed package
+        if why := _imported(name):
+            raise ExtensionError(
+                f"The package {name!r} could not be loaded ({why}). Install what is missing, or correct the name."
+            )
+        _named[name] = None
+
+
+def named() -> tuple[str, ...]:
+    """Names of the packages that `load` imported, in order."""
+    return tuple(_named)
+
+
+def modules() -> tuple[str, ...]:
+    """Names of all modules loaded as extensions: a process that computes for this one imports them too."""
+    return tuple(_modules)
+
+
+def package_of(thing: type | None) -> str:
+    """Name of the package that a class comes from; empty for those of this project, and where none is known.
+
+    >>> package_of(threading.Thread), package_of(ExtensionError)
+    ('threading', '')
+    """
+    package = "" if thing is None else thing.__module__.partition(".")[0]
+    return "" if package in OWN else package
+
+
+def _imported(module: str) -> str:
+    """Import a module; an empty text, or why that failed."""
+    try:
+        import_module(module)
+    except (Exception, SystemExit) as why:  # whatever other people's code raises
+        return f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
+    _modules[module] = None
+    return ""
