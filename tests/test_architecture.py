@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import calib_core
+from tests import house
 
 ROOT = Path(__file__).parents[1]
 LIBRARY = ("calib_core/",)
@@ -493,6 +494,20 @@ def test_no_module_of_the_core_is_imported_by_what_it_imports():
     for face in faces_of_lazy_modules:  # they name their modules for type checkers, and load them on first use
         imports[face] = set()
     tuple(graphlib.TopologicalSorter(imports).static_order())  # CycleError names the circle
+
+
+def test_rooms_have_an_order_and_classes_a_name_of_their_own():
+    plan = house.arrows("calib_core")
+    assert house.circles(plan) == []
+    assert house.back(plan) == []
+    assert house.classes_named_twice() == []
+
+
+def test_a_circle_and_an_arrow_back_are_seen():
+    plan = {"figures": {"diagrams"}, "diagrams": {"claims"}, "claims": {"diagrams"}}
+    assert house.circles(plan) == [frozenset({"claims", "diagrams"})]
+    assert house.back(plan) == [("claims", "diagrams")]
+    assert house.floors(plan) == 2
 
 
 VAGUE = ("held", "made", "asked", "said", "at", "one", "told")

@@ -22,7 +22,7 @@ from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.profile import Profile
 from calib_core.claims.binary_claims import Stratum
 from calib_core.defaults import ALPHA
-from calib_core.guarantees.promise import NONE, Cells, Promise
+from calib_core.guarantees.promise import NONE, Promise, UniformMassCells
 from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.predictions.validation import check_weights
 from calib_core.registry.registry import Recipe, Registry
@@ -121,7 +121,7 @@ class BinaryCalibrator(Adjustable):
         """Does it divide the rows it is fitted on, one by one, so that rows that belong together would be parted?"""
         return False
 
-    def cells(self) -> Cells | None:
+    def cells(self) -> UniformMassCells | None:
         """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
         return None
 
@@ -375,7 +375,7 @@ class Calibrator(Adjustable):
 
 
 @dataclass(frozen=True)
-class Shape:
+class MapShape:
     """What a binary calibrator declares of its map; ``smooth``: it has few parameters and never decreases.
 
     ``bins`` and ``rows`` name the parameter that says how many bins it has, or how many rows each holds. ``counts``:
@@ -391,7 +391,7 @@ class Shape:
     numbers: int = 0
 
 
-BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS", flags=Shape())
+BINARY_CALIBRATORS: Registry[BinaryCalibrator] = Registry("BINARY_CALIBRATORS", flags=MapShape())
 CALIBRATORS: Registry[Calibrator] = Registry("CALIBRATORS")
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calib_core._base.arrays import Bools, Float64s, Floats
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides
 
 
-@BINARY_CALIBRATORS.register("identity", "Scores as they are", flags=Shape(counts="cells"))
+@BINARY_CALIBRATORS.register("identity", "Scores as they are", flags=MapShape(counts="cells"))
 @dataclass(eq=False, repr=False)
 class BinaryIdentity(BinaryCalibrator):
     """Every score is returned as it came.

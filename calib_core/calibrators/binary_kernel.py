@@ -17,7 +17,7 @@ from calib_core.registry.registry import Part
 from calib_core.smoothing.bandwidths import Bandwidth, StandardDeviation
 from calib_core.smoothing.kernels import Kernel, Triweight
 from calib_core.smoothing.local import local_calibration
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 from calib_core.smoothing.score_scales import LogOdds, Scale
 
 _ENOUGH = 0.25
@@ -72,7 +72,7 @@ class BinaryKernel(BinaryCalibrator):
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         counted_rows = Stratum(scores, outcomes, None if weights is None else as_rows(weights)).counted()
-        grid = Grid(0.0, self.kernel.cells, self.scale)
+        grid = ScoreGrid(0.0, self.kernel.cells, self.scale)
         low, high = grid.ends
         width = min(self.bandwidth(self.scale.there(counted_rows.scores), counted_rows.weights), high - low)
         spread = self.kernel.on(grid, width)

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning.interval_schemes import EqualWidth
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.claims.cell_search import places
 from calib_core.registry.registry import Range
@@ -19,7 +19,7 @@ from calib_core.registry.registry import Range
     "equal-width-histogram",
     "Equal-width histogram binning",
     reference="Zadrozny & Elkan 2001",
-    flags=Shape(bins="bins", counts="edges"),
+    flags=MapShape(bins="bins", counts="edges"),
 )
 @dataclass(eq=False, repr=False)
 class EqualWidthHistogram(BinaryCalibrator):

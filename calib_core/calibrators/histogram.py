@@ -9,12 +9,12 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats, frozen
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
 from calib_core.claims.cell_search import places
 from calib_core.defaults import SEED
-from calib_core.guarantees.promise import Cells
+from calib_core.guarantees.promise import UniformMassCells
 from calib_core.registry.registry import Range
 
 _EDGE_SHARE, _EDGE_ROWS = 0.25, 20
@@ -32,7 +32,7 @@ _FEW_LEVELS = 1000
     "histogram",
     "Histogram binning",
     reference="P1 Alg. 8; Gupta & Ramdas 2021, Alg. 1-2",
-    flags=Shape(bins="bins", rows="points_per_bin", counts="edges"),
+    flags=MapShape(bins="bins", rows="points_per_bin", counts="edges"),
 )
 @dataclass(eq=False, repr=False)
 class Histogram(BinaryCalibrator):
@@ -159,7 +159,7 @@ class Histogram(BinaryCalibrator):
         empty = self.averaged_ == 0
         return np.where(empty, all_hits, left_hits), np.where(empty, self.counts_, self.averaged_)
 
-    def cells(self) -> Cells:
+    def cells(self) -> UniformMassCells:
         """What the bounds of P1 need; the theorem asks for rows that count alike and thresholds without ties."""
         broken = ""
         if self.weighted_:
@@ -174,7 +174,9 @@ class Histogram(BinaryCalibrator):
         # Calibrators saved before edges were placed apart have no such number; theirs are the ``ties_`` above.
         placing = int(vars(self).get("placing_", 0))
         rows = int(self.counts_.sum())
-        return Cells(rows - placing, len(self.counts_), int(self.averaged_.min()), self.delta, broken, placing)
+        return UniformMassCells(
+            rows - placing, len(self.counts_), int(self.averaged_.min()), self.delta, broken, placing
+        )
 
     def _bins(self, ordered: Floats, total: float) -> int:
         wanted = int((total + 1e-9) // self.points_per_bin) if self.bins is None else self.bins

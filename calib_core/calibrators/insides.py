@@ -20,7 +20,7 @@ class Number:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class NumberGrid:
     """Fitted numbers with rows and columns, (rows, columns): what they are, what both stand for, and the cell chosen.
 
     ``middle`` is the value that changes nothing, from which colours go both ways; None for values that only grow.
@@ -52,7 +52,7 @@ class Insides:
     short: str = ""
     sentence: str = ""
     numbers: Callable[[], Iterable[Number]] = field(default=_none, repr=False)
-    grids: tuple[Grid, ...] = ()
+    grids: tuple[NumberGrid, ...] = ()
     unit: str = "map"
     temperature: float | None = None
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from calib_core._base.arrays import Bools, Float64s, Floats
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.cell_search import places
@@ -20,7 +20,7 @@ _LONG_RUNS = 4
 
 
 @BINARY_CALIBRATORS.register(
-    "isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002", flags=Shape(counts="cells")
+    "isotonic", "Isotonic regression", reference="Zadrozny & Elkan 2002", flags=MapShape(counts="cells")
 )
 @dataclass(eq=False, repr=False)
 class Isotonic(BinaryCalibrator):

@@ -16,9 +16,9 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import Input, LogRows
 from calib_core.calibrators.fitting.odir_choice import chosen_odir, fits_tried
 from calib_core.calibrators.fitting.parted_rows import PartedRows, Parts
-from calib_core.calibrators.fitting.softmax_fit import Fitted, fitted, fitted_in_parts
+from calib_core.calibrators.fitting.softmax_fit import SoftmaxFit, fitted, fitted_in_parts
 from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
-from calib_core.calibrators.insides import Grid, Insides, Number, class_names
+from calib_core.calibrators.insides import Insides, Number, NumberGrid, class_names
 from calib_core.calibrators.profile import Profile
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
@@ -92,7 +92,7 @@ class VectorScaling(Calibrator):
         with one_blas_thread():
             self._take(fitted_in_parts(DiagonalLoss(rows), DiagonalLoss(rows.sample)))
 
-    def _take(self, found: Fitted) -> None:
+    def _take(self, found: SoftmaxFit) -> None:
         self.weights_, self.intercepts_ = found.parameters
         self.status_ = found.status
 
@@ -167,7 +167,7 @@ class _Affine(Calibrator):
             )
         return LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)
 
-    def _take(self, found: Fitted, odir: Odir) -> None:
+    def _take(self, found: SoftmaxFit, odir: Odir) -> None:
         self.off_diagonal_, self.intercept_ = odir.off_diagonal, odir.intercept
         self.weights_ = np.ascontiguousarray(found.parameters[:-1].T)
         self.intercepts_ = found.parameters[-1]
@@ -277,16 +277,16 @@ def listed(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) ->
     return [*of_weights, *(Number("offset", float(b), of) for of, b in zip(classes, intercepts, strict=True))]
 
 
-def pictured(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) -> tuple[Grid, Grid]:
+def pictured(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) -> tuple[NumberGrid, NumberGrid]:
     """The same as two pictures."""
 
-    def column(title: str, values: Float64s, middle: float) -> Grid:
-        return Grid(title, values[:, None], "class", classes, "", ("",), middle)
+    def column(title: str, values: Float64s, middle: float) -> NumberGrid:
+        return NumberGrid(title, values[:, None], "class", classes, "", ("",), middle)
 
     return (
         column("Weights", weights, 1.0)
         if weights.ndim == 1
-        else Grid("Weights", weights, "class that gains", classes, "class that gives", classes, 0.0),
+        else NumberGrid("Weights", weights, "class that gains", classes, "class that gives", classes, 0.0),
         column("Offsets", intercepts, 0.0),
     )
 

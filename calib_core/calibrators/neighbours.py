@@ -15,7 +15,7 @@ from calib_core._base.parallel import Progress, chunks, one_blas_thread, shared_
 from calib_core._base.progress import Pieces, counted_off
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.insides import Grid, Insides, Number
+from calib_core.calibrators.insides import Insides, Number, NumberGrid
 from calib_core.calibrators.neighbour_search import BLOCK_ENTRIES, Euclidean, KullbackLeibler, Nearest
 from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes, losses_by_threshold, shares
 from calib_core.calibrators.profile import Profile
@@ -116,13 +116,13 @@ class Neighbours(Calibrator):
             ]
         return found
 
-    def _grids(self) -> tuple[Grid, ...]:
+    def _grids(self) -> tuple[NumberGrid, ...]:
         """The losses of all shares and thresholds tried; nothing where they were given."""
         if not len(self.losses_):
             return ()
         q, t = best_cell(self.losses_, SHARES, THRESHOLDS)
         return (
-            Grid(
+            NumberGrid(
                 "Log loss in cross-validation",
                 self.losses_,
                 "neighbours, share of rows (q)",

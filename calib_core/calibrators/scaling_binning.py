@@ -10,7 +10,7 @@ import numpy as np
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core._base.sklearn_api import clone
 from calib_core.binning.interval_schemes import EqualMass
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Shape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.scaling_map import is_smooth
@@ -20,7 +20,7 @@ from calib_core.defaults import SEED
 from calib_core.registry.registry import Choice, Part, Range
 
 
-@BINARY_CALIBRATORS.register("scaling-binning", "Scaling-binning", reference="P2 §4.1", flags=Shape(bins="bins"))
+@BINARY_CALIBRATORS.register("scaling-binning", "Scaling-binning", reference="P2 §4.1", flags=MapShape(bins="bins"))
 @dataclass(eq=False, repr=False)
 class ScalingBinning(BinaryCalibrator):
     """Fits a smooth map, then returns its mean over equally filled bins: as steady as scaling, as checkable as bins.

@@ -7,10 +7,10 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
-from calib_core.calibrators.base import BinaryCalibrator, Shape
+from calib_core.calibrators.base import BinaryCalibrator, MapShape
 from calib_core.registry.registry import Range
 
-SMOOTH = Shape(smooth=True, counts="outcomes")
+SMOOTH = MapShape(smooth=True, counts="outcomes")
 
 PRIOR_ROWS = 4
 """Pseudo-rows of a prior that did best in simulation, 50 to 300 rows (tests/simulations/small_scaling_fits.py)."""
@@ -20,7 +20,7 @@ Prior: TypeAlias = Annotated[
 ]
 
 
-def is_smooth(flags: Shape) -> bool:
+def is_smooth(flags: MapShape) -> bool:
     """Do binary calibrators that declare this make a smooth map?"""
     return flags.smooth
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Contract, Shape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Contract, MapShape
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.isotonic import Isotonic
 from calib_core.calibrators.profile import Profile
@@ -165,7 +165,7 @@ def _fixed(notion: Reduction, binary: BinaryCalibrator | None, normalise: bool) 
 
 for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE:
     _of = scope(_notion).of
-    _shape = Shape() if _binary is None else BINARY_CALIBRATORS.flags(_binary)
+    _shape = MapShape() if _binary is None else BINARY_CALIBRATORS.flags(_binary)
     CALIBRATORS.preset(
         _key,
         _title,

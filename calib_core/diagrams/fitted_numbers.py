@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import pandas as pd
 
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
-from calib_core.calibrators.insides import Grid as Grid
 from calib_core.calibrators.insides import Number
+from calib_core.calibrators.insides import NumberGrid as NumberGrid
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 
-__all__ = ["FittedParameters", "Grid", "Number", "fitted_parameters"]
+__all__ = ["FittedParameters", "Number", "NumberGrid", "fitted_parameters"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,7 +24,7 @@ class FittedParameters(Diagram):
     short: str
     sentence: str
     numbers: tuple[Number, ...]
-    grids: tuple[Grid, ...]
+    grids: tuple[NumberGrid, ...]
 
     def frame(self) -> pd.DataFrame:
         """One line per number: what it is, its value, of which class or group, and where it applies."""

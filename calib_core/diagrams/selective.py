@@ -13,7 +13,7 @@ from calib_core._base.arrays import Codes, Float64s
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
-from calib_core.inference.intervals.influence_functions import Answers, counting
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, counting
 from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
 from calib_core.predictions.predictions import Predictions, whole
 from calib_core.text import at_level, in_percent, share_range
@@ -80,7 +80,7 @@ def selective(predictions: Predictions, level: float = LEVEL) -> RiskCoverage:
     """
     as_share(level, "level")
     own = counting(predictions.written_out())
-    rows = Answers.of(own)
+    rows = ConfidenceRows.of(own)
     counted = predictions.weights is None or whole(predictions.weights)
     (values, codes), (mass, wrong) = rows.levels, rows.masses
     total = np.cumsum(mass)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 
 
-class Answers:
+class AnswerCache:
     """Answers by what was asked; several estimates of the same question can have theirs in common."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
-from calib_core.estimators.answer_cache import Answers
+from calib_core.estimators.answer_cache import AnswerCache
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import NOT_BINARY, REDUCTIONS, Reduction, as_reduction, claims_in, scope
 from calib_core.registry.registry import Recipe, Registry, RegistryError
@@ -201,7 +201,7 @@ class Estimate(OneLine):
     recipe: tuple[Recipe | None, Recipe]
     question: Question | None = None
     cells: SimplexTable | None = None
-    answers: Answers = field(init=False, default_factory=Answers)
+    answers: AnswerCache = field(init=False, default_factory=AnswerCache)
 
     def interval(self, level: float = LEVEL, random_state: int = SEED) -> Interval:
         """Where the true error lies with this confidence: an ``inference.Interval``, made once and kept.
@@ -252,7 +252,7 @@ class Estimate(OneLine):
         """Whether its "interval" (level, seed), "floor" or "verdict" was made already, so that asking costs nothing."""
         return self.answers.know(*what)
 
-    def sharing(self, answers: Answers) -> Estimate:
+    def sharing(self, answers: AnswerCache) -> Estimate:
         """The same estimate with answers that others of the same question have too."""
         found = replace(self)
         object.__setattr__(found, "answers", answers)

@@ -19,7 +19,7 @@ from calib_core.registry.registry import Range
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class BlockEstimates:
     """Unbiased estimates from blocks of different rows: ``values`` (m,) and how many ``pairs`` (m,) are behind each.
 
     Independent of each other and of the same mean, which is what tests and intervals need.
@@ -115,12 +115,12 @@ class KernelCalibrationError:
         """How many pairs claims of these weights make."""
         return pair_count(weights)
 
-    def blocks(self, vectors: Vectors) -> Blocks:
+    def blocks(self, vectors: Vectors) -> BlockEstimates:
         """The estimate of each block; blocks have ``block`` rows or up to twice as many where n is small."""
         order = _dealt(vectors, self.random_state)
         parts = np.array_split(order, max(1, len(order) // self.block))
         found = [self._block(vectors, part) for part in parts]
-        return Blocks(np.array([value for value, _ in found]), np.array([pairs for _, pairs in found]))
+        return BlockEstimates(np.array([value for value, _ in found]), np.array([pairs for _, pairs in found]))
 
     def _block(self, vectors: Vectors, rows: Codes) -> tuple[float, float]:
         """Mean over the pairs of these rows, and how many there are."""

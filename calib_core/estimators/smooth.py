@@ -12,11 +12,11 @@ from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.claims.binary_claims import Claims, Stratum, each_stratum
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 
-_GRID = Grid()
-_FINE_GRID = Grid(cells=8 * _GRID.cells)
-_NOISE_GRID = Grid(cells=1024)
+_GRID = ScoreGrid()
+_FINE_GRID = ScoreGrid(cells=8 * _GRID.cells)
+_NOISE_GRID = ScoreGrid(cells=1024)
 """For many draws of noise."""
 _UNHEARD = 9.0
 """Frequencies beyond this over the width are damped by e^-40: below rounding."""
@@ -89,7 +89,7 @@ class SmoothECE:
         return Image(cell, into, _FINE_GRID.cells + 1, errors)
 
 
-def fixed_points(masses: Float64s, totals: Float64s | float, grid: Grid) -> Float64s:
+def fixed_points(masses: Float64s, totals: Float64s | float, grid: ScoreGrid) -> Float64s:
     """The widths (m,) that equal the errors they give, of residuals given as masses (m, cells + 1), with their totals.
 
     Found among every eighth node first: what is heard there is the same, and only the integral a little off.
@@ -99,7 +99,7 @@ def fixed_points(masses: Float64s, totals: Float64s | float, grid: Grid) -> Floa
     return _met(spectrum, grid, _met(spectrum[:, : few.cells + 1], few, np.zeros(len(masses))))
 
 
-def _met(spectrum: Float64s, grid: Grid, start: Float64s) -> Float64s:
+def _met(spectrum: Float64s, grid: ScoreGrid, start: Float64s) -> Float64s:
     """Widths w with error(w) = w, of all spectra a step at a time, by the secant within a bracket (Illinois rule).
 
     error(w) - w = v falls at least as fast as w rises: the width looked for lies between any w and w + v, and where v
@@ -141,7 +141,7 @@ def _met(spectrum: Float64s, grid: Grid, start: Float64s) -> Float64s:
     return found
 
 
-def smooth_errors(masses: Float64s, grid: Grid) -> Float64s:
+def smooth_errors(masses: Float64s, grid: ScoreGrid) -> Float64s:
     """The smooth errors (m,) of several sets of residuals, given as masses (m, cells + 1), by common bisection.
 
     To a thousandth part of the unsmoothed error: for many draws of noise, not for an estimate.
@@ -169,7 +169,7 @@ def _of_strata(strata: Sequence[Stratum]) -> Float64s:
     return np.where(totals > 0, found, np.nan)
 
 
-def _masses(strata: Sequence[Stratum], grid: Grid) -> Float64s:
+def _masses(strata: Sequence[Stratum], grid: ScoreGrid) -> Float64s:
     """Residuals of each stratum at the nodes, (strata, cells + 1)."""
 
     def residuals(stratum: Stratum) -> Float64s:

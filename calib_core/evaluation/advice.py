@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from calib_core import risk
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
-from calib_core.evaluation.choice import Choice, Remaining
+from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
 from calib_core.inference.verdicts.primary_measure import primary
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
@@ -76,13 +76,13 @@ def shown_gap(predictions: Predictions, event: str = "") -> str:
     )
 
 
-def headline(choice: Choice, gap: str = "") -> str:
+def headline(choice: CalibratorChoice, gap: str = "") -> str:
     """What to do, in a few words; ``gap`` is ``shown_gap``'s."""
     return "No calibrator is shown to help" if gap and not choice.recalibrate else choice.headline
 
 
 def sentences(
-    choice: Choice,
+    choice: CalibratorChoice,
     left: Remaining | None = None,
     update: UpdateGains | None = None,
     gap: str = "",
@@ -106,7 +106,7 @@ def sentences(
     return tuple(filter(None, (first, then, _of_one_value(choice, update), "" if choice.recalibrate else gap)))
 
 
-def _of_one_value(choice: Choice, update: UpdateGains | None) -> str:
+def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
     """Whose risk is off more than that of the others, by the numbers of the table where its own update is in it."""
     if update is None:
         return ""

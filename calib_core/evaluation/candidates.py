@@ -17,7 +17,7 @@ from calib_core.evaluation.likelihood_gain import best_gain
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.comparison.mean_gain import mean_gain
 from calib_core.inference.comparison.score_differences import of_scores
-from calib_core.inference.intervals.influence_functions import Answers, Influence, auroc
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.registry.registry import Part, Recipe
@@ -123,7 +123,7 @@ COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm",
 """Columns of ``Choice.frame``."""
 
 
-class Trial:
+class FoldTrial:
     """Rows in folds, on which candidates are compared with the model as it is."""
 
     def __init__(self, rows: Predictions, fold: Codes, folds: int, score: str, level: float) -> None:
@@ -279,16 +279,19 @@ class Trial:
         in every fold, changes nothing. Folds of one outcome are left out.
         """
         new, old = self._auroc(after), self._auroc(self.rows)
-        rows, gain = Answers.ranked(after), new - old
+        rows, gain = ConfidenceRows.ranked(after), new - old
         enough = min(rows.right.sum(), (~rows.right).sum()) >= FEWEST
         ends = gain.ends(self.level) if enough else (float("nan"), float("nan"))
-        return {"auroc": auroc(Answers.ranked(self.rows)).value + gain.value, **_ends("auroc", gain.value, *ends)}
+        return {
+            "auroc": auroc(ConfidenceRows.ranked(self.rows)).value + gain.value,
+            **_ends("auroc", gain.value, *ends),
+        }
 
     def _auroc(self, after: Predictions) -> Influence:
         """The mean over folds."""
-        parts = [auroc(Answers.ranked(after.take(np.flatnonzero(self.fold == f)))) for f in range(self.folds)]
+        parts = [auroc(ConfidenceRows.ranked(after.take(np.flatnonzero(self.fold == f)))) for f in range(self.folds)]
         order = np.argsort(self.fold, kind="stable")
-        whole_rows = Answers.ranked(self.rows.take(order))
+        whole_rows = ConfidenceRows.ranked(self.rows.take(order))
         mass = np.array([part.weights.sum() if np.isfinite(part.value) else 0.0 for part in parts])
         if not mass.sum():
             return Influence(float("nan"), whole_rows.h * np.nan, whole_rows.weights, whole_rows.groups)

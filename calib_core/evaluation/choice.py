@@ -19,7 +19,7 @@ from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
-from calib_core.evaluation.candidates import COLUMNS, IDENTITY, SCORES, Trial, candidates_for, is_tilt, simplicity
+from calib_core.evaluation.candidates import COLUMNS, IDENTITY, SCORES, FoldTrial, candidates_for, is_tilt, simplicity
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.inference.comparison.joint_cells import Difference
@@ -35,7 +35,7 @@ from calib_core.text import at_level, begun, count, inside, points, short_percen
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
 
-__all__ = ["FOLDS", "MOST_NUMBERS", "SCORES", "Choice", "Remaining", "candidates_for", "choose"]
+__all__ = ["FOLDS", "MOST_NUMBERS", "SCORES", "CalibratorChoice", "Remaining", "candidates_for", "choose"]
 
 FEWEST_FOLDS = 3
 """One to judge on, one to choose on and one to fit on."""
@@ -111,7 +111,7 @@ class Remaining(OneLine):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Choice(OneLine):
+class CalibratorChoice(OneLine):
     """Whether to recalibrate and with what, and how sure that is.
 
     ``recipe`` is recommended: the identity unless recalibrating is shown to help. ``winner`` has the best score on all
@@ -472,7 +472,7 @@ def choose(
     level: float = LEVEL,
     progress: Callable[[int], object] | None = None,
     held_out: Predictions | None = None,
-) -> Choice:
+) -> CalibratorChoice:
     """Whether to recalibrate, and with which calibrator: the model stays unchanged unless recalibrating helps.
 
     Every candidate is fitted ``folds`` times (3 or more, by default 7, or as many as there are rows or groups) and
@@ -538,7 +538,7 @@ def choose(
     for judged in (rows, *(() if held_out is None else (held_out,))):
         if found := blocking(judged):
             raise NotAnswerable(f"no calibrator is recommended on these rows: {found[0].fact}")
-    trial = Trial(rows, plain_folds(rows, folds, random_state), folds, score, level)
+    trial = FoldTrial(rows, plain_folds(rows, folds, random_state), folds, score, level)
     tried = _Tried(trial, recipes, unasked=candidates is None)
     for i, recipe in enumerate(recipes[1:], start=1):
         if progress is not None:
@@ -551,7 +551,7 @@ def choose(
 class _Tried:
     """All candidates on the same folds, the model first."""
 
-    trial: Trial
+    trial: FoldTrial
     recipes: tuple[Recipe, ...]
     unasked: bool
     afters: dict[int, Predictions] = field(init=False)
@@ -582,7 +582,7 @@ class _Tried:
             self.gains[i] = -np.inf
             self.lines.append(trial.left_out(recipe, str(why)))
 
-    def choice(self, predictions: Predictions, held_out: Predictions | None, random_state: int) -> Choice:
+    def choice(self, predictions: Predictions, held_out: Predictions | None, random_state: int) -> CalibratorChoice:
         """What is recommended."""
         trial, recipes, contest = self.trial, self.recipes, self._contest()
         winner, equals = contest.best(contest.every), contest.equals(contest.every)
@@ -603,7 +603,7 @@ class _Tried:
             tested = judged.weights is None and judged.row_groups is None
             found = found if _shown(lines[found]) else 0
         gain = Difference(*(float(str(lines[about][name])) for name in ("gain", "low", "high", "p")))
-        return Choice(
+        return CalibratorChoice(
             recipe=recipes[found],
             winner=recipes[winner],
             equals=tuple(recipes[i] for i in equals),
@@ -673,7 +673,7 @@ class _Tried:
         Where rows were drawn to choose on, fits to all of them take long: then only those ``wanted`` are judged.
         """
         place: Codes = np.zeros(judged.n_rows, dtype=np.intp)
-        there = Trial(judged, place, 1, self.trial.score, self.trial.level)
+        there = FoldTrial(judged, place, 1, self.trial.score, self.trial.level)
         lines = [there.line(IDENTITY, judged, there.nothing)]
         few = self.trial.rows.n_rows < fit.n_rows
         for i, recipe in enumerate(self.recipes[1:], start=1):

@@ -15,12 +15,12 @@ from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, LEVEL, SEED
 from calib_core.estimators.base import estimate
-from calib_core.evaluation.candidates import SCORES, Trial, candidates_for
+from calib_core.evaluation.candidates import SCORES, FoldTrial, candidates_for
 from calib_core.evaluation.cross_fitting import over_folds
 from calib_core.evaluation.study import over_same_rows
 from calib_core.inference.comparison.model_differences import same_rows
 from calib_core.inference.comparison.skills import why_few
-from calib_core.inference.intervals.influence_functions import Answers, Influence, counting
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, counting
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.registry.registry import Recipe
 
@@ -74,7 +74,7 @@ def parts_of_scores(
         old, new = (counting(each) for each in same_rows(*over_same_rows([before[name], rows])))
         whole = old.kind == new.kind == "full"
         pair = [each if whole else _right_or_wrong(each) for each in (old, new)]
-        few = next(filter(None, (why_few(Answers.of(each)) for each in pair)), "")
+        few = next(filter(None, (why_few(ConfidenceRows.of(each)) for each in pair)), "")
         found = [_Split.all_of(each, candidates, folds, random_state, level) for each in pair]
         for score in SCORES:
             first, last = (each[score] for each in found)
@@ -101,14 +101,14 @@ class _Split:
     ) -> dict[str, _Split]:
         """By score, with one fit of every map for all scores."""
         fold = rows.folds(folds, random_state=random_state)
-        trials = {score: Trial(rows, fold, folds, score, level) for score in SCORES}
+        trials = {score: FoldTrial(rows, fold, folds, score, level) for score in SCORES}
         recipes = candidates_for(rows)[1:3] if candidates is None else list(map(CALIBRATORS.recipe, candidates))
         inner, outer = _gains(rows, recipes, trials)
         found = {}
         for score, trial in trials.items():
             picked = np.vstack([np.zeros(folds), *inner[score]]).argmax(axis=0)
             gains = np.vstack([np.zeros(rows.n_rows), *outer[score]])[picked[fold], np.arange(rows.n_rows)]
-            answers = Answers.of(rows)
+            answers = ConfidenceRows.of(rows)
             why = "" if np.isfinite(gains).all() else "the map gives what happened a probability of 0"
             means = {"score": trial.losses, "calibration": gains, "refinement": trial.losses - gains}
             found[score] = cls({part: answers.mean(values) for part, values in means.items()}, why)
@@ -116,7 +116,7 @@ class _Split:
 
 
 def _gains(
-    rows: Predictions, recipes: Sequence[Recipe], trials: Mapping[str, Trial]
+    rows: Predictions, recipes: Sequence[Recipe], trials: Mapping[str, FoldTrial]
 ) -> tuple[dict[str, list[Float64s]], dict[str, list[Float64s]]]:
     """By score, for each map: what it gains in all on the folds but one, (folds,), and on each row, (n,).
 

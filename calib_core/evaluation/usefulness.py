@@ -15,7 +15,7 @@ from calib_core.evaluation.prediction_sets import METHODS, SHARE, class_sets, se
 from calib_core.evaluation.study import over_same_rows
 from calib_core.inference.comparison.model_differences import same_rows
 from calib_core.inference.comparison.skills import COVERAGE, PERFECT, threshold, why_few
-from calib_core.inference.intervals.influence_functions import Answers, Influence, auroc, counting, risk_area
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc, counting, risk_area
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.text import in_percent
 
@@ -138,7 +138,7 @@ def _ties(values: np.ndarray[tuple[int], np.dtype[np.complex128 | np.float64]]) 
     return float((counts * (counts - 1) / 2).sum())
 
 
-def surest_right(rows: Answers, coverage: float = COVERAGE) -> Influence:
+def surest_right(rows: ConfidenceRows, coverage: float = COVERAGE) -> Influence:
     """The share right of the surest rows that make up ``coverage`` c or, as ties stay together, a little more.
 
     Terms: (1{h >= t} (z - r) / c) + (r - value), t the confidence they reach and r the share right there; a sample in
@@ -176,12 +176,12 @@ class _Pair:
         return cls(counting(old), counting(new), level)
 
     def lines(self, coverage: float, share: float, random_state: int, fold: Codes | None) -> list[dict[str, object]]:
-        old, new = Answers.of(self.old), Answers.of(self.new)
+        old, new = ConfidenceRows.of(self.old), ConfidenceRows.of(self.new)
         few, names = why_few(old) or why_few(new), self.new.class_names or ()
         lines = [self._line("auroc", "ranking of right above wrong (AUROC)", "score", auroc(old), auroc(new), few)]
         risks = old, new
         if self.old.kind == self.new.kind == "full" and len(names) == 2 and self.old.event is not None:
-            risks = Answers.of_event(self.old), Answers.of_event(self.new.with_event(self.old.event))
+            risks = ConfidenceRows.of_event(self.old), ConfidenceRows.of_event(self.new.with_event(self.old.event))
             title = f"ranking by class {names[self.old.event]} (AUROC)"
             first, last = (_within(auroc, rows, fold) for rows in risks)
             lines.insert(0, self._line("class_auroc", title, "score", first, last, why_few(risks[0])))
@@ -203,7 +203,7 @@ class _Pair:
         line = {"measure": measure, "title": title, "unit": unit, "before": old.value, "after": new.value}
         return line | {"change": change.value, "low": low, "high": high, "note": few}
 
-    def _order(self, old: Answers, new: Answers, fold: Codes | None) -> list[dict[str, object]]:
+    def _order(self, old: ConfidenceRows, new: ConfidenceRows, fold: Codes | None) -> list[dict[str, object]]:
         titles = {"reversed": "pairs of rows turned round", "tied": "pairs of rows that become equal"}
         found: tuple[float, float] = (np.nan, np.nan)
         note = ""
@@ -236,12 +236,12 @@ class _Pair:
         ]
 
 
-def _within(measure: Callable[[Answers], Influence], rows: Answers, fold: Codes | None) -> Influence:
+def _within(measure: Callable[[ConfidenceRows], Influence], rows: ConfidenceRows, fold: Codes | None) -> Influence:
     """A measure of ranking, its change that within folds: the mean over folds, since their maps are not compared."""
     if not _known(fold, rows):
         return measure(rows)
     assert fold is not None
-    parts = [(np.flatnonzero(fold == f), Answers(rows.h[w], rows.right[w], rows.weights[w]))
+    parts = [(np.flatnonzero(fold == f), ConfidenceRows(rows.h[w], rows.right[w], rows.weights[w]))
              for f in np.unique(fold) for w in [fold == f]]  # fmt: skip
     values = [measure(part).value for _, part in parts]
     mass = np.array([part.total if np.isfinite(v) else 0.0 for (_, part), v in zip(parts, values, strict=True)])
@@ -268,7 +268,7 @@ def _pairs_within(before: Float64s, after: Float64s, fold: Codes | None) -> Pair
     return PairsOfRows(turned, tied)
 
 
-def _known(fold: Codes | None, rows: Answers) -> bool:
+def _known(fold: Codes | None, rows: ConfidenceRows) -> bool:
     return fold is not None and len(fold) == len(rows.h)
 
 

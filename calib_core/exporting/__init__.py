@@ -9,20 +9,20 @@ from calib_core.exporting import nodes
 from calib_core.exporting.describing import State, program, recipe_of, steps_of
 from calib_core.exporting.nodes import Program
 from calib_core.exporting.python import python_source
-from calib_core.exporting.score_maps import Interpolated, LogOdds, Map, Pieces, map_of
-from calib_core.exporting.trial import ROUNDING, TOLERANCE, Trial, bins_computed, checked, probe_rows
+from calib_core.exporting.score_maps import Interpolated, LogOddsMap, Map, PiecewiseMap, map_of
+from calib_core.exporting.trial import ROUNDING, TOLERANCE, ExportTrial, bins_computed, checked, probe_rows
 
 __all__ = [
     "LOG_FLOOR",
     "ROUNDING",
     "TOLERANCE",
+    "ExportTrial",
     "Interpolated",
-    "LogOdds",
+    "LogOddsMap",
     "Map",
-    "Pieces",
+    "PiecewiseMap",
     "Program",
     "State",
-    "Trial",
     "bins_computed",
     "checked",
     "map_of",

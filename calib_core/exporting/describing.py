@@ -29,7 +29,7 @@ from calib_core.exporting.nodes import (
     EachClass,
     Either,
     Finite,
-    Given,
+    InputRow,
     Log,
     Mixed,
     Moved,
@@ -42,7 +42,7 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
-from calib_core.exporting.score_maps import SAME, Interpolated, Map, Pieces, described_map
+from calib_core.exporting.score_maps import SAME, Interpolated, Map, PiecewiseMap, described_map
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.registry.registry import Recipe, RegistryError
@@ -82,7 +82,7 @@ def program(calibrator: Calibrator, *, logits: bool = False) -> Program:
     """
     check_is_fitted(calibrator)
     k = len(calibrator.classes_)
-    given = Given("logits" if logits else "probabilities", k)
+    given = InputRow("logits" if logits else "probabilities", k)
     start = State(Softmax(given), k, logits=given) if logits else State(given, k, exact=True)
     try:
         final = described(calibrator, start)
@@ -176,7 +176,7 @@ def _risk_update(calibrator: RiskUpdate, state: State) -> State:
 def _order_preserving(calibrator: OrderPreserving, state: State) -> State:
     ends, heights = calibrator.corners()
     slopes = np.asarray(calibrator.slopes_, float)
-    lines = Pieces(np.asarray(calibrator.knots_, float), slopes, heights - slopes * ends, from_scores=False)
+    lines = PiecewiseMap(np.asarray(calibrator.knots_, float), slopes, heights - slopes * ends, from_scores=False)
     return state.with_row(Softmax(Bent(Log(state.row), lines)))
 
 

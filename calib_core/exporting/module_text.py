@@ -6,13 +6,13 @@ import re
 
 from calib_core.exporting import runtime
 from calib_core.exporting.nodes import EachClass, Program, Ranked
-from calib_core.exporting.trial import ROUNDING, Trial, bins_computed
+from calib_core.exporting.trial import ROUNDING, ExportTrial, bins_computed
 from calib_core.registry.registry import Recipe
 
 FORMAT, VERSION = "calib-python", 1
 
 
-def head(steps: Program, title: str, trial: Trial | None, confidences: bool) -> str:
+def head(steps: Program, title: str, trial: ExportTrial | None, confidences: bool) -> str:
     """The module's docstring."""
     k, kind = steps.given.n_classes, steps.given.kind
     checked_on = "" if trial is None else f"\n\n{trial.sentence}"

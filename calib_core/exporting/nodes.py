@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from calib_core._base.arrays import Float64s
-from calib_core.exporting.score_maps import Interpolated, Map, Pieces
+from calib_core.exporting.score_maps import Interpolated, Map, PiecewiseMap
 
 Input: TypeAlias = Literal["probabilities", "logits"]
 
@@ -39,7 +39,7 @@ class OnRow(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Given(Node):
+class InputRow(Node):
     """The row that comes in: probabilities that sum to one, or raw logits."""
 
     kind: Input
@@ -74,7 +74,7 @@ class Scaled(OnRow):
 class Bent(OnRow):
     """The line of its piece at every entry of x, of any size and not clipped."""
 
-    pieces: Pieces
+    pieces: PiecewiseMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ class Chosen(Node):
 class Program:
     """A fitted calibrator in steps: the row that comes in, the one that goes out, and whether the model abstains."""
 
-    given: Given
+    given: InputRow
     result: Node
     abstained: Node | None
 

@@ -21,7 +21,7 @@ from calib_core.exporting.nodes import (
     EachClass,
     Either,
     Finite,
-    Given,
+    InputRow,
     Log,
     Mixed,
     Moved,
@@ -35,8 +35,8 @@ from calib_core.exporting.nodes import (
     Unsure,
     in_order,
 )
-from calib_core.exporting.score_maps import Interpolated, LogOdds, Map, Pieces
-from calib_core.exporting.trial import Trial, checked, checked_confidences, run_module
+from calib_core.exporting.score_maps import Interpolated, LogOddsMap, Map, PiecewiseMap
+from calib_core.exporting.trial import ExportTrial, checked, checked_confidences, run_module
 from calib_core.predictions.predictions import NotAnswerable
 
 MOST_NUMBERS = 300_000
@@ -93,7 +93,7 @@ class Module:
         if steps.abstained is not None:
             self.functions.append(self._function("abstains", steps.abstained, "Whether the model gives no answer."))
 
-    def text(self, trial: Trial | None) -> str:
+    def text(self, trial: ExportTrial | None) -> str:
         """The whole module."""
         functions = [inspect.getsource(function) for function in _with_needs(self.called)]
         constants = "\n".join(f"{name} = {value}" for name, value in self.constants.items())
@@ -172,7 +172,7 @@ def written(node: Node, module: Module, rows: list[str]) -> str:
 
 
 @written.register
-def _given(node: Given, module: Module, rows: list[str]) -> str:
+def _given(node: InputRow, module: Module, rows: list[str]) -> str:
     check = runtime.checked_probabilities if node.kind == "probabilities" else runtime.checked_logits
     return module.call(check, "row", repr(node.n_classes))
 
@@ -258,13 +258,13 @@ def _chosen(node: Chosen, module: Module, rows: list[str]) -> str:
 
 def _parts(score_map: Map) -> tuple[Callable[..., float], tuple[Any, ...]]:
     """The function that applies a map, and what it takes after the score."""
-    if isinstance(score_map, Pieces):
+    if isinstance(score_map, PiecewiseMap):
         if not score_map.slopes.any():
             return runtime.steps, (score_map.edges, score_map.offsets)
         return runtime.pieces, (score_map.edges, score_map.slopes, score_map.offsets)
     if isinstance(score_map, Interpolated):
         return runtime.interpolated, (score_map.scores, score_map.values)
-    assert isinstance(score_map, LogOdds)
+    assert isinstance(score_map, LogOddsMap)
     return runtime.log_odds, (score_map.yes, score_map.no, score_map.intercept)
 
 

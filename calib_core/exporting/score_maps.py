@@ -31,7 +31,7 @@ from calib_core.predictions.predictions import NotAnswerable
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class PiecewiseMap:
     """slopes[b] * s + offsets[b] in the b-th bin, b the number of edges at or below s: edges (B-1,), the others (B,).
 
     ``from_scores`` says that the edges are scores of calibration rows, so that later scores can be tied with them.
@@ -52,7 +52,7 @@ class Interpolated:
 
 
 @dataclass(frozen=True, eq=False)
-class LogOdds:
+class LogOddsMap:
     """sigmoid(yes * log s - no * log(1 - s) + intercept), both logarithms from the one floor up."""
 
     yes: float
@@ -60,9 +60,9 @@ class LogOdds:
     intercept: float
 
 
-Map: TypeAlias = Pieces | Interpolated | LogOdds
+Map: TypeAlias = PiecewiseMap | Interpolated | LogOddsMap
 
-SAME = Pieces(np.empty(0), np.ones(1), np.zeros(1), from_scores=False)
+SAME = PiecewiseMap(np.empty(0), np.ones(1), np.zeros(1), from_scores=False)
 """The score as it is."""
 
 
@@ -74,7 +74,7 @@ def described_map(binary: BinaryCalibrator | None, exact: bool) -> Map:
     NotAnswerable where no map can be written.
     """
     score_map = SAME if binary is None else map_of(binary)
-    if exact or not isinstance(score_map, Pieces) or not score_map.from_scores:
+    if exact or not isinstance(score_map, PiecewiseMap) or not score_map.from_scores:
         return score_map
     return replace(score_map, edges=_roomy(score_map.edges))
 
@@ -100,7 +100,7 @@ def _histogram(binary: Histogram) -> Map:
 @map_of.register
 def _equal_width(binary: EqualWidthHistogram) -> Map:
     known = np.asarray(binary.counts_) > 0
-    return Pieces(
+    return PiecewiseMap(
         EqualWidth(binary.bins).fixed_edges(), np.where(known, 0.0, 1.0), np.where(known, binary.values_, 0.0), False
     )
 
@@ -109,7 +109,7 @@ def _equal_width(binary: EqualWidthHistogram) -> Map:
 def _shifted(binary: LeceHistogram) -> Map:
     errors = _numbers(binary.errors_)
     placed = binary.binning.fixed_edges() is None
-    return Pieces(_numbers(binary.edges_), np.ones(len(errors)), -errors, placed)
+    return PiecewiseMap(_numbers(binary.edges_), np.ones(len(errors)), -errors, placed)
 
 
 @map_of.register(BinaryKernel)
@@ -125,18 +125,18 @@ def _venn_abers(binary: VennAbers) -> Map:
 
 @map_of.register
 def _platt(binary: Platt) -> Map:
-    return LogOdds(float(binary.a_), float(binary.a_), float(binary.b_))
+    return LogOddsMap(float(binary.a_), float(binary.a_), float(binary.b_))
 
 
 @map_of.register
 def _beta(binary: Beta) -> Map:
-    return LogOdds(float(binary.a_), float(binary.b_), float(binary.c_))
+    return LogOddsMap(float(binary.a_), float(binary.b_), float(binary.c_))
 
 
 @map_of.register
 def _temperature(binary: BinaryTemperature) -> Map:
     inverse = 1.0 / float(binary.temperature_)
-    return LogOdds(inverse, inverse, 0.0)
+    return LogOddsMap(inverse, inverse, 0.0)
 
 
 @map_of.register
@@ -164,9 +164,9 @@ def carried_back(edges: Float64s, increasing: Callable[[Float64s], Float64s]) ->
     return np.where(below < top, found, np.inf)
 
 
-def _steps(edges: ArrayLike, values: ArrayLike) -> Pieces:
+def _steps(edges: ArrayLike, values: ArrayLike) -> PiecewiseMap:
     offsets = _numbers(values)
-    return Pieces(_numbers(edges), np.zeros(len(offsets)), offsets)
+    return PiecewiseMap(_numbers(edges), np.zeros(len(offsets)), offsets)
 
 
 def _roomy(edges: Float64s) -> Float64s:

@@ -13,8 +13,8 @@ import numpy as np
 from calib_core._base.arrays import Float64s, Floats, safe_log
 from calib_core._base.scratch_folders import scratch
 from calib_core.calibrators.base import Calibrator
-from calib_core.exporting.nodes import Affine, EachClass, Given, Program, Ranked
-from calib_core.exporting.score_maps import Interpolated, Map, Pieces
+from calib_core.exporting.nodes import Affine, EachClass, InputRow, Program, Ranked
+from calib_core.exporting.score_maps import Interpolated, Map, PiecewiseMap
 from calib_core.predictions.predictions import Logits, NotAnswerable, Predictions
 
 TOLERANCE = 1e-6
@@ -30,7 +30,7 @@ _SECONDS = 120
 
 
 @dataclass(frozen=True)
-class Trial:
+class ExportTrial:
     """How an export did: the rows it was run on and its largest difference from the calibrator."""
 
     rows: int
@@ -43,14 +43,14 @@ class Trial:
         return f"Checked when it was made: on {self.rows} rows the largest difference from calib was {difference}."
 
 
-def checked(calibrator: Calibrator, program: Program, run: Callable[[Floats], Floats]) -> Trial:
+def checked(calibrator: Calibrator, program: Program, run: Callable[[Floats], Floats]) -> ExportTrial:
     """Runs an export beside its calibrator on probe rows; NotAnswerable where they differ by more than TOLERANCE."""
     rows = probe_rows(program)
     wanted = calibrator.predict_proba(Logits(rows) if program.given.kind == "logits" else rows)
     return compared(wanted, run(rows))
 
 
-def checked_confidences(calibrator: Calibrator, program: Program, run: Callable[[Floats], Floats]) -> Trial:
+def checked_confidences(calibrator: Calibrator, program: Program, run: Callable[[Floats], Floats]) -> ExportTrial:
     """The same for confidences by themselves: from 0 to 1, and the edges of their map with their neighbours."""
     edges = np.concatenate([_edges(score_map) for _, score_map in _maps(program, program.given.n_classes)])
     near = np.concatenate([edges, np.nextafter(edges, 0.0), np.nextafter(edges, 1.0)])
@@ -59,7 +59,7 @@ def checked_confidences(calibrator: Calibrator, program: Program, run: Callable[
     return compared(calibrator.apply(given).confidence, run(scores))
 
 
-def compared(wanted: Floats, results: Floats) -> Trial:
+def compared(wanted: Floats, results: Floats) -> ExportTrial:
     """What two results for the same rows differ by; NotAnswerable where it is too much."""
     if np.shape(results) != wanted.shape:
         raise NotAnswerable(
@@ -71,7 +71,7 @@ def compared(wanted: Floats, results: Floats) -> Trial:
             f"the export differs from the calibrator by {difference:.2g} on one of {len(wanted)} rows, more than "
             f"{TOLERANCE:g} allows; it is not handed out. Save the calibrator as JSON instead"
         )
-    return Trial(len(wanted), difference)
+    return ExportTrial(len(wanted), difference)
 
 
 def run_module(source: str, rows: Floats, *options: str) -> Float64s:
@@ -121,8 +121,8 @@ def probe_rows(program: Program) -> Floats:
 def bins_computed(program: Program) -> bool:
     """Whether scores are computed, and so rounded, before bins decide about them."""
     binning = (node for node in program.nodes() if isinstance(node, (EachClass, Ranked)))
-    maps = (score_map for node in binning if not isinstance(node.row, Given) for score_map in _all_maps(node))
-    return any(isinstance(score_map, Pieces) and len(score_map.edges) > 0 for score_map in maps)
+    maps = (score_map for node in binning if not isinstance(node.row, InputRow) for score_map in _all_maps(node))
+    return any(isinstance(score_map, PiecewiseMap) and len(score_map.edges) > 0 for score_map in maps)
 
 
 def _cost(program: Program) -> float:
@@ -181,6 +181,6 @@ def _all_maps(node: EachClass | Ranked) -> tuple[Map, ...]:
 
 
 def _edges(score_map: Map) -> Float64s:
-    if isinstance(score_map, Pieces):
+    if isinstance(score_map, PiecewiseMap):
         return score_map.edges
     return score_map.scores if isinstance(score_map, Interpolated) else np.empty(0)

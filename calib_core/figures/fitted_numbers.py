@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import sample_colorscale
 
-from calib_core.diagrams.fitted_numbers import FittedParameters, Grid
+from calib_core.diagrams.fitted_numbers import FittedParameters, NumberGrid
 from calib_core.figures.look import DIVERGING, REFERENCE, SEQUENTIAL, finished, style
 from calib_core.figures.shown import draws
 from calib_core.predictions.predictions import NotAnswerable
@@ -60,7 +60,7 @@ def fitted_parameters(diagram: FittedParameters) -> go.Figure:
     )
 
 
-def _axes(i: int, grid: Grid, domain: list[float], names: bool) -> dict[str, dict[str, object]]:
+def _axes(i: int, grid: NumberGrid, domain: list[float], names: bool) -> dict[str, dict[str, object]]:
     n = "" if i == 0 else str(i + 1)
     lines, columns = len(grid.rows), len(grid.columns)
     rows: dict[str, object] = {"range": [lines - 0.5, -0.5], "anchor": f"x{n}", "showgrid": False, "zeroline": False}
@@ -76,7 +76,7 @@ def _axes(i: int, grid: Grid, domain: list[float], names: bool) -> dict[str, dic
     return {f"xaxis{n}": across, f"yaxis{n}": rows}
 
 
-def _dots(i: int, grid: Grid) -> list[go.Scatter]:
+def _dots(i: int, grid: NumberGrid) -> list[go.Scatter]:
     """One number a class, and a line where it would change nothing."""
     n, where = "" if i == 0 else str(i + 1), np.arange(len(grid.rows))
     values = grid.values[:, 0]
@@ -106,7 +106,7 @@ def _dots(i: int, grid: Grid) -> list[go.Scatter]:
     return [line, marks]
 
 
-def _cells(i: int, grid: Grid) -> list[go.Bar]:
+def _cells(i: int, grid: NumberGrid) -> list[go.Bar]:
     """A table of colours, as bars stacked up; as nothing but its corners where an image stands for it."""
     n, (lines, columns) = "" if i == 0 else str(i + 1), grid.values.shape
     if grid.values.size > CELLS:
@@ -132,7 +132,7 @@ def _cells(i: int, grid: Grid) -> list[go.Bar]:
     ]
 
 
-def _colours(grid: Grid) -> NDArray[np.uint8]:
+def _colours(grid: NumberGrid) -> NDArray[np.uint8]:
     """A colour for each cell, (rows, columns, 3): from the middle both ways, or from the least to the largest."""
     values = np.nan_to_num(grid.values, posinf=0.0, neginf=0.0)
     if grid.middle is None:
@@ -151,7 +151,7 @@ def _hex(colour: NDArray[np.uint8]) -> str:
     return "#" + bytes(colour.tolist()).hex()
 
 
-def _image(i: int, grid: Grid) -> dict[str, object]:
+def _image(i: int, grid: NumberGrid) -> dict[str, object]:
     n, (lines, columns) = "" if i == 0 else str(i + 1), grid.values.shape
     drawn = io.BytesIO()
     Image.fromarray(_colours(grid), "RGB").save(drawn, format="PNG")
@@ -160,7 +160,7 @@ def _image(i: int, grid: Grid) -> dict[str, object]:
     return {"source": source, "xref": f"x{n}", "yref": f"y{n}", **where, "sizing": "stretch", "layer": "above"}
 
 
-def _title(grid: Grid, x: float) -> dict[str, object]:
+def _title(grid: NumberGrid, x: float) -> dict[str, object]:
     at_top = {"xref": "paper", "yref": "paper", "y": 1, "xanchor": "left", "yanchor": "bottom"}
     return {"text": f"<b>{plain(grid.title)}</b>", "x": x, **at_top, "showarrow": False}
 

@@ -45,8 +45,8 @@ from calib_core.guarantees.mass_balance import (
 from calib_core.guarantees.promise import (
     NONE,
     Bound,
-    Cells,
     Promise,
+    UniformMassCells,
     binning_promise,
     coverage_accuracy_promise,
     miscoverage_promise,
@@ -57,9 +57,9 @@ from calib_core.guarantees.promise import (
 __all__ = [
     "NONE",
     "Bound",
-    "Cells",
     "ClassWiseBounds",
     "Promise",
+    "UniformMassCells",
     "accuracy_lower_bound",
     "balance",
     "binning_promise",

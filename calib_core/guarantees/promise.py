@@ -49,7 +49,7 @@ class Promise(OneLine):
 
 
 @dataclass(frozen=True)
-class Cells:
+class UniformMassCells:
     """What uniform-mass binning of one stratum leaves for its bound: rows n, bins B, fewest rows averaged in a bin.
 
     The theorem's k is ``points`` = fewest + 1: its proof averages k - 1 rows, those strictly between two thresholds.
@@ -81,7 +81,7 @@ def no_promise(why: str) -> Promise:
 
 
 def binning_promise(
-    cells: Sequence[Cells], alpha: float, notion: str, left_out: Sequence[str] = (), class_wise: bool = False
+    cells: Sequence[UniformMassCells], alpha: float, notion: str, left_out: Sequence[str] = (), class_wise: bool = False
 ) -> Promise:
     """What histogram binning of these strata promises: Theorem 1 (``class_wise``: Theorem 2, alpha shared equally).
 
@@ -188,7 +188,7 @@ def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) ->
     )
 
 
-def _rows_used(cells: Sequence[Cells]) -> str:
+def _rows_used(cells: Sequence[UniformMassCells]) -> str:
     """Where some rows only placed edges: how many are left to promise with."""
     if not any(c.placing for c in cells):
         return ""

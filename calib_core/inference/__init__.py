@@ -39,7 +39,7 @@ from calib_core.inference.verdicts.estimate_line import (
     unit_of,
 )
 from calib_core.inference.verdicts.estimate_tables import (
-    Answer,
+    EstimateOrReason,
     estimate_lines,
     estimates,
     unbinned_bounds,
@@ -59,10 +59,10 @@ from calib_core.inference.verdicts.verdict import on_scale_of, on_tolerance_scal
 from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict, in_full
 
 __all__ = [
-    "Answer",
     "Baseline",
     "CellGaps",
     "EstimateLine",
+    "EstimateOrReason",
     "EventRatio",
     "GateCheck",
     "Increase",

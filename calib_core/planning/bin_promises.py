@@ -218,7 +218,7 @@ class Balance(Plan):
 
 @PLANS.register("scaling-binning", "How the rows of scaling-binning grow", reference="P2 Theorem 4.1")
 @dataclass(frozen=True)
-class ScalingBinning(Plan):
+class ScalingBinningPlan(Plan):
     """How many times the rows more bins ask for: scaling-binning beside histogram binning, 10 bins being 1.
 
     Scaling-binning: n >= c (B log B + log B / eps^2) rows reach CE^2 <= 2 min CE(g)^2 + eps^2 with probability

@@ -18,7 +18,7 @@ from calib_core.readers.formats.bare_numbers import ARRAY
 from calib_core.readers.messages import affected, listed, quoted
 from calib_core.readers.proposal.column_roles import named, role
 from calib_core.readers.proposal.label_codes import label_texts
-from calib_core.readers.table import Array, Joined, Table
+from calib_core.readers.table import Array, LabelJoin, Table
 from calib_core.text import inert
 
 LABEL = "label"
@@ -57,7 +57,7 @@ def with_labels(table: Table, labels: Table, key: str | Sequence[str] | None = N
     if (found := joined_by_shape(table, labels)) is not None:
         if key is not None:
             raise InputError(f"{table.name} is joined with {labels.name} by what both hold, and no key: leave it out")
-        return replace(found, joined=Joined(table.name, labels.name, None, table.n_rows))
+        return replace(found, joined=LabelJoin(table.name, labels.name, None, table.n_rows))
     labels = _of_data(labels)
     columns = (key,) if isinstance(key, str) else _found_key(table, labels) if key is None else tuple(key)
     where, rows = _by_key(table, labels, columns) if columns else _by_place(table, labels)
@@ -204,8 +204,10 @@ def _one_hot(table: Table, labels: Table) -> dict[str, Array]:
     }
 
 
-def _met(table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np.intp], rows: NDArray[np.intp]) -> Joined:
+def _met(
+    table: Table, labels: Table, key: tuple[str, ...], where: NDArray[np.intp], rows: NDArray[np.intp]
+) -> LabelJoin:
     """Who has no partner, and where the first of them are."""
     left_out, unused = np.setdiff1d(np.arange(table.n_rows), rows), np.setdiff1d(np.arange(labels.n_rows), where)
     places = (table.places(left_out, 3), labels.places(unused, 3))
-    return Joined(table.name, labels.name, key, table.n_rows, len(left_out), len(unused), *places)
+    return LabelJoin(table.name, labels.name, key, table.n_rows, len(left_out), len(unused), *places)

@@ -79,7 +79,7 @@ def streamed(
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FilePart:
     """A run of a file's rows, how it is read (all runs alike), and its predictions."""
 
     run: Run
@@ -93,7 +93,7 @@ def parts(
     labels: str | os.PathLike[str] | None = None,
     columns: Sequence[str] = (),
     **changes: Any,
-) -> Iterator[Part]:
+) -> Iterator[FilePart]:
     """The runs of a file with their predictions; arguments as of ``streamed``. InputError where it has no rows.
 
     Samples of a question, and the rows of several models, belong together and are read as a whole or not at all.
@@ -107,7 +107,7 @@ def parts(
                 f"{run.table.name} holds {'samples of questions' if reading.models is None else 'several models'}, "
                 "whose rows belong together, and is too long to be read at once; save each model's confidences alone"
             )
-        yield Part(run, reading, predictions(run.table, reading))
+        yield FilePart(run, reading, predictions(run.table, reading))
     if reading is None:
         raise InputError(f"{file_label(os.fspath(path))} has 0 rows; save at least one prediction")
 
@@ -223,7 +223,7 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
             yield Run(
                 _placed(Table(name, "parquet", arrays), first - batch.num_rows), first - batch.num_rows, first / rows
             )
-    except parquet_child.RefusedError as e:
+    except parquet_child.ParquetRefusedError as e:
         raise InputError(f"{name}{e}") from e
     except (pa.ArrowException, OSError) as e:
         raise InputError(f"{name} is damaged or cut off, and could not be read to its end; save it again") from e

@@ -26,7 +26,7 @@ _MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL
 
 
 @dataclass(frozen=True)
-class Joined:
+class LabelJoin:
     """How predictions met the labels of another file.
 
     Parameters
@@ -85,7 +85,7 @@ class Table:
     notes: tuple[str, ...] = ()
     rows: NDArray[np.intp] | None = None
     origin: str = ""
-    joined: Joined | None = None
+    joined: LabelJoin | None = None
     files: NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:

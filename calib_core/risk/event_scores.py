@@ -13,7 +13,7 @@ from calib_core.inference.comparison.skills import FEWEST
 from calib_core.inference.intervals.auroc_interval import FEWEST_ROWS, auroc_ends, enough_rows
 from calib_core.inference.intervals.clustered_rows import of_like_size
 from calib_core.inference.intervals.event_rows import EventRows
-from calib_core.inference.intervals.influence_functions import MEASURES, Answers, Influence
+from calib_core.inference.intervals.influence_functions import MEASURES, ConfidenceRows, Influence
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.risk.in_the_large import COLUMNS, of_rows
 from calib_core.risk.smooth_curve import SmoothCurve, curve_of
@@ -62,17 +62,17 @@ def _lines(rows: EventRows, predictions: Predictions, level: float) -> pd.DataFr
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _answers(rows: EventRows) -> tuple[Answers, str]:
+def _answers(rows: EventRows) -> tuple[ConfidenceRows, str]:
     """Rows for measures that are not means; why their noise is not known, if it is not."""
     weights = np.ones(len(rows.scores)) if rows.weights is None else rows.weights
     if rows.weights is None or not rows.copies:
-        return Answers(rows.scores, rows.outcomes, weights, rows.groups), ""
+        return ConfidenceRows(rows.scores, rows.outcomes, weights, rows.groups), ""
     if weights.sum() > _MOST_COPIES:
-        answers = Answers(rows.scores, rows.outcomes, weights, rows.groups)
+        answers = ConfidenceRows(rows.scores, rows.outcomes, weights, rows.groups)
         return answers, f"no interval: more than {_MOST_COPIES:,} copies of rows"
     copies = np.repeat(np.arange(len(weights)), weights.astype(np.intp))
     groups = None if rows.groups is None else rows.groups.take(copies)
-    return Answers(rows.scores[copies], rows.outcomes[copies], np.ones(len(copies)), groups), ""
+    return ConfidenceRows(rows.scores[copies], rows.outcomes[copies], np.ones(len(copies)), groups), ""
 
 
 def _of_mean(
@@ -95,7 +95,7 @@ def _of_mean(
 
 
 def _of_influence(
-    key: str, title: str, measure: Influence, rows: EventRows, answers: Answers, why: str, level: float
+    key: str, title: str, measure: Influence, rows: EventRows, answers: ConfidenceRows, why: str, level: float
 ) -> tuple[str, str, float, float, float, float, float, str]:
     low = high = np.nan
     if np.isnan(measure.value):
@@ -107,7 +107,7 @@ def _of_influence(
 
 
 def _of_auroc(
-    measure: Influence, rows: EventRows, answers: Answers, why: str, level: float
+    measure: Influence, rows: EventRows, answers: ConfidenceRows, why: str, level: float
 ) -> tuple[str, str, float, float, float, float, float, str]:
     key, title, low, high = "auroc", "AUROC", np.nan, np.nan
     if np.isnan(measure.value):
@@ -121,7 +121,7 @@ def _of_auroc(
     return key, title, measure.value, low, high, np.nan, np.nan, "; ".join(filter(None, [why, rows.note]))
 
 
-def _few(rows: Answers) -> str:
+def _few(rows: ConfidenceRows) -> str:
     """Why intervals are not given that were simulated for more events and other rows, or groups."""
     if rows.groups is not None:
         with_event, without = (len(np.unique(rows.groups.codes[part])) for part in (rows.right, ~rows.right))

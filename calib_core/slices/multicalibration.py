@@ -25,7 +25,7 @@ from calib_core.reductions.base import Reduction, claims_of, counts
 from calib_core.results.uncertainty import Interval, NoiseFloor
 from calib_core.slices.cut import PARTS, divided_by
 from calib_core.slices.gaps import MOST_SLICES
-from calib_core.slices.score_runs import Family, Runs
+from calib_core.slices.score_runs import GroupFamily, Runs
 from calib_core.slices.weighed_claims import RESAMPLES, WeighedClaims
 from calib_core.text import at_level, between, chance, short_percent
 
@@ -159,7 +159,7 @@ def multicalibration(
     as_whole(fewest, "fewest", 1)
     as_share(level, "level")
     rows = _of_rows(predictions)
-    everybody = Family(np.zeros(rows.n_rows, dtype=np.intp), (ALL,))
+    everybody = GroupFamily(np.zeros(rows.n_rows, dtype=np.intp), (ALL,))
     families = [everybody, *_families(predictions, rows, groups, crossings, parts)]
     claims = WeighedClaims.of(rows, claims_of(rows, reduction), families)
     clusters = None if claims.clusters is None else claims.clusters.codes
@@ -187,12 +187,12 @@ def _families(
     groups: Sequence[str] | Mapping[str, ArrayLike] | None,
     crossings: bool,
     parts: int,
-) -> list[Family]:
+) -> list[GroupFamily]:
     if isinstance(groups, Mapping):
         return [_masked(given, str(name), mask) for name, mask in groups.items()]
     names = [groups] if isinstance(groups, str) else groups
     cuts = [
-        Family(cut.codes.astype(np.intp), tuple(condition.title for condition in cut.conditions))
+        GroupFamily(cut.codes.astype(np.intp), tuple(condition.title for condition in cut.conditions))
         for cut in divided_by(rows, names, parts)[0].values()
     ]
     crossed = [_crossing(*pair) for pair in itertools.combinations(cuts, 2)] if crossings else []
@@ -205,7 +205,7 @@ def _families(
     return found
 
 
-def _masked(given: Predictions, name: str, mask: ArrayLike) -> Family:
+def _masked(given: Predictions, name: str, mask: ArrayLike) -> GroupFamily:
     inside = np.asarray(mask)
     if inside.shape != (given.n_rows,) or inside.dtype != bool:
         raise InputError(
@@ -216,13 +216,13 @@ def _masked(given: Predictions, name: str, mask: ArrayLike) -> Family:
         why = "is always one of them" if name == ALL else "holds no row"
         raise InputError(f"the group {name[:80]!r} {why}; leave it out")
     kept = inside if given.abstained is None else inside[~given.abstained]
-    return Family(np.where(kept, 0, -1), (name,))
+    return GroupFamily(np.where(kept, 0, -1), (name,))
 
 
-def _crossing(first: Family, second: Family) -> Family:
+def _crossing(first: GroupFamily, second: GroupFamily) -> GroupFamily:
     size = len(second.names)
     names = tuple(f"{left}, {right}" for left, right in itertools.product(first.names, second.names))
-    return Family(first.codes * size + second.codes, names)
+    return GroupFamily(first.codes * size + second.codes, names)
 
 
 # -- noise ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from calib_core._base.arrays import Codes, Float64s
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class GroupFamily:
     """Groups that share no row: the number of each row's, (n,), -1 where it is in none, and what they are called."""
 
     codes: Codes
@@ -65,7 +65,7 @@ class Runs:
         cls,
         scores: Float64s,
         weights: Float64s,
-        families: Sequence[Family],
+        families: Sequence[GroupFamily],
         fewest: int,
         clusters: Codes | None = None,
         fewest_clusters: int = 0,

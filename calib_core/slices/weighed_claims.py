@@ -16,7 +16,7 @@ from calib_core.inference.intervals.wild_bootstrap import excess
 from calib_core.inference.noise import outcome_draws
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
-from calib_core.slices.score_runs import Family, Runs
+from calib_core.slices.score_runs import GroupFamily, Runs
 
 RESAMPLES = 1000
 """Draws of outcomes; half as many of residuals times standard normals."""
@@ -38,11 +38,11 @@ class WeighedClaims:
     scores: Float64s
     weights: Float64s
     moved: Float64s
-    families: tuple[Family, ...]
+    families: tuple[GroupFamily, ...]
     clusters: RowGroups | None
 
     @classmethod
-    def of(cls, rows: Predictions, claims: Any, families: Sequence[Family]) -> WeighedClaims:
+    def of(cls, rows: Predictions, claims: Any, families: Sequence[GroupFamily]) -> WeighedClaims:
         """The claims of a notion, which has to make one of each row."""
         if claims.same_rows or len(claims.strata) != 1 or len(claims.stratum(0).scores) != rows.n_rows:
             raise NotAnswerable(
@@ -57,7 +57,7 @@ class WeighedClaims:
         score, outcome = stratum.scores.astype(np.float64)[index], stratum.outcomes[index]
         order = np.lexsort((outcome, weight, *codes, score))
         score, outcome, weight = score[order], outcome[order], weight[order]
-        sorted_families = tuple(Family(c[order], family.names) for c, family in zip(codes, families, strict=True))
+        sorted_families = tuple(GroupFamily(c[order], family.names) for c, family in zip(codes, families, strict=True))
         clusters = None if rows.row_groups is None else rows.row_groups.take(index[order])
         return cls(score, weight, weight * (outcome - score), sorted_families, clusters)
 

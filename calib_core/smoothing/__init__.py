@@ -1,10 +1,10 @@
 """Smoothing of scores, for estimators and calibrators: kernels, bandwidth rules, scales and the grid (P5 §4.4)."""
 
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
-from calib_core.smoothing.beta_kernel import Beta
+from calib_core.smoothing.beta_kernel import BetaKernel
 from calib_core.smoothing.kernels import KERNELS, Bump, Gaussian, Kernel, Spread, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 from calib_core.smoothing.score_scales import SCALES, Linear, LogOdds, Scale
 
 __all__ = [
@@ -12,15 +12,15 @@ __all__ = [
     "KERNELS",
     "SCALES",
     "Bandwidth",
-    "Beta",
+    "BetaKernel",
     "Bump",
     "Fixed",
     "Gaussian",
-    "Grid",
     "Kernel",
     "Linear",
     "LogOdds",
     "Scale",
+    "ScoreGrid",
     "Silverman",
     "Smoothed",
     "Spread",

@@ -13,7 +13,7 @@ from scipy.special import betaln
 from calib_core._base.arrays import Float64s, frozen
 from calib_core.registry.registry import Choice
 from calib_core.smoothing.kernels import KERNELS
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 
 FORMS = ("first", "second")
 _CELLS = 512
@@ -29,7 +29,7 @@ _LOG_OF_0 = -1e290
 
 @KERNELS.register("beta", "Beta", reference="Chen 1999; P5, conclusion")
 @dataclass(frozen=True)
-class Beta:
+class BetaKernel:
     """A kernel that fits itself into [0, 1]: symmetric in the middle, ever narrower and more skewed towards the ends.
 
     At place x the density K(u; x/b + 1, (1 - x)/b + 1) of a beta law over scores u, x and u in shares of the range from
@@ -65,7 +65,7 @@ class Beta:
     def cells(self) -> int:
         return _CELLS
 
-    def on(self, grid: Grid, bandwidth: float) -> ByPlace:
+    def on(self, grid: ScoreGrid, bandwidth: float) -> ByPlace:
         low, high = grid.ends
         share = max(bandwidth / (high - low), _NARROWEST / grid.cells)
         return ByPlace(grid, _matrix(self, grid.cells, share) / (high - low))
@@ -82,7 +82,7 @@ class Beta:
 
 
 @lru_cache(maxsize=_KEPT)
-def _matrix(kernel: Beta, cells: int, share: float) -> Float64s:
+def _matrix(kernel: BetaKernel, cells: int, share: float) -> Float64s:
     """Densities at nodes (lines) of masses at nodes (columns), per share of the range: each column's integral is 1."""
     place = np.linspace(0.0, 1.0, cells + 1)
     logs = kernel._logs(place, (2.0 * share) ** 2, place)
@@ -106,7 +106,7 @@ def _second(x: Float64s, b: float) -> tuple[Float64s, Float64s]:
 class ByPlace:
     """A kernel whose shape varies with the place, on a grid: a matrix of densities at nodes (rows) by masses there."""
 
-    grid: Grid
+    grid: ScoreGrid
     matrix: Float64s
 
     @property

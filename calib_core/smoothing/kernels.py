@@ -13,14 +13,14 @@ import scipy
 
 from calib_core._base.arrays import Codes, Float64s
 from calib_core.registry.registry import Registry
-from calib_core.smoothing.score_grid import CELLS, Grid
+from calib_core.smoothing.score_grid import CELLS, ScoreGrid
 
 
 class Smoothing(Protocol):
     """What smoothing does to masses on the nodes of a grid."""
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> ScoreGrid:
         """Where the masses lie."""
 
     def density(self, masses: Float64s, stride: int = 1) -> Float64s:
@@ -53,7 +53,7 @@ class Kernel(Protocol):
     def cells(self) -> int:
         """Cells of the grid it works on."""
 
-    def on(self, grid: Grid, bandwidth: float) -> Spread:
+    def on(self, grid: ScoreGrid, bandwidth: float) -> Spread:
         """What it does to masses on this grid; ``bandwidth`` is its standard deviation in units of the scale."""
 
 
@@ -78,10 +78,10 @@ class Bump(ABC):
     def __call__(self, u: Float64s) -> Float64s:
         """Height at distance u, up to a constant factor."""
 
-    def on(self, grid: Grid, bandwidth: float) -> Mirrored:
+    def on(self, grid: ScoreGrid, bandwidth: float) -> Mirrored:
         return Mirrored(self, bandwidth, grid)
 
-    def on_each(self, grid: Grid, bandwidths: Sequence[float]) -> MirroredEach:
+    def on_each(self, grid: ScoreGrid, bandwidths: Sequence[float]) -> MirroredEach:
         """What it does to many lines of masses (lines, ..., cells + 1), each with a bandwidth of its own."""
         return MirroredEach(grid, np.stack([self.on(grid, width).footprint for width in bandwidths]))
 
@@ -130,7 +130,7 @@ class Mirrored:
 
     bump: Bump
     bandwidth: float
-    grid: Grid
+    grid: ScoreGrid
 
     @cached_property
     def footprint(self) -> Float64s:
@@ -188,7 +188,7 @@ class Mirrored:
 class MirroredEach:
     """Bumps of several bandwidths on one mirrored grid, one for each line: ``footprints`` (lines, cells + 1)."""
 
-    grid: Grid
+    grid: ScoreGrid
     footprints: Float64s
 
     def density(self, masses: Float64s, stride: int = 1) -> Float64s:

@@ -9,7 +9,7 @@ import numpy as np
 from calib_core._base.arrays import Float64s
 from calib_core.claims.binary_claims import Stratum
 from calib_core.smoothing.kernels import Smoothing, Spread
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 
 NO_DATA = 1e-8
 """Below this share of its peak the density counts as 0: transforms leave rounding errors of some 1e-16 of the peak."""
@@ -19,7 +19,7 @@ NO_DATA = 1e-8
 class Smoothed:
     """Densities at scores (m,): ``all`` of the scores, ``true`` of those that came true times their share, (..., m)."""
 
-    grid: Grid
+    grid: ScoreGrid
     scores: Float64s
     all: Float64s
     true: Float64s
@@ -62,7 +62,7 @@ def smoothed(spread: Smoothing, masses: tuple[Float64s, Float64s], gaps: bool = 
     return Smoothed(grid, grid.scores, everything, true)
 
 
-def binned(stratum: Stratum, grid: Grid) -> tuple[Float64s, Float64s]:
+def binned(stratum: Stratum, grid: ScoreGrid) -> tuple[Float64s, Float64s]:
     """Masses of all claims and of those that came true."""
     cell, into = grid.places(stratum.scores)
     hits, w = stratum.outcomes, stratum.weights

@@ -18,7 +18,7 @@ _POINTS_PER_WIDTH = 4
 
 
 @dataclass(frozen=True)
-class Grid:
+class ScoreGrid:
     """``cells`` + 1 scores from ``low`` to 1, equally spaced on the ``scale``.
 
     Values given at scores become masses at nodes: each is shared between its two neighbours in proportion to
@@ -56,7 +56,7 @@ class Grid:
             stride //= 2
         return stride
 
-    def every(self, stride: int) -> Grid:
+    def every(self, stride: int) -> ScoreGrid:
         """The grid of every stride-th node."""
         return replace(self, cells=self.cells // stride)
 

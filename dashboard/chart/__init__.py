@@ -32,8 +32,8 @@ figure that has to know the click before it is built.
 """
 
 from dashboard.chart.click import Click, slot, waiting
-from dashboard.chart.drawn import Drawn, drawn
+from dashboard.chart.drawn import SentChart, drawn
 from dashboard.chart.live import live_path
 from dashboard.chart.show import chart, is_dark
 
-__all__ = ["Click", "Drawn", "chart", "drawn", "is_dark", "live_path", "slot", "waiting"]
+__all__ = ["Click", "SentChart", "chart", "drawn", "is_dark", "live_path", "slot", "waiting"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SentChart:
     """A chart as it was sent to the browser.
 
     Attributes
@@ -44,7 +44,7 @@ class Drawn:
         return next(trace for trace in self.figure["data"] if trace.get("name") == name)
 
 
-def drawn(app: "AppTest") -> dict[str, Drawn]:
+def drawn(app: "AppTest") -> dict[str, SentChart]:
     """Return the charts on the page of an `AppTest`, by key, in the order they were drawn.
 
     >>> from streamlit.testing.v1 import AppTest
@@ -64,11 +64,11 @@ def _is_chart(proto: Any) -> bool:
     return bool(proto.component_name == "calib.chart")
 
 
-def _read(message: bytes) -> Drawn:
+def _read(message: bytes) -> SentChart:
     head, body = message.split(b"\n", 1)
     header = json.loads(head)
     sent = {name: header[name] for name in ("key", "label", "height", "revision", "focus", "live")}
-    return Drawn(**sent, figure=_decoded(json.loads(body)))
+    return SentChart(**sent, figure=_decoded(json.loads(body)))
 
 
 def _decoded(node: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from dashboard.commands import _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -20,7 +20,7 @@ def option(function: Command) -> Command:
     return click.option("--models-in", metavar="COLUMN", help=help)(function)
 
 
-def load_models(path: Path, column: str | None, read: Given, where: str) -> dict[str, _shared.Loaded]:
+def load_models(path: Path, column: str | None, read: ReadingOptions, where: str) -> dict[str, _shared.Loaded]:
     """The file once for each of its models, by name, over the same questions; where it holds one, or one is chosen, it.
 
     ``column`` names the model of each row; without it the file's shape may say that it holds several.

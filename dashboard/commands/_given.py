@@ -28,7 +28,7 @@ FILE = click.Path(path_type=Path)
 
 
 @dataclass(frozen=True)
-class Given:
+class ReadingOptions:
     """What options say of how files are read.
 
     Parameters
@@ -110,7 +110,7 @@ def reading_options(function: Command) -> Command:
             raise click.UsageError("--key and --by-place go with --labels: the file that the labels are in.")
         if label_keys and by_place:
             raise click.UsageError("--key and --by-place exclude each other.")
-        return function(*args, read=Given(read, labels, label_keys, by_place, label, event), **options)
+        return function(*args, read=ReadingOptions(read, labels, label_keys, by_place, label, event), **options)
 
     for option in reversed(_LABELS):
         command = option(command)
@@ -137,7 +137,7 @@ def _value(is_list: bool, values: list[str]) -> Any:
     return values[-1] or None
 
 
-def with_digest(path: Path, given: Given | None = None) -> tuple[str, Table]:
+def with_digest(path: Path, given: ReadingOptions | None = None) -> tuple[str, Table]:
     """The hash of a file's bytes and the table they are, with the labels of another file where one is given."""
     from calib_core.readers import with_labels
 

@@ -11,13 +11,13 @@ from urllib.parse import parse_qsl
 import click
 
 from dashboard.commands import _each_model, _given, _outputs, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.selection import Selection
     from dashboard.session import File
 
-_NOTHING = Given()
+_NOTHING = ReadingOptions()
 Command = TypeVar("Command", bound=Callable[..., Any])
 _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion",
           "within": "where"}  # fmt: skip
@@ -82,7 +82,7 @@ def selection(
     test: Path | None = None,
     others: Sequence[str] = (),
     choices: str = "",
-    read: Given = _NOTHING,
+    read: ReadingOptions = _NOTHING,
     models_in: str | None = None,
     judge: str = "auto",
     **numbers: Any,
@@ -134,7 +134,7 @@ def selection(
     return chosen
 
 
-def read_file(name: str, given: Given = _NOTHING, *, always: bool = True) -> str:
+def read_file(name: str, given: ReadingOptions = _NOTHING, *, always: bool = True) -> str:
     """The key of a file that is read now, or of demo data, with the labels of another file where one is given.
 
     Unless ``always``, they are joined where the file can not be read without.

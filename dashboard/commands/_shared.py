@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 from dashboard.commands import _extras, _given, _outputs
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
@@ -29,7 +29,7 @@ SHARE = 0.5
 """Share of the rows that calibrators are fitted on, where no column marks them."""
 FILE = _given.FILE
 OUTPUT = _outputs.Output()
-_NOTHING = Given()
+_NOTHING = ReadingOptions()
 
 
 # -- failing --------------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FileReading:
     """A file whose table was read, and how that is read as predictions."""
 
     path: Path
@@ -224,7 +224,7 @@ class Found:
     reading: Reading
     chosen: frozenset[str]
 
-    def of_model(self, name: str) -> Found:
+    def of_model(self, name: str) -> FileReading:
         """The same, read for one of its models."""
         return replace(self, reading=self.reading.replace(model=name), chosen=self.chosen | {"model"})
 
@@ -241,15 +241,15 @@ class Found:
         return Loaded(self.path, self.digest, self.table, self.reading, rows, where, self.chosen)
 
 
-def found(path: Path, given: Given, **fields: Any) -> Found:
+def found(path: Path, given: ReadingOptions, **fields: Any) -> FileReading:
     """The table of a file, read as it suggests but for what is given."""
     from calib_core.readers import propose
 
     digest, table = _given.with_digest(path, given)
-    return Found(path, digest, table, propose(table, **given.fields, **fields), frozenset(given.fields))
+    return FileReading(path, digest, table, propose(table, **given.fields, **fields), frozenset(given.fields))
 
 
-def load(path: Path, given: Given = _NOTHING, where: str = "") -> Loaded:
+def load(path: Path, given: ReadingOptions = _NOTHING, where: str = "") -> Loaded:
     """The file as it suggests being read, but for what is given; InputError says what is wrong."""
     return found(path, given).loaded(where)
 

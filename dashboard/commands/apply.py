@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dashboard.commands import _given, _outputs, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
@@ -20,7 +20,7 @@ ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 @click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
 @_given.reading_options
 @_shared.careful
-def command(calibrator: Path, file: Path, output: Path, force: bool, read: Given) -> None:
+def command(calibrator: Path, file: Path, output: Path, force: bool, read: ReadingOptions) -> None:
     """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
 
     Probabilities take the place of the file's scores, under the same names; labels and all other columns stay. A

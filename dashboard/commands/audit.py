@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from calib_core import Predictions
-    from calib_core.inference import Answer, PrimaryLine
+    from calib_core.inference import EstimateOrReason, PrimaryLine
 
 _NOTHING_FITTED = "No calibrator is fitted: folds change nothing but which rows are judged, which are all."
 NOTIONS = ("confidence", "top-label", "class-wise")
@@ -78,7 +78,7 @@ def command(
     seed: int,
     rows: str,
     where: str,
-    read: Given,
+    read: ReadingOptions,
     models_in: str | None,
     as_json: bool,
     as_csv: bool,
@@ -218,7 +218,7 @@ def _questions(
 
 def _answers(
     models: Mapping[str, Predictions], questions: list[tuple[str | None, str]], bins: Any, level: float, slow: bool
-) -> list[Answer]:
+) -> list[EstimateOrReason]:
     """The estimates, without those whose intervals take minutes where these were not asked for."""
     from calib_core.inference import estimates
 

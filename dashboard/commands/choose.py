@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 if TYPE_CHECKING:
     from calib_core import Predictions
-    from calib_core.evaluation.choice import Choice, Remaining
+    from calib_core.evaluation.choice import CalibratorChoice, Remaining
     from calib_core.evaluation.update_gains import UpdateGains
 
 
@@ -48,7 +48,7 @@ def command(
     level: float,
     rows: str,
     judge: str,
-    read: Given,
+    read: ReadingOptions,
     models_in: str | None,
     as_json: bool,
     as_csv: bool,
@@ -118,7 +118,7 @@ def _rows(loaded: _shared.Loaded, rows: str, judge: str) -> tuple[Predictions, P
     return given, parts.test, f"chosen on {count(given.n_rows)} calibration rows, judged on {parts.judged}{all_rows}"
 
 
-def _chosen(name: str, given: Predictions, held_out: Predictions | None, **how: Any) -> Choice:
+def _chosen(name: str, given: Predictions, held_out: Predictions | None, **how: Any) -> CalibratorChoice:
     """What is chosen for a model, on the rows given."""
     import calib_core as cc
     from dashboard.session.call import work_on
@@ -147,14 +147,16 @@ class _Advice(NamedTuple):
             "gap": self.gap or None,
         }
 
-    def sentences(self, found: Choice) -> tuple[str, ...]:
+    def sentences(self, found: CalibratorChoice) -> tuple[str, ...]:
         """The advice, as on the dashboard, and its price."""
         from calib_core.evaluation.advice import sentences
 
         return (*sentences(found, *self), *found.price)
 
 
-def _advice(choice: Choice, loaded: _shared.Loaded, given: Predictions, held_out: Predictions | None) -> _Advice:
+def _advice(
+    choice: CalibratorChoice, loaded: _shared.Loaded, given: Predictions, held_out: Predictions | None
+) -> _Advice:
     """The rest of the advice, as on the dashboard."""
     from calib_core import NotAnswerable
     from calib_core.evaluation import advice
@@ -178,7 +180,7 @@ def _event(loaded: _shared.Loaded, judged: Predictions) -> str:
     return event_title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else judged.outcome)
 
 
-def _show(found: Choice, score: str, head: list[str], also: _Advice) -> None:
+def _show(found: CalibratorChoice, score: str, head: list[str], also: _Advice) -> None:
     """What to do, with its price, and a line a calibrator."""
     from dashboard.exhibits.recommendation import Recommendation, about_table
 

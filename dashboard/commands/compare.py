@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def command(
     judge: str,
     rows: str,
     where: str,
-    read: Given,
+    read: ReadingOptions,
     models_in: str | None,
     as_json: bool,
     as_csv: bool,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dashboard.commands import _given, _outputs, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 
 @click.command("fit")
@@ -32,7 +32,7 @@ def command(
     output: Path,
     rows: str,
     parts: bool,
-    read: Given,
+    read: ReadingOptions,
 ) -> None:
     """Fit a calibrator on the predictions in FILE and keep it.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dashboard.commands import _given, _outputs, _passages, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 from dashboard.commands._passages import Passage
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
@@ -55,7 +55,7 @@ def command(
     judge: str,
     rows: str,
     where: str,
-    read: Given,
+    read: ReadingOptions,
     form: str,
     junit_file: Path | None,
 ) -> None:
@@ -124,7 +124,7 @@ def _passage(
     path: Path,
     name: str,
     kept: Mapping[str, Baseline],
-    reading: tuple[Given, str, str, str],
+    reading: tuple[ReadingOptions, str, str, str],
     form: str,
     **how: Any,
 ) -> Passage:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dashboard.commands import _exhibited, _given, _outputs, _selected, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ def command(
     question: str | None,
     file: str | None,
     binning: str | None,
-    read: Given,
+    read: ReadingOptions,
     as_json: bool,
     as_csv: bool,
     **numbers: Any,
@@ -102,7 +102,7 @@ def _is_file(name: str) -> bool:
     return name.startswith("demo:") or Path(name).exists()
 
 
-def _of_file(plans: list[Any], file: str, binning: str | None, read: Given) -> pd.DataFrame:
+def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOptions) -> pd.DataFrame:
     """The plans filled in from a file, divided as on screen."""
     # Its widgets are never drawn, which Streamlit would remark on.
     logging.getLogger("streamlit").setLevel(logging.ERROR)

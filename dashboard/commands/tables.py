@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dashboard.commands import _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -126,7 +126,7 @@ def _reader(path: Path, read: tuple[str, ...]) -> Reader:
     """Reads a file when its turn comes: its marked parts where a column marks them, else all its rows."""
 
     def rows() -> Predictions | tuple[Predictions, Predictions]:
-        loaded = _shared.load(path, Given(read))
+        loaded = _shared.load(path, ReadingOptions(read))
         _shared.warn(loaded)
         rows = loaded.predictions
         return rows if loaded.marked is None else (rows.take(loaded.marked.fit), rows.take(loaded.marked.test))

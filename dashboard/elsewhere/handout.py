@@ -112,14 +112,14 @@ class Handout:
         file = session.file(self.selection.source.data)
         found = {key: self.exhibit(key) for key in SHOWN}
         sections = [
-            model_cards.Section(shown.columns(frame), frame, shown.words(self.scene).notes)
+            model_cards.CardSection(shown.columns(frame), frame, shown.words(self.scene).notes)
             for shown, frame in found.values()
         ]
         names = {
             model.title: file.title if model.is_base and not model.name else f"{file.title}, {model.title}"
             for model in self.scene.models.shown
         }
-        judged = model_cards.Judged(file.table.name, file.digest, names, self.rule, self.scene.tolerance, task)
+        judged = model_cards.CardSubject(file.table.name, file.digest, names, self.rule, self.scene.tolerance, task)
         return model_cards.written(judged, sections, dict(versions())["calib"])
 
 

@@ -24,7 +24,7 @@ _TEXTS = ("notion", "title", "bins", "about", "method", "verdict", "note")
 
 
 @dataclass(frozen=True)
-class Judged:
+class CardSubject:
     """What was judged: file, SHA-256, the models' names by their titles, which rows, the tolerance, the task."""
 
     file: str
@@ -36,7 +36,7 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class CardSection:
     """A table of the card: its columns, its numbers, and what is to be known of them."""
 
     columns: tuple[of.Column, ...]
@@ -44,7 +44,7 @@ class Section:
     notes: tuple[str, ...]
 
 
-def written(judged: Judged, sections: Sequence[Section], version: str) -> str:
+def written(judged: CardSubject, sections: Sequence[CardSection], version: str) -> str:
     """The card: metadata between two lines of dashes, then the section."""
     metadata = "\n".join(yaml_lines({"model-index": index(judged, [part.frame for part in sections])}))
     rows = max(int(part.frame["rows"].max()) for part in sections)
@@ -60,7 +60,7 @@ def written(judged: Judged, sections: Sequence[Section], version: str) -> str:
     return "\n".join(["---", metadata, "---", "", *lines, "", escaped(LIMITS), ""])
 
 
-def index(judged: Judged, frames: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:
+def index(judged: CardSubject, frames: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:
     """The ``model-index``: an entry a model, a metric a line, whose interval and verdict stand in its ``args``."""
     lines = [line for frame in frames for line in frame.to_dict("records")]
     dataset = {"type": "other", "name": judged.file, "revision": judged.digest}
@@ -95,7 +95,7 @@ def _number(value: Any) -> float | None:
     return float(value)
 
 
-def _table(part: Section) -> Iterator[str]:
+def _table(part: CardSection) -> Iterator[str]:
     cells = of.written(part.frame, part.columns)
     heads = [escaped(column.heading) for column in part.columns]
     yield f"| {' | '.join(heads)} |"

@@ -24,7 +24,7 @@ OWN = {
 
 @EXHIBITS.register("binary-map", "Score in, score out")
 @dataclass(frozen=True)
-class BinaryMap(Exhibit):
+class BinaryMapExhibit(Exhibit):
     """What a calibrator made of binary maps makes of a score, over the share of rows at each score."""
 
     stratum: Annotated[int, Range(0, 1_000_000), "Map", "which of its maps: that of a class, or of a rank, from 0"] = 0

@@ -12,13 +12,13 @@ from calib_core import REDUCTIONS, NotAnswerable
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.by_class import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Words
-from dashboard.exhibits.kernel_curve import CURVE_COLUMNS, Smoothed, curve_notes
+from dashboard.exhibits.kernel_curve import CURVE_COLUMNS, KernelCurveExhibit, curve_notes
 from dashboard.session import Call, Scene, call
 
 
 @EXHIBITS.register("class-kernel", "One class, with its band", reference="P5 Fig. 1")
 @dataclass(frozen=True)
-class ClassKernel(Smoothed, ByClass):
+class ClassKernel(KernelCurveExhibit, ByClass):
     """How often claims of each score about one class come true, without bins, with a band."""
 
     meanings = of.Meanings(

@@ -41,7 +41,7 @@ _VALUES = {
 
 @EXHIBITS.register("class-panels", "Small diagrams of classes", reference="P1 Fig. 4 and 9")
 @dataclass(frozen=True)
-class ClassPanels(Paged):
+class ClassPanelsExhibit(Paged):
     """A small diagram for each of a dozen classes, all models in each."""
 
     curve: Annotated[

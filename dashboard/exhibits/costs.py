@@ -14,7 +14,7 @@ from dashboard.session import Call, Scene, call
 
 @EXHIBITS.register("costs", "What it costs")
 @dataclass(frozen=True)
-class Costs(Exhibit):
+class CostsExhibit(Exhibit):
     """Accuracy and log loss of every model, and how many rows it answers."""
 
     reads = "counts"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core.diagrams import DecisionCurve as Curve
+from calib_core.diagrams import DecisionCurve
 from calib_core.registry.registry import Range
 from calib_core.text import at_level, called, difference, in_percent
 from dashboard.exhibits import columns as of
@@ -39,14 +39,14 @@ def at_these_costs(selection: Selection, scene: Scene) -> dict[str, float]:
 
 @EXHIBITS.register("decision-curve", "Decision curve", reference="Vickers & Elkin 2006")
 @dataclass(frozen=True)
-class DecisionCurve(Exhibit):
+class DecisionCurveExhibit(Exhibit):
     """Net benefit of acting where a class's probability is above a threshold, beside acting on all and on none."""
 
     threshold: Annotated[float, THRESHOLDS, "Threshold", _CHOSEN] = 0.5
 
     printed = 10
     height = 420
-    formula = Curve.formula
+    formula = DecisionCurve.formula
 
     meanings = of.Meanings(
         {
@@ -95,7 +95,7 @@ class DecisionCurve(Exhibit):
             *refused,
         )
 
-    def _curves(self, scene: Scene) -> tuple[dict[str, Call[Curve]], tuple[str, ...]]:
+    def _curves(self, scene: Scene) -> tuple[dict[str, Call[DecisionCurve]], tuple[str, ...]]:
         code = scene.focus.code
         return scene.answered(
             scene.each(lambda model: call(cc.diagrams.decision_curve, model.predictions, positive=code))

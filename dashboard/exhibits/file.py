@@ -14,7 +14,7 @@ from dashboard.session import Call, Scene, call, changes, file, title_read
 
 @EXHIBITS.register("file", "The files and how they were read")
 @dataclass(frozen=True)
-class File(Exhibit):
+class FileExhibit(Exhibit):
     """Every file in use: its digest, its rows and classes, what it holds, and how it was read."""
 
     reads = "counts"

@@ -18,7 +18,7 @@ from dashboard.session import Call, Model, Scene, call
 
 @EXHIBITS.register("fitted", "What was fitted")
 @dataclass(frozen=True)
-class Fitted(Exhibit):
+class FittedExhibit(Exhibit):
     """The parameters of the calibrator looked at: temperature, weights, tables, thresholds, with their losses."""
 
     printed: ClassVar[int | None] = 12

@@ -21,7 +21,7 @@ from dashboard.session import Call, Scene, call
 
 
 @dataclass(frozen=True)
-class Smoothed(Exhibit):
+class KernelCurveExhibit(Exhibit):
     """A curve smoothed by a kernel, with its band, read off at one score."""
 
     kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the curve is smoothed"] = (
@@ -37,7 +37,7 @@ class Smoothed(Exhibit):
 
 @EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
 @dataclass(frozen=True)
-class KernelReliability(Smoothed):
+class KernelReliability(KernelCurveExhibit):
     """How often the model looked at is right at each confidence, without bins, over its stars."""
 
     height = 560

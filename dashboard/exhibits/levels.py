@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core.diagrams import Levels as LevelDiagram
+from calib_core.diagrams import Levels
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import AT_LEVEL, methods_of
@@ -17,12 +17,12 @@ from dashboard.session import Call, Model, Scene, call
 
 @EXHIBITS.register("levels", "Confidence levels", reference="Clopper & Pearson 1934; Holm 1979")
 @dataclass(frozen=True)
-class Levels(Exhibit):
+class LevelsExhibit(Exhibit):
     """How often each model is right at every confidence it states, where it states few different ones."""
 
     height = 480
     terms = ("over-confident",)
-    formula = LevelDiagram.formula
+    formula = Levels.formula
 
     meanings = of.Meanings(
         {
@@ -35,11 +35,11 @@ class Levels(Exhibit):
         }
     )
 
-    def points(self, model: Model) -> Call[LevelDiagram]:
+    def points(self, model: Model) -> Call[Levels]:
         """The levels of a model."""
         return call(cc.diagrams.levels, model.predictions)
 
-    def levels(self, scene: Scene) -> tuple[dict[str, Call[LevelDiagram]], tuple[str, ...]]:
+    def levels(self, scene: Scene) -> tuple[dict[str, Call[Levels]], tuple[str, ...]]:
         """The levels of the models that state few, by title, and a sentence for each other."""
         return scene.answered(scene.each(self.points))
 

@@ -48,7 +48,7 @@ def scores_line(measures: pd.DataFrame) -> str:
 
 @EXHIBITS.register("in-the-large", "Calibration in the large", reference="Van Calster et al. 2019")
 @dataclass(frozen=True)
-class InTheLarge(Exhibit):
+class InTheLargeExhibit(Exhibit):
     """Predicted and observed events, calibration intercept and slope, and scores of the event's risk."""
 
     curve: Annotated[

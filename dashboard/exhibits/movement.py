@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import pandas as pd
 
 import calib_core as cc
-from calib_core.diagrams import Movement as Diagram
-from calib_core.diagrams import TemperaturePath
+from calib_core.diagrams import Movement, TemperaturePath
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -19,7 +18,7 @@ from dashboard.session import Call, Scene, call
 
 @EXHIBITS.register("movement", "Before and after")
 @dataclass(frozen=True)
-class Movement(Exhibit):
+class MovementExhibit(Exhibit):
     """Accuracy against confidence, or observed frequency against predicted risk, before and after a calibrator."""
 
     printed: ClassVar[int | None] = 0
@@ -87,7 +86,7 @@ COLDEST, HOTTEST = 0.25, 8.0
 """Temperatures that a slider reaches."""
 
 
-def diagram(scene: Scene) -> Call[Diagram]:
+def diagram(scene: Scene) -> Call[Movement]:
     """The marks of the model as it is and of the calibrator looked at."""
     model = recalibrated(scene)
     return call(cc.diagrams.movement, model.base.predictions, model.predictions, bins=scene.bins, notion=scene.claims)

@@ -41,7 +41,7 @@ NOT_PAIRED = (
 
 @EXHIBITS.register("pairs", "Paired differences, on the same rows")
 @dataclass(frozen=True)
-class Pairs(Exhibit):
+class PairsExhibit(Exhibit):
     """Differences of the errors of every pair of models, the rows resampled together."""
 
     reads = "counts"
@@ -116,7 +116,7 @@ class Pairs(Exhibit):
 
 @EXHIBITS.register("kept-pairs", "Paired differences, on the rows that summaries keep")
 @dataclass(frozen=True)
-class KeptPairs(Pairs):
+class KeptPairs(PairsExhibit):
     """Differences of the errors of every pair of models known by summaries, on the rows that all of them keep."""
 
     def models(self, scene: Scene) -> Any:

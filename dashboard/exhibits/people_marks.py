@@ -31,7 +31,7 @@ _RANDOM = (
 
 @EXHIBITS.register("judged-answers", "Answers marked by a judge and by people", reference="Angelopoulos et al. 2023")
 @dataclass(frozen=True)
-class Judged(Exhibit):
+class JudgedAnswersExhibit(Exhibit):
     """How many answers are right by a judge, by people and by both, and how far confidence lies above it."""
 
     human: Annotated[str, Text(200), "Marks of people", "the column; empty: the first that marks some rows only"] = ""

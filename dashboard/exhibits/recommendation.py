@@ -70,7 +70,7 @@ class Recommendation(Exhibit):
         rows = scene.get(scene.models.shown[0].division.part("fit"))
         return rows.n_rows * (rows.n_classes or 2) <= QUICK or scene.knows(self.found(scene))
 
-    def found(self, scene: Scene) -> Call[cc.evaluation.choice.Choice]:
+    def found(self, scene: Scene) -> Call[cc.evaluation.choice.CalibratorChoice]:
         """What is chosen for the first model."""
         # Of all test rows: a slice of them changes no advice.
         source = scene.models.shown[0].source.everywhere
@@ -93,7 +93,7 @@ class Recommendation(Exhibit):
         found = scene.get(wanted)
         return found.recipe if found.recalibrate else None
 
-    def advice(self, scene: Scene, found: cc.evaluation.choice.Choice) -> tuple[str, ...]:
+    def advice(self, scene: Scene, found: cc.evaluation.choice.CalibratorChoice) -> tuple[str, ...]:
         """The advice in sentences, with the tolerance chosen (``advice.sentences``); headline and effect come first."""
         first, left = scene.models.shown[0], None
         if found.recalibrate:
@@ -145,7 +145,7 @@ class Recommendation(Exhibit):
         )
 
 
-def everywhere(found: cc.evaluation.choice.Choice, scene: Scene) -> str:
+def everywhere(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
     """Of which rows the advice is, in a sentence, where a slice alone is looked at; else empty."""
     source = scene.models.shown[0].source
     if source == source.everywhere:
@@ -153,7 +153,7 @@ def everywhere(found: cc.evaluation.choice.Choice, scene: Scene) -> str:
     return f"This is the advice of all {count(found.among + found.held_out)} rows, not of this slice."
 
 
-def about_table(found: cc.evaluation.choice.Choice) -> str:
+def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
     """Which rows the table is of, and what its columns mean, in sentences."""
     of_event = found.table["mean_risk"].notna().any()
     auroc = (

@@ -15,7 +15,7 @@ from dashboard.session import Call, Scene, call, division, reading, shared, spli
 
 @EXHIBITS.register("rows", "Calibration rows and test rows")
 @dataclass(frozen=True)
-class Rows(Exhibit):
+class RowsExhibit(Exhibit):
     """How many rows calibrators are fitted on and how many they are judged on, with accuracy and mean confidence."""
 
     reads = "counts"

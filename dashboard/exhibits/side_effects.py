@@ -29,7 +29,7 @@ _RISKS = (
 
 @EXHIBITS.register("side-effects", "Side effects")
 @dataclass(frozen=True)
-class SideEffects(Exhibit):
+class SideEffectsExhibit(Exhibit):
     """Accuracy gained or lost, rows whose class changed, and rows no longer answered."""
 
     static: ClassVar[bool] = True

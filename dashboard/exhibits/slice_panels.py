@@ -20,7 +20,7 @@ MOST = 12
 
 @EXHIBITS.register("slice-panels", "Reliability by slice")
 @dataclass(frozen=True)
-class SlicePanels(BySlice):
+class SlicePanelsExhibit(BySlice):
     """A small reliability diagram for each of the first dozen slices, all models in each."""
 
     reads = "counts"

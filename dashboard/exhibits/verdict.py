@@ -20,7 +20,7 @@ from dashboard.session import Call, Scene, call
 
 @EXHIBITS.register("verdict", "Verdicts")
 @dataclass(frozen=True)
-class Verdict(Exhibit):
+class VerdictExhibit(Exhibit):
     """Whether each model is calibrated within the tolerance, by a measure fixed before looking at the outcomes."""
 
     reads = "counts"

@@ -18,7 +18,7 @@ from dashboard.report.document import Block, Document, Section, within
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import CHAPTERS, wanted
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 from dashboard.selection import COLUMNS, Selection
 
 
@@ -95,7 +95,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
             if block is not None:
                 blocks.append(block)
                 for table in within([block]):
-                    if isinstance(table, Table) and table.call is not None:
+                    if isinstance(table, TypesetTable) and table.call is not None:
                         request.calls[table.name] = table.call
             yield Progress(i / len(chapters), title)
         sections.append(Section(chapter.key, title, tuple(blocks)))

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import plotly.graph_objects as go
 
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Bullets:
 
 
 @dataclass(frozen=True)
-class Facts:
+class FactList:
     """Short facts, each below the name of what it is about; ``in_lines``: beside it, a line each."""
 
     items: tuple[tuple[str, str], ...]
@@ -94,7 +94,7 @@ class Folded:
     blocks: tuple[Block, ...]
 
 
-Block: TypeAlias = Headline | Paragraph | Bullets | Facts | Code | Heading | Table | Figure | Beside | Folded
+Block: TypeAlias = Headline | Paragraph | Bullets | FactList | Code | Heading | TypesetTable | Figure | Beside | Folded
 
 
 def within(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -137,9 +137,9 @@ class Document:
     recipe: str = field(default="{}")
 
     @property
-    def tables(self) -> tuple[tuple[int, Table], ...]:
+    def tables(self) -> tuple[tuple[int, TypesetTable], ...]:
         """Every table with its number."""
-        return tuple(enumerate((block for block in self._blocks() if isinstance(block, Table)), start=1))
+        return tuple(enumerate((block for block in self._blocks() if isinstance(block, TypesetTable)), start=1))
 
     @property
     def figures(self) -> tuple[tuple[int, Figure], ...]:

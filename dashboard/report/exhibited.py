@@ -11,7 +11,7 @@ from calib_core.text import count
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 from dashboard.session import Scene
 
 NUMBERS = "The numbers, and how to read them"
@@ -19,13 +19,13 @@ NUMBERS = "The numbers, and how to read them"
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ExhibitParts:
     """What an exhibit gives: its finding, figure, table and notes, or in place of them why it is not answered."""
 
     title: str
     finding: tuple[Paragraph, ...] = ()
     figure: Figure | None = None
-    table: Table | None = None
+    table: TypesetTable | None = None
     notes: tuple[Paragraph, ...] = ()
     refused: Paragraph | None = None
 
@@ -48,7 +48,7 @@ class Shown:
         return (Heading(title or self.title),)
 
 
-def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None, Shown]:
+def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None, ExhibitParts]:
     """What an exhibit gives; None is yielded between pieces of work, where making the report can be stopped.
 
     ``name`` is the slug of its files.
@@ -64,16 +64,16 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         words, drawn = exhibit.words(scene), exhibit.figure(scene)
         figure = None if drawn is None else scene.get(drawn)
     except NotAnswerable as why:
-        return Shown(title, refused=Paragraph(f"{why}.", lead="Not answered.", aside=True))
+        return ExhibitParts(title, refused=Paragraph(f"{why}.", lead="Not answered.", aside=True))
     caption = words.caption if figure is None else "The numbers drawn."
     if exhibit.printed is not None and exhibit.printed < len(frame):
         caption += f" {exhibit.printed or 'None'} of its {count(len(frame))} lines are printed, the CSV file has all."
     lead, *more = words.headline or ("",)
-    return Shown(
+    return ExhibitParts(
         title,
         (Paragraph(" ".join(more), lead=lead),) if lead else (),
         None if figure is None else Figure(name, figure, words.caption, words.alt),
-        Table(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted),
+        TypesetTable(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted),
         # How lines of estimates are read stands above the first table.
         tuple(Paragraph(note.replace(f" {READING}", ""), aside=True) for note in words.notes),
     )
@@ -90,7 +90,7 @@ def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = 
     yield from found.everything
 
 
-def folded(found: Shown, *, title: str | None = "", width: str = "full") -> Iterator[Block]:
+def folded(found: ExhibitParts, *, title: str | None = "", width: str = "full") -> Iterator[Block]:
     """Heading and figure; table and notes a click away, and not on paper. What has no figure is all a click away."""
     if found.figure is None and not found.refused:
         yield Folded(title or found.title, found.numbers)
@@ -104,7 +104,7 @@ def folded(found: Shown, *, title: str | None = "", width: str = "full") -> Iter
     yield Folded(NUMBERS, found.numbers)
 
 
-def finding(found: Shown) -> Iterator[Block]:
+def finding(found: ExhibitParts) -> Iterator[Block]:
     """Heading and finding; the table and the notes a click away, and not on paper."""
     yield from found.headed()
     if found.refused:
@@ -114,7 +114,7 @@ def finding(found: Shown) -> Iterator[Block]:
     yield Folded(NUMBERS, (*([found.table] if found.table else []), *found.notes))
 
 
-def side_by_side(*pair: tuple[Shown, str]) -> Iterator[Block]:
+def side_by_side(*pair: tuple[ExhibitParts, str]) -> Iterator[Block]:
     """Two figures, each below its heading, beside each other; their tables and notes a click away (`folded`).
 
     What is not answered, and what has no other beside it, stands alone.

@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Document, Figure
 from dashboard.report.picture import PARTS, as_json, printed, script_safe
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 
 _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 """Where plotly.js looks for the style sheet of its maps: it adds none where an element of that name is."""
@@ -45,10 +45,10 @@ def html_page(document: Document, version: str) -> bytes:
     return text.encode()
 
 
-def _captions(document: Document) -> dict[Table | Figure, str]:
+def _captions(document: Document) -> dict[TypesetTable | Figure, str]:
     """What stands at each table and figure; how tables of estimates are read is said above the first."""
-    figures: dict[Table | Figure, str] = {f: f.caption.replace(f" {READING}", "") for _, f in document.figures}
-    tables: dict[Table | Figure, str] = {}
+    figures: dict[TypesetTable | Figure, str] = {f: f.caption.replace(f" {READING}", "") for _, f in document.figures}
+    tables: dict[TypesetTable | Figure, str] = {}
     for _, table in document.tables:
         first = not any(READING in text for text in tables.values())
         tables[table] = table.caption if first else table.caption.replace(f" {READING}", "")

@@ -21,11 +21,11 @@ from dashboard.exhibits.columns import (
 from dashboard.export import csv_bytes
 from dashboard.session import Call
 
-__all__ = ["Column", "Table", "between", "number", "probability", "share", "span", "text", "whole"]
+__all__ = ["Column", "TypesetTable", "between", "number", "probability", "share", "span", "text", "whole"]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TypesetTable:
     """A captioned table; ``name`` is the slug its files are called by.
 
     ``frame`` holds the values at full precision and is what the CSV file has; ``columns`` say what is printed:

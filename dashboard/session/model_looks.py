@@ -13,7 +13,7 @@ FIRST = ("temperature", "vector", "dirichlet", "class-wise-hb", "isotonic-ovr", 
 """Calibrators often shown together: their colours differ. Those that are not here follow in the registry's order."""
 
 
-class Shown(Protocol):
+class StyledModel(Protocol):
     """What has a look: a model, recalibrated or not, of one of the files."""
 
     @property
@@ -26,7 +26,7 @@ class Shown(Protocol):
     def is_base(self) -> bool: ...
 
 
-def numbered(models: Iterable[tuple[int, Shown]]) -> dict[str, int]:
+def numbered(models: Iterable[tuple[int, StyledModel]]) -> dict[str, int]:
     """The number of every model by title, from the place of its file and what it is: that of the first file is 0.
 
     A model's number does not depend on the order of the models, and on others only where two would look alike: the
@@ -42,7 +42,7 @@ def order() -> tuple[str, ...]:
     return (*(key for key in FIRST if key in every), *(key for key in every if key not in FIRST))
 
 
-def _liked(file: int, model: Shown) -> int:
+def _liked(file: int, model: StyledModel) -> int:
     if model.is_base:
         # Bases of further files begin at the colours' end, where calibrators come last.
         return 0 if not file else max(1, 7 - file)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core.exporting import Interpolated, LogOdds, Map, Pieces
+from calib_core.exporting import Interpolated, LogOddsMap, Map, PiecewiseMap
 from dashboard.takeaway.graph import Graph, log_of
 
 
@@ -24,7 +24,7 @@ def mapped(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
 
 def pieces(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
     """Scores of any size on the line of their bin, not clipped."""
-    mine = [lines if isinstance(lines, Pieces) else None for lines in maps]
+    mine = [lines if isinstance(lines, PiecewiseMap) else None for lines in maps]
     edges = _table([() if lines is None else lines.edges for lines in mine], np.inf)
     index = _found(graph, scores, own, edges)
     slopes = _entry(
@@ -57,14 +57,16 @@ def interpolated(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> st
 
 
 def _log_odds(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
-    numbers = [(line.yes, -line.no, line.intercept) if isinstance(line, LogOdds) else (0.0, 0.0, 0.0) for line in maps]
+    numbers = [
+        (line.yes, -line.no, line.intercept) if isinstance(line, LogOddsMap) else (0.0, 0.0, 0.0) for line in maps
+    ]
     yes, no, intercept = (graph("Gather", graph.number(column), own) for column in np.array(numbers).T)
     other = graph("Sub", graph.number(1.0), scores)
     total = graph("Add", graph("Mul", yes, log_of(graph, scores)), graph("Mul", no, log_of(graph, other)))
     return graph("Sigmoid", graph("Add", total, intercept))
 
 
-_KINDS: dict[type, Any] = {Pieces: pieces, Interpolated: interpolated, LogOdds: _log_odds}
+_KINDS: dict[type, Any] = {PiecewiseMap: pieces, Interpolated: interpolated, LogOddsMap: _log_odds}
 
 
 def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> str:

@@ -22,7 +22,7 @@ def written(node: nodes.Node, graph: Graph, *rows: str) -> str:
 
 
 @written.register
-def _given(node: nodes.Given, graph: Graph, *rows: str) -> str:
+def _given(node: nodes.InputRow, graph: Graph, *rows: str) -> str:
     return node.kind
 
 

@@ -12,7 +12,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe
 from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import FAMILY_TITLES, Contract
-from calib_core.evaluation.choice import Choice
+from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.palette import COLOURS
 from calib_core.text import between, count, score, short_percent
 from dashboard import frame, session, widgets
@@ -55,7 +55,7 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
     _closed({f: keys for f, keys in members.items() if f not in seen and not _is_open(f)})
 
 
-def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None, *, doubted: bool) -> None:
+def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | None, *, doubted: bool) -> None:
     """What is asked, how the model does as it is, what is recommended, and the way to try the first ones.
 
     Where a doubt about the file rules out advice, its sentence comes first and nothing is offered to be tried.
@@ -81,7 +81,7 @@ def _headline(scene: Scene, first: tuple[str, ...], found: Choice | None, *, dou
         )
 
 
-def _advice(found: Choice, scene: Scene) -> str:
+def _advice(found: CalibratorChoice, scene: Scene) -> str:
     """The advice, and what it rests on."""
     return " ".join(filter(None, (*Recommendation.suited(scene).advice(scene, found), chosen_on(found.among, scene))))
 
@@ -170,7 +170,7 @@ class _Drawer:
         base: Predictions,
         rows: int,
         looked_at: Model | None,
-        found: Choice | None,
+        found: CalibratorChoice | None,
     ) -> None:
         self.scene, self.selection, self.lines, self.rows = scene, selection, lines, rows
         self.kind, self.classes, self.known_classes = base.kind, base.n_classes or 2, base.n_classes

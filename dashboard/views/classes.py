@@ -12,7 +12,7 @@ from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import together
 from dashboard.exhibits.class_kernel import ClassKernel
-from dashboard.exhibits.class_panels import ClassPanels
+from dashboard.exhibits.class_panels import ClassPanelsExhibit
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
@@ -50,7 +50,7 @@ def render() -> None:
     selection = widgets.selection()
     scene, fixed = session.scene_of(selection), together(selection)
     panels = selection.exhibit("class-panels")
-    exhibit: ClassPanels = panels.build()
+    exhibit: ClassPanelsExhibit = panels.build()
     try:
         exhibit.tables(scene)
     except NotAnswerable as why:
@@ -85,7 +85,7 @@ def _follow(key: str) -> None:
     follow(key, [model.title for model in session.models(widgets.selection()).shown])
 
 
-def _headline(exhibit: ClassPanels, panels: Recipe, scene: Scene) -> None:
+def _headline(exhibit: ClassPanelsExhibit, panels: Recipe, scene: Scene) -> None:
     """How many classes stand out of the noise, the worst of them in words, and the choice of what is shown."""
     left, right = st.columns([0.78, 0.22], vertical_alignment="top")
     outstanding, worst = exhibit.outstanding(scene), exhibit.worst(scene)

@@ -8,7 +8,7 @@ import calib_core as cc
 from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.people_marks import Judged, marking
+from dashboard.exhibits.people_marks import JudgedAnswersExhibit, marking
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.views.exhibited import exhibited
@@ -40,7 +40,7 @@ def _marked(scene: Scene) -> tuple[str, ...]:
     return () if scene.undivided else scene.get(marking(scene))
 
 
-def _choose(chosen: Judged, names: tuple[str, ...], scene: Scene) -> None:
+def _choose(chosen: JudgedAnswersExhibit, names: tuple[str, ...], scene: Scene) -> None:
     """The column of people's marks, where there are several, and the one whose values are told of apart."""
 
     def change(**options: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.chart import waiting
-from dashboard.exhibits.levels import Levels
+from dashboard.exhibits.levels import LevelsExhibit
 from dashboard.navigation import view
 from dashboard.views.exhibited import by_model, exhibited
 from dashboard.views.workspace import workspace
@@ -22,7 +22,7 @@ def missing() -> str:
             return ""  # said where the view would be
         first = scene.models.shown[0]
         alone = scene.get(first.predictions).kind == "confidence"
-        return "" if alone else scene.refusal(Levels().points(first))
+        return "" if alone else scene.refusal(LevelsExhibit().points(first))
     except InputError:
         return ""  # data that cannot be used: said where the view would be
 

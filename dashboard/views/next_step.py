@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import calib_core as cc
 from calib_core import InputError
-from calib_core.evaluation.choice import Choice
+from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.exhibits.doubt_words import rules_out_advice
@@ -71,7 +71,7 @@ def _finished(
             _step(choice, scene)
 
 
-def _step(choice: Choice, scene: Scene) -> None:
+def _step(choice: CalibratorChoice, scene: Scene) -> None:
     headline, effect, reason = words(choice, scene)
     with st.container(border=True, key="next-step", horizontal=True, wrap=False, vertical_alignment="center"):
         name = first_named(scene)
@@ -81,7 +81,7 @@ def _step(choice: Choice, scene: Scene) -> None:
             st.button("Show me", type="primary", key="next.show", on_click=_lead, args=(choice,))
 
 
-def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
+def chosen(exhibit: Recommendation, scene: Scene) -> CalibratorChoice | None:
     """What is chosen for the first model; None where its rows are too few to choose on."""
     try:
         return scene.get(exhibit.found(scene))
@@ -89,7 +89,7 @@ def chosen(exhibit: Recommendation, scene: Scene) -> Choice | None:
         return None
 
 
-def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
+def words(found: CalibratorChoice, scene: Scene) -> tuple[str, str, str]:
     """What to do; what that changes; what remains, the gain with its interval, and what it rests on."""
     gap = "" if found.recalibrate else beside_advice(scene)
     headline = f"{cc.evaluation.advice.headline(found, gap)}."
@@ -98,7 +98,7 @@ def words(found: Choice, scene: Scene) -> tuple[str, str, str]:
     return headline, sentence.removeprefix(headline).strip(), rests
 
 
-def _lead(found: Choice) -> None:
+def _lead(found: CalibratorChoice) -> None:
     """To the before and after of the calibrator, ticked."""
     recipe = found.recipe
     ticked = widgets.selection().calibrators

@@ -11,7 +11,7 @@ from dashboard import session, widgets
 from dashboard.chart import chart
 from dashboard.exhibits import line_words
 from dashboard.exhibits.hero import EXPLAINED, Hero, left_out
-from dashboard.exhibits.verdict import Verdict
+from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.exhibits.which_is_better import better
 from dashboard.glossary import term, the_words
 from dashboard.hero import hero
@@ -94,7 +94,7 @@ def _large(scene: Scene) -> None:
 
 def _verdicts(scene: Scene) -> None:
     """Every model's verdict on one axis, and what it rests on."""
-    exhibit = Verdict()
+    exhibit = VerdictExhibit()
     with st.container(border=True, key="verdict-strip", height="stretch"):
         with progress(scene) as watched:
             try:

@@ -6,7 +6,7 @@ import pytest
 from calib_core import Predictions, estimate
 from calib_core.diagrams import KERNEL_CURVE, corp_band, kernel_curve
 from calib_core.estimators import KernelCalibrationError, KernelECE
-from calib_core.estimators.kernel import Beta
+from calib_core.estimators.kernel import BetaKernel
 from calib_core.reductions import Canonical
 
 
@@ -22,7 +22,9 @@ def test_curve(benchmark, sample):
 
 
 @pytest.mark.parametrize("band", ["pointwise", "whole-curve"])
-@pytest.mark.parametrize("method", [KERNEL_CURVE, KernelECE(), KernelECE(Beta())], ids=["default", "paper", "beta"])
+@pytest.mark.parametrize(
+    "method", [KERNEL_CURVE, KernelECE(), KernelECE(BetaKernel())], ids=["default", "paper", "beta"]
+)
 def test_curve_with_band(benchmark, sample, method, band):
     benchmark(kernel_curve, sample.predictions, method=method, band=band)
 
@@ -32,7 +34,7 @@ def test_corp_band(benchmark, sample):
 
 
 @pytest.mark.parametrize("notion", ["confidence", "class-wise"])
-@pytest.mark.parametrize("estimator", ["ece-kde", KernelECE(Beta()), "smece", "skce"], ids=str)
+@pytest.mark.parametrize("estimator", ["ece-kde", KernelECE(BetaKernel()), "smece", "skce"], ids=str)
 def test_estimate(benchmark, sample, estimator, notion):
     benchmark.pedantic(estimate, (sample.predictions, notion, estimator), rounds=2, warmup_rounds=1)
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, Predictions, Recipe, diagrams, figures
 from calib_core.estimators import SCALES
-from calib_core.estimators.kernel import Beta, Fixed, KernelECE, Linear
+from calib_core.estimators.kernel import BetaKernel, Fixed, KernelECE, Linear
 from calib_core.evaluation.study import stacked
 from calib_core.inference import coverage_table, primary, rejection_table
 from dashboard import session
@@ -84,7 +84,7 @@ def test_kernel_bandwidth_scale_and_band_are_chosen_beside_the_curve_and_kept_in
     app.selectbox(key="exhibit.kernel-curve.band").select("whole-curve").run()
     chosen, problems = Selection.from_query({"exhibits": app.query_params["exhibits"]})
     assert not problems
-    method = KernelECE(Beta(), Fixed(0.08), Linear(), "gaps")
+    method = KernelECE(BetaKernel(), Fixed(0.08), Linear(), "gaps")
     assert chosen.exhibit("kernel-curve").build() == KernelReliability(method, "whole-curve")
     curve = diagrams.kernel_curve(session.parts(Selection().source).test, method=method, band="whole-curve")
     np.testing.assert_array_equal(drawn(app)["kernel-curve"].trace("kernel curve")["y"], curve.curve)

@@ -20,7 +20,7 @@ from dashboard.exhibits import columns as of
 from dashboard.navigation import VIEWS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.report.document import Block, Heading, Paragraph
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene, call, house_rules
 from dashboard.session.call import public
@@ -336,7 +336,7 @@ def test_the_report_has_a_chapter_that_no_error_loses() -> None:
         (sentence,) = under[title]
         assert isinstance(sentence, Paragraph)
         assert all(part in sentence.text for part in parts), sentence.text
-    assert [table.frame["count"].tolist() for table in under["Title works"] if isinstance(table, Table)]
+    assert [table.frame["count"].tolist() for table in under["Title works"] if isinstance(table, TypesetTable)]
 
 
 @pytest.mark.usefixtures("four")

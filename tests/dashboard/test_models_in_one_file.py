@@ -17,7 +17,7 @@ from calib_core.datasets import demo
 from dashboard import session
 from dashboard.cli import main
 from dashboard.commands._each_model import load_models
-from dashboard.commands._given import Given
+from dashboard.commands._given import ReadingOptions
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
@@ -147,7 +147,7 @@ def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Pat
     # Which of them are right differs, and with it how the rows of each alone would be divided.
     lines = [f"{m},{q},0.{q % 8 + 1},{(q * q + i) % 3 == 0:d}" for q in range(60) for i, m in enumerate("ab")]
     (tmp_path / "m.csv").write_text("\n".join(["model,question,confidence,correct", *lines]))
-    first, second = load_models(tmp_path / "m.csv", "model", Given(), "").values()
+    first, second = load_models(tmp_path / "m.csv", "model", ReadingOptions(), "").values()
     alone = first.division(0.5, 3, None)
     beside = second.division(0.5, 3, None, like=alone)
     for one, two in ((alone.fit, beside.fit), (alone.test, beside.test)):

@@ -34,12 +34,12 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.line_words import READING
 from dashboard.hosting import guard
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
-from dashboard.report.document import Beside, Facts, Figure, Folded, Headline, Paragraph, within
+from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, within
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
 from dashboard.report.sections.front_card import _score
-from dashboard.report.sections.headline import Answer, _judged, headline
-from dashboard.report.typeset import Table
+from dashboard.report.sections.headline import HeadlineAnswer, _judged, headline
+from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv
 
@@ -159,7 +159,7 @@ def test_the_first_page_is_the_verdict(made: Report) -> None:
     before = first[: first.index(beside) + 1]
     pictures = [block.name for block in within(before) if isinstance(block, Figure)]
     assert pictures[-1] == "reliability"
-    assert not [block for block in within(before) if isinstance(block, Table)], "ten seconds are not for tables"
+    assert not [block for block in within(before) if isinstance(block, TypesetTable)], "ten seconds are not for tables"
     text = text_of(made)
     for heading in ("Data card", "Limitations"):
         assert text.index(heading) < text.index("What the verdicts rest on") < text.index("Class by class", 2000)
@@ -236,7 +236,7 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
     assert np.array_equal(table(made, "bins-1")["accuracy"], drawn["accuracy"])
 
 
-def below(made: Report, table: Table) -> str:
+def below(made: Report, table: TypesetTable) -> str:
     """The caption of a table and the notes right below it."""
     every = [block for section in made.document.sections for block in within(section.blocks)]
     rest = every[every.index(table) + 1 :]
@@ -522,7 +522,7 @@ def test_a_score_that_recalibration_leaves_as_it_is_stands_once() -> None:
 
 
 def test_the_headline_says_what_becomes_of_it_after_the_first_calibrators() -> None:
-    ended: list[Answer] = []
+    ended: list[HeadlineAnswer] = []
 
     def run() -> Iterator[None]:
         ended.append((yield from headline(Request(chosen("temperature", "vector", "isotonic-ovr"), Options()))))
@@ -602,7 +602,7 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     found = cc.risk.in_the_large(judged(session_rows))
     numbers = f"{found.expected:,.0f} events were expected, {found.events:,.0f} were observed."
     assert headline.below[0].startswith(f"Over all rows predicted risks are too high: {numbers}")
-    facts = {name: text for block in page_one if isinstance(block, Facts) for name, text in block.items}
+    facts = {name: text for block in page_one if isinstance(block, FactList) for name, text in block.items}
     assert facts["Event"].startswith(f"“died”: {found.events:,.0f} of 600 rows")
     assert facts["Observed : expected"].startswith(f"{score(found.ratio)} (")
     assert facts["Slope"].startswith(f"{score(found.slope)} (")

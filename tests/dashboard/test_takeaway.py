@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from calib_core import CALIBRATORS, Logits, NotAnswerable, Predictions, exporting
 from calib_core.calibrators import Composed
-from calib_core.exporting import Interpolated, LogOdds, nodes, program
+from calib_core.exporting import Interpolated, LogOddsMap, nodes, program
 from calib_core.exporting.score_maps import SAME
 from dashboard.takeaway import onnx_bytes
 from dashboard.takeaway.graph import Graph
@@ -110,7 +110,7 @@ def test_without_the_package_the_sentence_says_what_to_install(monkeypatch):
 
 def test_maps_of_several_kinds_stand_in_one_model():
     """A group of too few rows keeps its scores as they are, whatever the maps of the others."""
-    maps = [SAME, LogOdds(2.0, 2.0, 0.0), Interpolated(np.array([0.0, 1.0]), np.array([0.2, 0.6]))]
+    maps = [SAME, LogOddsMap(2.0, 2.0, 0.0), Interpolated(np.array([0.0, 1.0]), np.array([0.2, 0.6]))]
     graph, helper = Graph(program(fitted("temperature"))), onnx.helper
     result = helper.make_node("Identity", [mapped(graph, "scores", "own", maps)], ["after"])
     given = [helper.make_tensor_value_info(name, kind, ["n", 3]) for name, kind in (("scores", 11), ("own", 7))]

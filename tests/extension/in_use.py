@@ -22,7 +22,7 @@ from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import views_of
 from dashboard.report import CHAPTERS, Options, build
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
 from tests.dashboard.test_views import opened
@@ -153,7 +153,7 @@ def test_the_exhibit_and_its_function_are_on_screen_in_a_command_and_in_the_repo
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "extensions")
     (section,) = build(WINE, Options(left_out=others)).document.sections
     assert section.title == "Added by scratch_calib"
-    (table,) = [block for block in section.blocks if isinstance(block, Table)]
+    (table,) = [block for block in section.blocks if isinstance(block, TypesetTable)]
     assert table.frame["rows"].tolist() == shown["rows"].tolist()
     assert "\nimport scratch_calib.towards_shares\n" in record["python"]  # or nobody would know the calibrator
     names: dict[str, object] = {}

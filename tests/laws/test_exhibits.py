@@ -37,7 +37,7 @@ from dashboard.exhibits import columns as of
 from dashboard.export import csv_bytes
 from dashboard.report import exhibited
 from dashboard.report.document import Figure, Paragraph
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
 from dashboard.session import Call, Scene, call
 from tests.laws.test_words import code_in
@@ -202,7 +202,7 @@ def test_one_exhibit_is_the_same_everywhere(
         return
     columns_say_their_values(shown, recipe.build().columns(shown))
     # The report's CSV, back again, is the table.
-    (table,) = [block for block in blocks if isinstance(block, Table)]
+    (table,) = [block for block in blocks if isinstance(block, TypesetTable)]
     assert table.csv() == csv_bytes(shown)
     assert answer.exit_code == 0, answer.stderr
     record = json.loads(answer.stdout)
@@ -295,7 +295,7 @@ def test_an_exhibit_registered_here_is_everywhere(
     monkeypatch.setattr(EXHIBITS, "_entries", dict(EXHIBITS._entries))
     EXHIBITS.register("rows-of-a-test", "Rows")(Rows)
     recipe = Recipe("EXHIBITS", "rows-of-a-test")
-    (table,) = [block for block in exhibited.blocks(recipe, scene) if isinstance(block, Table)]
+    (table,) = [block for block in exhibited.blocks(recipe, scene) if isinstance(block, TypesetTable)]
     assert show(recipe.key, "--format", "csv").stdout == table.csv().decode()
 
 

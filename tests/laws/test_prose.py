@@ -28,7 +28,7 @@ from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.recommendation import Recommendation
-from dashboard.report.document import Facts, Figure, Folded, Heading, Headline, Paragraph
+from dashboard.report.document import FactList, Figure, Folded, Heading, Headline, Paragraph
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
@@ -176,7 +176,7 @@ def texts(block: Any, folded: bool = False) -> Iterator[Said]:
     """Every text of a block, and of those inside; what is a click away says what tables and pictures are."""
     if isinstance(block, Headline):
         yield from (Said("headline", each) for each in (block.text, *block.below, block.small) if each)
-    elif isinstance(block, Facts):
+    elif isinstance(block, FactList):
         yield from (Said(name, text) for name, text in block.items)
     elif isinstance(block, Figure):
         yield Said("picture", block.label)

@@ -159,7 +159,7 @@ def examples(rows):
         diagrams.movement(rows, softened.apply(rows)),
         diagrams.verdict_strip(inference.primaries({"net": rows})),
         diagrams.zoom(rows, reliability, int(np.argmax(reliability.count))),
-        guarantees.binning_promise([guarantees.Cells(500, 10, 49, 0.0)], 0.1, "confidence"),
+        guarantees.binning_promise([guarantees.UniformMassCells(500, 10, 49, 0.0)], 0.1, "confidence"),
         guarantees.Bound("marginal", 0.175, 0.9, "With probability at least 90 %, " * 20),
         guarantees.class_wise_bounds([50] * 100, 5000, [0.0005] * 100),
         study.compared(rows, fitted.apply(rows)),

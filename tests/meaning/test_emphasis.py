@@ -17,7 +17,7 @@ from calib_core.figures.look import DIVERGING
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits import columns as of
 from dashboard.report import exhibited
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 from dashboard.views.sortable import _BOLD, styled
 
 pytestmark = pytest.mark.law
@@ -88,7 +88,7 @@ def test_lines_in_bold_are_those_that_stand_out(key, name):
     wanted = by_rule(key, frame)
     assert exhibit.bold(frame) == wanted
     recipe = EXHIBITS.described(key, **ASKED.get(key, {}))
-    (table,) = [block for block in exhibited.blocks(recipe, data.scene) if isinstance(block, Table)]
+    (table,) = [block for block in exhibited.blocks(recipe, data.scene) if isinstance(block, TypesetTable)]
     assert table.bold == wanted
     if len(frame) <= 60:
         style = styled(frame, exhibit.columns(frame), wanted)._compute()

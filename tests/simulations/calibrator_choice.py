@@ -46,7 +46,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from calib_core import NotAnswerable, Predictions, choose
 from calib_core.calibrators import as_calibrator
-from calib_core.evaluation.candidates import IDENTITY, Trial
+from calib_core.evaluation.candidates import IDENTITY, FoldTrial
 from calib_core.predictions.proper_scores import log_losses
 
 TABLE = Path(__file__).with_name("calibrator_choice.csv")
@@ -244,7 +244,7 @@ def rows(data, model, train, size, seed):
 def loss(recipe, fit, test):
     """Log loss of the test rows after a calibrator fitted on the fit rows."""
     after = as_calibrator(recipe).fit_on(fit).apply(test)
-    whole = Trial(test, np.zeros(test.n_rows, dtype=int), 1, "log-loss", 0.9).seen(after, None)
+    whole = FoldTrial(test, np.zeros(test.n_rows, dtype=int), 1, "log-loss", 0.9).seen(after, None)
     return float(log_losses(whole).mean())
 
 

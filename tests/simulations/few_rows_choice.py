@@ -17,7 +17,7 @@ import pandas as pd
 
 from calib_core import NotAnswerable, Predictions, choose
 from calib_core.calibrators import as_calibrator
-from calib_core.evaluation.candidates import Trial
+from calib_core.evaluation.candidates import FoldTrial
 from calib_core.registry.registry import Recipe
 
 TABLE = Path(__file__).with_name("few_rows_choice.csv")
@@ -49,7 +49,7 @@ def drawn(law, k, n, rng):
 def excess(recipe, fit, truth, test):
     """The divergence of what is predicted after a calibrator from the truth."""
     after = as_calibrator(recipe).fit_on(fit).apply(test)
-    q = Trial(test, np.zeros(test.n_rows, dtype=int), 1, "log-loss", 0.9).seen(after, None).probs
+    q = FoldTrial(test, np.zeros(test.n_rows, dtype=int), 1, "log-loss", 0.9).seen(after, None).probs
     return float((truth * np.log(truth / np.maximum(q, 1e-15))).sum(axis=1).mean())
 
 

@@ -15,7 +15,7 @@ from curve_laws import LAWS, RISING, corp_coverage, kernel_coverage, off
 
 from calib_core.diagrams import KERNEL_CURVE
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import Beta, LogOdds, StandardDeviation
+from calib_core.estimators.kernel import BetaKernel, LogOdds, StandardDeviation
 
 SIZES = (10, 100, 1000, 10_000)
 CURVES = {
@@ -23,7 +23,7 @@ CURVES = {
     "outcomes": KernelECE(bandwidth=StandardDeviation(), scale=LogOdds()),
     "gaps on scores": KernelECE(bandwidth=StandardDeviation(), smoothed="gaps"),
     "paper": KernelECE(),
-    "beta on scores": KernelECE(Beta(), StandardDeviation()),
+    "beta on scores": KernelECE(BetaKernel(), StandardDeviation()),
 }
 
 

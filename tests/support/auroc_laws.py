@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from scipy.stats import expon, norm, t
 
 from calib_core.inference.intervals.auroc_interval import auroc_ends
-from calib_core.inference.intervals.influence_functions import Answers, auroc
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 
 _PLACES = 20_001
 """Quantiles of a law from which its true AUROC is computed."""
@@ -79,7 +79,7 @@ def misses(law, wanted, events, others, runs, seed, level=0.9):
     found = []
     for _ in range(runs):
         high, low = drawn(law, move, events, others, rng)
-        rows = Answers(np.r_[high, low], np.arange(events + others) < events, np.ones(events + others))
+        rows = ConfidenceRows(np.r_[high, low], np.arange(events + others) < events, np.ones(events + others))
         measure = auroc(rows)
         ends, plain = auroc_ends(measure, rows, level), delong(measure, level)
         found.append(

@@ -169,10 +169,10 @@ def handout(names: Names) -> Any:
 
 def classes(names: Names) -> Any:
     """The table of classes as the report prints it."""
-    from dashboard.report.typeset import Table
+    from dashboard.report.typeset import TypesetTable
 
     shown, found = handout(names).exhibit("classes")
-    return Table("classes", f"Of {names[14]} and {names[7]}", found, shown.columns(found))
+    return TypesetTable("classes", f"Of {names[14]} and {names[7]}", found, shown.columns(found))
 
 
 def copied(names: Names) -> str:

@@ -9,15 +9,15 @@ import scipy
 
 from calib_core._base.arrays import Float64s
 from calib_core.claims.binary_claims import Stratum
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 
 UNHEARD = 9.0
 """Frequencies beyond this over the width are damped by e^-40: below rounding."""
 
 
-def smooth_error(stratum: Stratum, grid: Grid | None = None) -> Callable[[float], float]:
+def smooth_error(stratum: Stratum, grid: ScoreGrid | None = None) -> Callable[[float], float]:
     """smECE_s as a function of the width s: non-increasing, from the unsmoothed error at 0 to |bias| at infinity."""
-    grid = Grid() if grid is None else grid
+    grid = ScoreGrid() if grid is None else grid
     residuals: Float64s = stratum.outcomes - stratum.scores.astype(np.float64)
     if stratum.weights is not None:
         residuals *= stratum.weights

@@ -26,7 +26,7 @@ _STUCK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class LineFit:
     """Slopes (k,), intercept, and how they came about.
 
     status: "converged"; "constrained" when a slope is 0 because the likelihood would rather have it negative;
@@ -38,7 +38,7 @@ class Fitted:
     status: str
 
 
-def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None, prior: float = 0.0) -> Fitted:
+def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None, prior: float = 0.0) -> LineFit:
     """Maximum likelihood of P(z = 1) = sigmoid(slopes . features + intercept) over slopes in [0, STEEPEST].
 
     ``features`` (k, n) all increase with one score, their sum strictly, and slopes of 1 with intercept 0 are the
@@ -56,13 +56,13 @@ def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None
         return _least(_Loss.drawn(features, outcomes, weights, prior))
     share = float(np.average(outcomes, weights=weights))
     if outcomes.all() or not outcomes.any():
-        return Fitted(np.zeros(len(features)), _log_odds(share), "at bound")
+        return LineFit(np.zeros(len(features)), _log_odds(share), "at bound")
     total = features.sum(axis=0)
     if total.min() == total.max():
-        return Fitted(np.ones(len(features)), _log_odds(share) - float(total[0]), "not identified")
+        return LineFit(np.ones(len(features)), _log_odds(share) - float(total[0]), "not identified")
     if total[~outcomes].max() <= total[outcomes].min():
         steepest = np.full(len(features), STEEPEST)
-        return Fitted(steepest, balanced_intercept(STEEPEST * total, outcomes, weights), "at bound")
+        return LineFit(steepest, balanced_intercept(STEEPEST * total, outcomes, weights), "at bound")
     return _least(_Loss.centred(features, outcomes, weights))
 
 
@@ -161,12 +161,12 @@ class _Loss:
         away = theta - self.start
         return value + 0.5 * float(np.sum(self.ridge * away * away)), gradient + self.ridge * away
 
-    def fitted(self, theta: Float64s, status: str) -> Fitted:
+    def fitted(self, theta: Float64s, status: str) -> LineFit:
         slopes = theta[:-1] / self.scale
-        return Fitted(slopes, float(theta[-1] - np.sum(slopes * self.centre)), status)
+        return LineFit(slopes, float(theta[-1] - np.sum(slopes * self.centre)), status)
 
 
-def _least(loss: _Loss) -> Fitted:
+def _least(loss: _Loss) -> LineFit:
     box = scipy.optimize.Bounds(np.append(np.zeros_like(loss.highest), -np.inf), np.append(loss.highest, np.inf))
     found = _descent(loss, loss.start, box)
     left = np.clip(found.x - found.jac, box.lb, box.ub) - found.x

@@ -27,12 +27,12 @@ minimum (there it is near 1), and by some 1e-6 at one that has."""
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class SoftmaxFit:
     parameters: Float64s
     status: Status
 
 
-def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> Fitted:
+def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> SoftmaxFit:
     """The minimiser of the loss, sought from ``start`` or from the best temperature on some of the rows."""
     first = _scaled_identity(loss) if start is None else start
     if loss.identity.size <= _DENSE:
@@ -43,10 +43,10 @@ def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> Fitted:
         point, ended = large_minimum(loss, first)
         step = loss.pull(point) / loss.own_curvature(point)
     unbounded = (np.abs(step) * np.sqrt(loss.ridge / RIDGE) > _MOVES_ON).any()
-    return Fitted(point, "not converged" if not ended else "at bound" if unbounded else "converged")
+    return SoftmaxFit(point, "not converged" if not ended else "at bound" if unbounded else "converged")
 
 
-def fitted_in_parts(loss: SoftmaxLoss, sample: SoftmaxLoss) -> Fitted:
+def fitted_in_parts(loss: SoftmaxLoss, sample: SoftmaxLoss) -> SoftmaxFit:
     """The minimiser of a loss whose rows are costly to read, sought from that of some of them where it is a good start.
 
     Of many parameters, and where the sample's loss has no minimum, what fits few rows is far from what fits all.

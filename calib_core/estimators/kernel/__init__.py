@@ -3,10 +3,10 @@
 from calib_core.estimators.kernel.curve_limits import limits
 from calib_core.estimators.kernel.ece import KernelECE
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
-from calib_core.smoothing.beta_kernel import Beta
+from calib_core.smoothing.beta_kernel import BetaKernel
 from calib_core.smoothing.kernels import KERNELS, Gaussian, Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 from calib_core.smoothing.score_scales import SCALES, Linear, LogOdds, Scale
 
 __all__ = [
@@ -14,15 +14,15 @@ __all__ = [
     "KERNELS",
     "SCALES",
     "Bandwidth",
-    "Beta",
+    "BetaKernel",
     "Fixed",
     "Gaussian",
-    "Grid",
     "Kernel",
     "KernelECE",
     "Linear",
     "LogOdds",
     "Scale",
+    "ScoreGrid",
     "Silverman",
     "Smoothed",
     "StandardDeviation",

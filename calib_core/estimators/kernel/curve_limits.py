@@ -9,14 +9,14 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import gamma, norm
 from calib_core.claims.binary_claims import Stratum
 from calib_core.smoothing.kernels import Kernel
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 
 _TRACE = 1e-6
 """Share of a row that rounding puts on the next node: log-odds near 16 are known to about 1e-9."""
 
 
 def limits(
-    stratum: Stratum, kernel: Kernel, width: float, grid: Grid, curve: Float64s, level: float, whole: bool
+    stratum: Stratum, kernel: Kernel, width: float, grid: ScoreGrid, curve: Float64s, level: float, whole: bool
 ) -> tuple[Float64s, Float64s]:
     """Lower and upper ends (cells + 1,) around the curve at the nodes of a grid; NaN where the curve is.
 

@@ -17,7 +17,7 @@ from calib_core.registry.registry import Choice, Part
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Silverman
 from calib_core.smoothing.kernels import KERNELS, Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration, smoothed
-from calib_core.smoothing.score_grid import Grid
+from calib_core.smoothing.score_grid import ScoreGrid
 from calib_core.smoothing.score_scales import Linear, Scale
 
 SMOOTHED = ("outcomes", "gaps")
@@ -121,13 +121,13 @@ class KernelECE:
 
         return Image(cell, into, grid.cells + 1, errors)
 
-    def local(self, stratum: Stratum, grid: Grid, width: float) -> Smoothed:
+    def local(self, stratum: Stratum, grid: ScoreGrid, width: float) -> Smoothed:
         """Densities and curve of a stratum with claims, smoothed this wide."""
         return local_calibration(stratum, self.kernel.on(grid, width), self.smoothed == "gaps")
 
-    def grid(self, floor: float) -> Grid:
+    def grid(self, floor: float) -> ScoreGrid:
         """The grid for scores of at least ``floor``."""
-        return Grid(floor, self.kernel.cells, self.scale)
+        return ScoreGrid(floor, self.kernel.cells, self.scale)
 
     def width(self, stratum: Stratum) -> float:
         """The bandwidth for these claims, in units of the scale and at most all of it."""

@@ -29,7 +29,7 @@ BinsOf = Literal["each", "first", "second"]
 
 
 @dataclass(frozen=True)
-class Domain:
+class PairedDomain:
     """Where simulations found intervals to hold the truth: all of these at once, outside they are a rough guide.
 
     ``classes`` and ``rows`` least and most, ``cell_rows`` the fewest rows a judged cell holds on average, ``share`` the
@@ -50,7 +50,7 @@ class Domain:
         return inside and notion in self.notions and cell_rows >= self.cell_rows and share >= self.share
 
 
-SIMULATED = Domain(("confidence", "top-label"), (1, 100), (300, 100_000), 20.0, 0.9, (0.9, 0.95))
+SIMULATED = PairedDomain(("confidence", "top-label"), (1, 100), (300, 100_000), 20.0, 0.9, (0.9, 0.95))
 """What tests/simulations/paired_coverage.py covers: its rows are in ``paired.csv`` (``paired_table``)."""
 
 

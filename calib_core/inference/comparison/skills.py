@@ -15,7 +15,7 @@ from calib_core.defaults import LEVEL
 from calib_core.inference.comparison.model_differences import same_rows
 from calib_core.inference.intervals.auroc_interval import auroc_ends
 from calib_core.inference.intervals.clustered_rows import few_groups, of_like_size, shares_in_cells
-from calib_core.inference.intervals.influence_functions import MEASURES, Answers, Influence, counting
+from calib_core.inference.intervals.influence_functions import MEASURES, ConfidenceRows, Influence, counting
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 
@@ -83,7 +83,7 @@ def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -
     for first, second in combinations(models, 2):
         line: dict[str, object] = {"first": first, "second": second}
         try:
-            pair = [Answers.of(rows) for rows in same_rows(models[first], models[second])]
+            pair = [ConfidenceRows.of(rows) for rows in same_rows(models[first], models[second])]
         except NotAnswerable as why:
             lines += [{**line, "measure": measure, "note": str(why)} for measure in DIFFERENCES]
             continue
@@ -97,7 +97,7 @@ def skill_differences(models: Mapping[str, Predictions], level: float = LEVEL) -
 
 def _line(predictions: Predictions, coverage: float, level: float) -> dict[str, object]:
     own = counting(predictions.written_out())
-    rows, every = Answers.of(own), np.arange(own.n_rows)
+    rows, every = ConfidenceRows.of(own), np.arange(own.n_rows)
     right, *ends = _right(own, every, level)
     stated = float(rows.weights @ rows.h / rows.total)
     found: dict[str, object] = {
@@ -122,7 +122,7 @@ def _line(predictions: Predictions, coverage: float, level: float) -> dict[str, 
     return {**found, "accuracy_answered_low": ends[0], "accuracy_answered_high": ends[1], "note": why}
 
 
-def threshold(rows: Answers, coverage: float) -> float:
+def threshold(rows: ConfidenceRows, coverage: float) -> float:
     """The largest confidence that rows making up ``coverage`` or more have or exceed."""
     values, _ = rows.levels
     share = np.cumsum(rows.masses[0]) / rows.total
@@ -137,7 +137,7 @@ def _right(rows: Predictions, which: Codes, level: float) -> tuple[float, float,
     return float(np.average(right, weights=weights)), float(low[0]), float(high[0])
 
 
-def why_few(rows: Answers) -> str:
+def why_few(rows: ConfidenceRows) -> str:
     """Why intervals are not told that were simulated for more right rows and wrong ones, or groups; empty if they are.
 
     Weighted rows count as what they are worth, rows of a group as one.
@@ -151,7 +151,7 @@ def why_few(rows: Answers) -> str:
     return TOO_FEW if worth * min(right, 1 - right) < FEWEST - 1e-9 else ""
 
 
-def _ends(name: str, measure: Influence, rows: Answers, level: float) -> tuple[float, float]:
+def _ends(name: str, measure: Influence, rows: ConfidenceRows, level: float) -> tuple[float, float]:
     """The interval of a measure; of what lies between 0 and 1 on the scale of log-odds, which it does not leave.
 
     None where every row adds the same: then nothing was seen of the noise.
@@ -168,7 +168,7 @@ def _ends(name: str, measure: Influence, rows: Answers, level: float) -> tuple[f
     return float(expit(low)), float(expit(high))
 
 
-def _difference(name: str, pair: list[Answers], level: float) -> dict[str, object]:
+def _difference(name: str, pair: list[ConfidenceRows], level: float) -> dict[str, object]:
     first, second = (MEASURES[name](rows) for rows in pair)
     found: dict[str, object] = {"first_value": first.value, "second_value": second.value}
     why = next(filter(None, map(why_few, pair)), "")

@@ -11,7 +11,7 @@ from scipy.special import expit, gammaincinv, logit
 from calib_core._base.arrays import Bools
 from calib_core._base.distributions import t as student
 from calib_core.inference.intervals.clustered_rows import of_like_size
-from calib_core.inference.intervals.influence_functions import Answers, Influence
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence
 
 FEWEST_ROWS = 5
 """Rows of each kind, or groups with such rows, from which on the interval was simulated (``aurocs.csv``)."""
@@ -20,7 +20,7 @@ _MISSES = 4.0
 _EDGE = 1e-9
 
 
-def auroc_ends(measure: Influence, rows: Answers, level: float) -> tuple[float, float]:
+def auroc_ends(measure: Influence, rows: ConfidenceRows, level: float) -> tuple[float, float]:
     """Ends of the interval for an AUROC: the widest of DeLong's on log-odds, a score interval and a gamma limit.
 
     A placement is the share of rows of the other kind on the right side of a row; A is the mean of the placements of
@@ -76,12 +76,12 @@ def _of_few(mean: float, error: float, level: float) -> float:
     return float(mean * gammaincinv(number, (1 - level) / 2) / number)
 
 
-def enough_rows(rows: Answers) -> bool:
+def enough_rows(rows: ConfidenceRows) -> bool:
     """Whether there are ``FEWEST_ROWS`` of each kind."""
     return min(_worth(rows, part) for part in (rows.right, ~rows.right)) >= FEWEST_ROWS - 1e-9
 
 
-def _worth(rows: Answers, part: Bools) -> float:
+def _worth(rows: ConfidenceRows, part: Bools) -> float:
     """The number of equal, independent rows that these are worth."""
     if rows.groups is not None:
         groups = len(np.unique(rows.groups.codes[part]))
@@ -90,7 +90,7 @@ def _worth(rows: Answers, part: Bools) -> float:
     return float(weights.sum() ** 2 / np.square(weights).sum()) if len(weights) else 0.0
 
 
-def _spread(measure: Influence, rows: Answers, part: Bools) -> float:
+def _spread(measure: Influence, rows: ConfidenceRows, part: Bools) -> float:
     """The variance of the placements of these rows; terms are placements less their mean, over the rows' share."""
     share = float(rows.weights[part].sum() / rows.total)
     return float(rows.weights[part] @ np.square(measure.terms[part] * share) / rows.weights[part].sum())

@@ -73,7 +73,7 @@ def counting(predictions: Predictions) -> Predictions:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class ConfidenceRows:
     """Rows with their confidence ``h``, whether they are ``right``, and their weights, each (n,); and their groups."""
 
     h: Float64s
@@ -82,14 +82,14 @@ class Answers:
     groups: RowGroups | None = None
 
     @classmethod
-    def of(cls, predictions: Predictions) -> Answers:
+    def of(cls, predictions: Predictions) -> ConfidenceRows:
         """The rows that a model answers; whole-number weights as copies, rows of no weight left out."""
         rows = counting(predictions.written_out())
         weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
         return cls(rows.confidence.astype(np.float64), rows.correct, weights, rows.row_groups)
 
     @classmethod
-    def of_event(cls, predictions: Predictions) -> Answers:
+    def of_event(cls, predictions: Predictions) -> ConfidenceRows:
         """The event's predicted risk in place of the confidence, and whether it happened in place of being right."""
         rows = counting(predictions.written_out())
         assert rows.event is not None
@@ -98,7 +98,7 @@ class Answers:
         return cls(risk, rows.true_labels == rows.event, weights, rows.row_groups)
 
     @classmethod
-    def ranked(cls, predictions: Predictions) -> Answers:
+    def ranked(cls, predictions: Predictions) -> ConfidenceRows:
         """What ranking is about: the risk of an event, where there is one; else the confidence."""
         return cls.of(predictions) if predictions.event is None else cls.of_event(predictions)
 
@@ -125,22 +125,22 @@ class Answers:
         return Influence(middle, values - middle, self.weights, self.groups)
 
 
-def accuracy(rows: Answers) -> Influence:
+def accuracy(rows: ConfidenceRows) -> Influence:
     """Share of rows that are right."""
     return rows.mean(rows.right.astype(np.float64))
 
 
-def overconfidence(rows: Answers) -> Influence:
+def overconfidence(rows: ConfidenceRows) -> Influence:
     """Mean confidence less the share that is right: above 0 it says too much on average."""
     return rows.mean(rows.h - rows.right)
 
 
-def brier(rows: Answers) -> Influence:
+def brier(rows: ConfidenceRows) -> Influence:
     """Mean of (h - right)^2."""
     return rows.mean(np.square(rows.h - rows.right))
 
 
-def skill(rows: Answers) -> Influence:
+def skill(rows: ConfidenceRows) -> Influence:
     """1 - Brier / (a (1 - a)): the share of the squared error saved that saying the accuracy a for every row has.
 
     Terms by the delta method: -(b_i - B) / V + (B / V^2) (1 - 2 a) (z_i - a), V = a (1 - a). NaN where a is 0 or 1.
@@ -153,7 +153,7 @@ def skill(rows: Answers) -> Influence:
     return Influence(1 - loss.value / constant, terms, rows.weights, rows.groups)
 
 
-def auroc(rows: Answers) -> Influence:
+def auroc(rows: ConfidenceRows) -> Influence:
     """The chance that a right row has more confidence than a wrong one, a tie counted half.
 
     Terms are DeLong's: of a right row (V_i - value) / a, V_i the share of wrong rows below it; of a wrong one in turn.
@@ -173,7 +173,7 @@ def auroc(rows: Answers) -> Influence:
     return Influence(value, terms, rows.weights, rows.groups)
 
 
-def risk_area(rows: Answers) -> Influence:
+def risk_area(rows: ConfidenceRows) -> Influence:
     """Area under the risk-coverage curve: the mean, over k = 1..n, of the share wrong among the k surest rows.
 
     Rows of one confidence enter in random order, and their mean over all orders is taken: with A rows and W wrong ones
@@ -197,7 +197,7 @@ def risk_area(rows: Answers) -> Influence:
     return Influence(value, terms - rows.weights @ terms / n, rows.weights, rows.groups)
 
 
-def excess_area(rows: Answers) -> Influence:
+def excess_area(rows: ConfidenceRows) -> Influence:
     """That area less the least which so many wrong rows can have, all of them coming last.
 
     References: Geifman, Uziel & El-Yaniv 2019 (E-AURC).
@@ -210,7 +210,7 @@ def excess_area(rows: Answers) -> Influence:
     return Influence(area.value - least, area.terms - slope * right.terms, rows.weights, rows.groups)
 
 
-MEASURES: dict[str, Callable[[Answers], Influence]] = {
+MEASURES: dict[str, Callable[[ConfidenceRows], Influence]] = {
     "accuracy": accuracy,
     "overconfidence": overconfidence,
     "brier": brier,
@@ -233,5 +233,5 @@ def _after(values: Float64s) -> Float64s:
     return np.asarray(values.sum() - np.cumsum(values))
 
 
-def _unknown(rows: Answers) -> Influence:
+def _unknown(rows: ConfidenceRows) -> Influence:
     return Influence(float("nan"), np.full(len(rows.h), np.nan), rows.weights)

@@ -6,12 +6,12 @@ from collections.abc import Hashable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from calib_core.estimators.answer_cache import Answers
+from calib_core.estimators.answer_cache import AnswerCache
 from calib_core.estimators.base import Estimate, estimate
 from calib_core.predictions.predictions import Predictions
 
 # No answer holds predictions, so that what is kept goes when they go.
-_KEPT: WeakKeyDictionary[Predictions, dict[Hashable, Answers]] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[Predictions, dict[Hashable, AnswerCache]] = WeakKeyDictionary()
 
 
 def recalled(predictions: Predictions, notion: Any, estimator: Any, bins: Any = None) -> Estimate:

@@ -37,7 +37,7 @@ SLOPE = 1.0
 """The most that the gap between claim and truth is assumed to change per unit of score; no plot has a say in it."""
 
 
-class Answer(NamedTuple):
+class EstimateOrReason(NamedTuple):
     """One model's estimate of one question, or the sentence why there is none; ``whole``: with interval and floor."""
 
     model: str
@@ -55,7 +55,7 @@ def estimates(
     slow: bool = True,
     progress: Callable[[int], object] | None = None,
     by_model: bool = True,
-) -> list[Answer]:
+) -> list[EstimateOrReason]:
     """Every model's estimate for every question, with intervals and noise floors, made together.
 
     ``questions`` are pairs (notion, estimator); None as notion scores the whole prediction. What estimates of the same
@@ -75,7 +75,9 @@ def estimates(
     places = [(name, *question) for name in models for question in questions]
     if not by_model:
         places = [(name, *question) for question in questions for name in models]
-    found = [Answer(*place, _estimate_or_why(models[place[0]], *place[1:], bins, slow), False) for place in places]
+    found = [
+        EstimateOrReason(*place, _estimate_or_why(models[place[0]], *place[1:], bins, slow), False) for place in places
+    ]
     if all(isinstance(answer.estimate, str) for answer in found):
         refusals = dict.fromkeys(str(answer.estimate) for answer in found)
         raise NotAnswerable("; ".join(refusals) or "there is nothing to judge")
@@ -85,7 +87,7 @@ def estimates(
     return _refused_once(found)
 
 
-def estimate_lines(answers: Sequence[Answer], eps: float = TOLERANCE, level: float = LEVEL) -> pd.DataFrame:
+def estimate_lines(answers: Sequence[EstimateOrReason], eps: float = TOLERANCE, level: float = LEVEL) -> pd.DataFrame:
     """A table of estimates, judged by a tolerance: value, point with interval, noise floor, p-value and verdict.
 
     One line per answer (``estimates``): its model, the fields of ``EstimateLine``, and ``mark``, which tells intervals
@@ -210,7 +212,7 @@ def _estimate_or_why(predictions: Predictions, notion: str | None, key: str, bin
         return str(why)
 
 
-def _is_made(answer: Answer, slow: bool) -> bool:
+def _is_made(answer: EstimateOrReason, slow: bool) -> bool:
     if isinstance(answer.estimate, str):
         return False
     if slow or answer.notion is None or answer.estimator in _SCORES:
@@ -218,9 +220,9 @@ def _is_made(answer: Answer, slow: bool) -> bool:
     return shares_draws(answer.estimate) and not interval_takes_long(answer.estimate)
 
 
-def _refused_once(found: Sequence[Answer]) -> list[Answer]:
+def _refused_once(found: Sequence[EstimateOrReason]) -> list[EstimateOrReason]:
     """Where nothing can be answered in a notion for one and the same reason, it is one refusal."""
-    kept: list[Answer] = []
+    kept: list[EstimateOrReason] = []
     for answer in found:
         same = [other for other in found if other[:2] == answer[:2]]
         if answer.notion is None or any(other.estimate != answer.estimate for other in same):
@@ -230,7 +232,7 @@ def _refused_once(found: Sequence[Answer]) -> list[Answer]:
     return kept
 
 
-def _line(answer: Answer, eps: float, level: float) -> EstimateLine:
+def _line(answer: EstimateOrReason, eps: float, level: float) -> EstimateLine:
     if isinstance(answer.estimate, str):
         titles = (
             REDUCTIONS[answer.notion].title if answer.notion else "",

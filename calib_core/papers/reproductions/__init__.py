@@ -21,11 +21,11 @@ from calib_core.papers.reproductions.gallery import (
     reproduced,
     reproduction,
 )
-from calib_core.papers.reproductions.paper_lines import Found, PaperLine, mean, printed, ratio, share, stated
+from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, mean, printed, ratio, share, stated
 
 __all__ = [
     "REPRODUCTIONS",
-    "Found",
+    "ComputedNumber",
     "PaperLine",
     "Reproduction",
     "from_files",

@@ -15,7 +15,7 @@ import pandas as pd
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.parallel import Progress
 from calib_core.papers.reproductions.gallery import REPRODUCTIONS, Reproduction, as_frame, entry_of
-from calib_core.papers.reproductions.paper_lines import Found, PaperLine, printed
+from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, printed
 from calib_core.papers.tables.published import PAPER_TABLES
 from calib_core.papers.tables.runs import paper_table
 from calib_core.papers.tables.shapes import ERROR
@@ -83,7 +83,7 @@ def from_files(
             ours = table[(table["file"] == name) & (table["measure"] == measure) & (table["line"] == "file")]
             value, error = (float(ours[column].iloc[0]) * scale for column in (method, ERROR.format(method)))
             known = _ANOTHER_MACHINE if measure == "Seconds" else ""
-            here = Found(value, 0.0 if np.isnan(error) else error, int(ours["splits"].iloc[0]))
+            here = ComputedNumber(value, 0.0 if np.isnan(error) else error, int(ours["splits"].iloc[0]))
             found.append(
                 printed(*_place(key, name, dataset, network, measure, method, scale), number, here,
                         plus_minus=1.645 * theirs, why=reasons if np.isnan(value) else known)

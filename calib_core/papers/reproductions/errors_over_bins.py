@@ -16,7 +16,7 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.diagrams.error_by_bins import error_sweep
 from calib_core.estimators.base import estimate
 from calib_core.papers.reproductions.gallery import reproduction, steps
-from calib_core.papers.reproductions.paper_lines import Found, PaperLine, mean, ratio, stated
+from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, mean, ratio, stated
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence, TopLabel
 
@@ -118,7 +118,7 @@ def figures_5_8(quick: bool, progress: Progress) -> list[PaperLine]:
     for (place, classes), every in found.items():
         errors = {key: np.array([run[key] for run in every]) for key in every[0]}
 
-        def share_of(kind: str, mine: str, other: str, errors: Mapping[Any, Float64s] = errors) -> Found:
+        def share_of(kind: str, mine: str, other: str, errors: Mapping[Any, Float64s] = errors) -> ComputedNumber:
             return ratio(errors[kind, mine].mean(axis=1), errors[kind, other].mean(axis=1), paired=True)
 
         if classes == 100:

@@ -14,7 +14,7 @@ from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.estimators.base import ESTIMATORS, estimate
 from calib_core.papers.reproductions.gallery import lab_link, reproduction, steps
-from calib_core.papers.reproductions.paper_lines import Found, PaperLine, mean, printed, ratio, stated
+from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, mean, printed, ratio, stated
 from calib_core.predictions.predictions import Predictions
 
 _GRID = (np.arange(100_000) + 0.5) / 100_000
@@ -146,12 +146,12 @@ def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:
     return found
 
 
-def _quantiles(over: Float64s, under: Float64s, q: float) -> Found:
+def _quantiles(over: Float64s, under: Float64s, q: float) -> ComputedNumber:
     """The ratio of the roots of two quantiles of paired squares, with its bootstrap standard error."""
     rng = np.random.default_rng(0)
     rows = [np.arange(len(over)), *rng.integers(len(over), size=(200, len(over)))]
     ratios = np.sqrt([np.quantile(over[r], q) / np.quantile(under[r], q) for r in rows])
-    return Found(float(ratios[0]), float(ratios[1:].std(ddof=1)), len(over))
+    return ComputedNumber(float(ratios[0]), float(ratios[1:].std(ddof=1)), len(over))
 
 
 def _outcomes(z: Float64s, rng: np.random.Generator) -> tuple[Float64s, np.ndarray]:
@@ -209,7 +209,7 @@ def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
             errors[key, bins, n] = column
     halves = np.array(literal).reshape(2, runs)
 
-    def decrease(key: str, first: tuple[int, int], second: tuple[int, int]) -> Found:
+    def decrease(key: str, first: tuple[int, int], second: tuple[int, int]) -> ComputedNumber:
         return ratio(errors[(key, *first)], errors[(key, *second)])
 
     less = decrease("scaling-binning", (20, 2000), (5, 2000))
@@ -225,8 +225,8 @@ def appendix_e_a(quick: bool, progress: Progress) -> list[PaperLine]:
         printed("Histogram binning: error with 20 bins by that with 5, 2,000 rows", place + "second sub-experiment",
                 "3.71", decrease("histogram", (20, 2000), (5, 2000)), plus_minus=0.15),
         printed("Scaling-binning: by how many percent its error with 20 bins lies below that with 5, 2,000 rows",
-                place + "second sub-experiment", "2", Found(100 * (1 - less.value), 100 * less.error, less.runs),
-                plus_minus=7),
+                place + "second sub-experiment", "2",
+                ComputedNumber(100 * (1 - less.value), 100 * less.error, less.runs), plus_minus=7),
         printed("Histogram binning, error by the formula as it is printed: at 1,000 rows by that at 2,000",
                 place + "the unbiased estimate", "2.00", ratio(halves[0], halves[1]), plus_minus=0.06,
                 why="the formula adds the spread of the truth inside a bin, which stays as rows grow: the numbers of "
@@ -238,7 +238,7 @@ _SMALL = (np.arange(10_000) + 0.5) / 10_000
 """As many scores as the paper measures the error on."""
 
 
-def _inverse(errors: Float64s) -> Found:
+def _inverse(errors: Float64s) -> ComputedNumber:
     return ratio(np.ones_like(errors), errors)
 
 

@@ -18,7 +18,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Found:
+class ComputedNumber:
     """A number computed here: its value, its Monte-Carlo standard error, and over how many runs (0: nothing random)."""
 
     value: float
@@ -26,17 +26,17 @@ class Found:
     runs: int = 0
 
 
-def mean(runs: ArrayLike) -> Found:
+def mean(runs: ArrayLike) -> ComputedNumber:
     """The mean over independent runs, with its standard error.
 
     >>> mean([1.0, 3.0])
     Found(value=2.0, error=1.0, runs=2)
     """
     x = np.asarray(runs, dtype=np.float64)
-    return Found(float(x.mean()), float(x.std(ddof=1) / np.sqrt(len(x))), len(x))
+    return ComputedNumber(float(x.mean()), float(x.std(ddof=1) / np.sqrt(len(x))), len(x))
 
 
-def share(hits: ArrayLike) -> Found:
+def share(hits: ArrayLike) -> ComputedNumber:
     """The share of independent runs in which something happened; its standard error is never that of no doubt.
 
     >>> share([False] * 100).error
@@ -44,10 +44,10 @@ def share(hits: ArrayLike) -> Found:
     """
     x = np.asarray(hits, dtype=bool)
     p, n = float(x.mean()), len(x)
-    return Found(p, float(np.sqrt(max(p * (1 - p), 1 / n) / n)), n)
+    return ComputedNumber(p, float(np.sqrt(max(p * (1 - p), 1 / n) / n)), n)
 
 
-def ratio(over: ArrayLike, under: ArrayLike, paired: bool = False) -> Found:
+def ratio(over: ArrayLike, under: ArrayLike, paired: bool = False) -> ComputedNumber:
     """The ratio of two means over runs, its standard error by the delta method; ``paired``: of the same runs.
 
     >>> ratio([2.0, 2.0], [1.0, 1.0])
@@ -56,9 +56,9 @@ def ratio(over: ArrayLike, under: ArrayLike, paired: bool = False) -> Found:
     a, b = np.asarray(over, dtype=np.float64), np.asarray(under, dtype=np.float64)
     value = float(a.mean() / b.mean())
     if paired:
-        return Found(value, float((a - value * b).std(ddof=1) / np.sqrt(len(a)) / b.mean()), len(a))
+        return ComputedNumber(value, float((a - value * b).std(ddof=1) / np.sqrt(len(a)) / b.mean()), len(a))
     first, second = mean(a), mean(b)
-    return Found(value, value * float(np.hypot(first.error / a.mean(), second.error / b.mean())), len(a))
+    return ComputedNumber(value, value * float(np.hypot(first.error / a.mean(), second.error / b.mean())), len(a))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def printed(
     what: str,
     place: str,
     number: str,
-    ours: Found | float,
+    ours: ComputedNumber | float,
     *,
     spread: float = 0.0,
     runs: int = 1,
@@ -132,7 +132,12 @@ def printed(
 
 
 def stated(
-    what: str, place: str, ours: Found | float, relation: Relation, limit: Found | float, why: str = ""
+    what: str,
+    place: str,
+    ours: ComputedNumber | float,
+    relation: Relation,
+    limit: ComputedNumber | float,
+    why: str = "",
 ) -> PaperLine:
     """Ours beside what a paper states without a number of its own: an order, a limit, a formula's value.
 
@@ -145,12 +150,12 @@ def stated(
     return PaperLine(what, place, found.value, other.value, relation, WIDTH * error, basis, "", why)
 
 
-def _found(ours: Found | float) -> Found:
+def _found(ours: ComputedNumber | float) -> ComputedNumber:
     """A number as one that was found; rounding of what is exactly nothing is taken off."""
-    found = ours if isinstance(ours, Found) else Found(float(ours))
+    found = ours if isinstance(ours, ComputedNumber) else ComputedNumber(float(ours))
     return replace(found, value=0.0) if abs(found.value) < NOTHING else found
 
 
-def _sampling(found: Found, theirs: float) -> str:
+def _sampling(found: ComputedNumber, theirs: float) -> str:
     whose = f"{found.runs:,} runs here" if found.runs else "ours without noise"
     return f"four standard errors ({whose}{', and those compared with' if theirs else ''})"

@@ -14,7 +14,7 @@ from calib_core.estimators.base import ESTIMATORS
 from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.repeats import repeated
 from calib_core.papers.reproductions.gallery import lab_link, reproduction
-from calib_core.papers.reproductions.paper_lines import WIDTH, Found, PaperLine, mean, printed, stated
+from calib_core.papers.reproductions.paper_lines import WIDTH, ComputedNumber, PaperLine, mean, printed, stated
 
 
 @reproduction("p5-convex-mapping", "Which of two bins gets the larger share", "Definition 5 and Section 4.3",
@@ -124,13 +124,13 @@ def figure_2(quick: bool, progress: Progress) -> list[PaperLine]:
     ]  # fmt: skip
 
 
-def _exponential(logs: pd.Series) -> Found:
+def _exponential(logs: pd.Series) -> ComputedNumber:
     """The geometric mean of what these are the logarithms of, with its standard error."""
     found = mean(logs)
-    return Found(float(np.exp(found.value)), float(np.exp(found.value)) * found.error, found.runs)
+    return ComputedNumber(float(np.exp(found.value)), float(np.exp(found.value)) * found.error, found.runs)
 
 
-def _where_not_less(found: Found, second: str) -> str:
+def _where_not_less(found: ComputedNumber, second: str) -> str:
     """Why an error is not below another one, in the words that its ratio to it bears out."""
     doubt = WIDTH * found.error
     if found.value < 1 - doubt:
@@ -140,8 +140,8 @@ def _where_not_less(found: Found, second: str) -> str:
     return f"on our mixtures the {second} one is nearer: this one's error is {100 * (found.value - 1):.0f} % larger"
 
 
-def _median(worst: Float64s) -> Found:
+def _median(worst: Float64s) -> ComputedNumber:
     """The median over models, with its standard error by drawing models again."""
     rng = np.random.default_rng(0)
     again = np.median(rng.choice(worst, (1000, len(worst))), axis=1)
-    return Found(float(np.median(worst)), float(again.std(ddof=1)), len(worst))
+    return ComputedNumber(float(np.median(worst)), float(again.std(ddof=1)), len(worst))

@@ -17,7 +17,7 @@ from calib_core.text import Unit
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class MethodTrial:
     """One method on one split: fitted, the test rows before and after, those its table is over, and the seconds."""
 
     calibrator: Calibrator
@@ -44,7 +44,7 @@ class TableMeasure:
     special: str = ""
     part: str = ""
 
-    def value(self, trial: Trial) -> float:
+    def value(self, trial: MethodTrial) -> float:
         """The number of one trial; NotAnswerable where it has none."""
         if self.estimator:
             bins = None if self.bins is None else self.bins.build()
@@ -52,21 +52,21 @@ class TableMeasure:
         return float(_SPECIAL[self.special](trial, self.part))
 
 
-def _attained(trial: Trial, rate: str) -> float:
+def _attained(trial: MethodTrial, rate: str) -> float:
     method: Any = trial.calibrator
     if method.wanted != rate:
         raise NotAnswerable("this method keeps no such rate")
     return float(method.attained(trial.before, trial.after))
 
 
-def _fitted(trial: Trial, name: str) -> float:
+def _fitted(trial: MethodTrial, name: str) -> float:
     found = [number.value for number in trial.calibrator.insides().numbers() if number.name == name]
     if not found:
         raise NotAnswerable(f"this method fits no {name}")
     return found[-1]
 
 
-_SPECIAL: dict[str, Callable[[Trial, str], float]] = {
+_SPECIAL: dict[str, Callable[[MethodTrial, str], float]] = {
     "seconds": lambda trial, _: trial.seconds,
     "coverage": lambda trial, _: trial.after.coverage,
     "attained": _attained,

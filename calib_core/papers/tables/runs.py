@@ -17,7 +17,7 @@ from calib_core.defaults import SEED
 from calib_core.evaluation.study import Counting, over_same_rows
 from calib_core.papers.tables import kept
 from calib_core.papers.tables.kept import Cell
-from calib_core.papers.tables.measures import TableMeasure, Trial, as_measure
+from calib_core.papers.tables.measures import MethodTrial, TableMeasure, as_measure
 from calib_core.papers.tables.published import Method, PaperTable, as_method, as_paper_table
 from calib_core.papers.tables.shapes import MethodTable, method_table
 from calib_core.predictions.predictions import InputError, Predictions
@@ -166,7 +166,7 @@ def _trials(
             cells += _refused([method], measures, outcome)
         else:
             calibrator, after, seconds = outcome
-            trial = Trial(calibrator, test, after, next(counted), seconds)
+            trial = MethodTrial(calibrator, test, after, next(counted), seconds)
             cells += [_cell(method, measure, trial) for measure in measures]
     return cells
 
@@ -182,7 +182,7 @@ def _fitted(method: Method, fit: Predictions, test: Predictions) -> tuple[Calibr
     return calibrator, after, time.perf_counter() - start
 
 
-def _cell(method: Method, measure: TableMeasure, trial: Trial) -> Cell:
+def _cell(method: Method, measure: TableMeasure, trial: MethodTrial) -> Cell:
     try:
         value, note = measure.value(trial), ""
     except InputError as why:

@@ -11,7 +11,7 @@ from calib_core.readers.checks.finding import Finding
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed
 from calib_core.readers.proposal.label_codes import label_texts
-from calib_core.readers.table import Joined
+from calib_core.readers.table import LabelJoin
 from calib_core.text import count, percent, several
 
 
@@ -21,7 +21,7 @@ def labels_elsewhere(subject: Subject) -> Iterator[Finding]:
         yield from join_findings(met, "" if met.key else _fit(subject), _sharing(subject) if met.key else 0)
 
 
-def join_findings(met: Joined, fit: str = "", shared: int = 0) -> Iterator[Finding]:
+def join_findings(met: LabelJoin, fit: str = "", shared: int = 0) -> Iterator[Finding]:
     """What is to be known of a join; ``fit`` says how well the labels fit rows that were joined by place.
 
     ``shared``: how many rows have a key, and so a label, that others have too.

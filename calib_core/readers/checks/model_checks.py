@@ -11,7 +11,7 @@ from calib_core.readers.checks.finding import Finding
 from calib_core.readers.formats.folder import FILE
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.label_codes import label_texts, plain
-from calib_core.readers.proposal.long_form import Joined, joined, model_names, question_columns
+from calib_core.readers.proposal.long_form import JoinedRows, joined, model_names, question_columns
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.text import count
@@ -114,7 +114,7 @@ def _how_joined(table: Table, reading: Reading) -> Iterator[Finding]:
     )
 
 
-def _left_out(found: Joined) -> str:
+def _left_out(found: JoinedRows) -> str:
     """What is left out where models are joined, in brackets; nothing where all questions are common."""
     left = len(found.common) - int(found.common.sum())
     what = "question is" if left == 1 else "questions are"

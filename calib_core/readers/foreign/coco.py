@@ -22,7 +22,7 @@ from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.box_matching import MOST_OF_AN_IMAGE, Boxes, matched
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
 from calib_core.readers.foreign.recognition import (
-    Document,
+    JsonDocument,
     Record,
     ShapeOfColumns,
     ShapeOfRecords,
@@ -67,10 +67,10 @@ class Detections(ShapeOfRecords):
     title = "detections in COCO's result format"
     layout = "confidence"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         return all({IMAGE, _ID, _SCORE} <= each.keys() for each in document.first)
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         rows = _Rows(document)
         without: list[int] = []
         for place, record in document.records:
@@ -107,13 +107,13 @@ class TrueBoxes(ShapeOfRecords):
     title = "true boxes in COCO's annotation format"
     layout = "confidence"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         first = document.first[0]
         return len(document.first) == 1 and all(
             isinstance(first.get(key), list) for key in ("images", "annotations", "categories")
         )
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         name = document.name
         [(_, whole)] = document.records
         images, categories = _objects(name, whole, "images"), _objects(name, whole, "categories")
@@ -123,7 +123,7 @@ class TrueBoxes(ShapeOfRecords):
                 "right boxes of the others would count as wrong; match them with its own evaluation, and write "
                 "confidence, matched (0 or 1) and image_id for each box"
             )
-        rows = _Rows(Document(name, (), ()))
+        rows = _Rows(JsonDocument(name, (), ()))
         ignored = 0
         for place, each in enumerate(_objects(name, whole, "annotations")):
             crowd = bool(each.get(_CROWD))
@@ -221,7 +221,7 @@ class MatchedBoxes(ShapeOfColumns):
 class _Rows:
     """Boxes of a file, record by record."""
 
-    document: Document
+    document: JsonDocument
     corners: array[float] = field(default_factory=lambda: array("d"))
     masks: bool = False
 

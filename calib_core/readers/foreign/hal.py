@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
-from calib_core.readers.foreign.recognition import Document, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.recognition import JsonDocument, ShapeOfRecords, shape_of_records
 from calib_core.readers.table import Table
 
 
@@ -20,14 +20,14 @@ class AgentTasks(ShapeOfRecords):
     title = "agents' tasks of the HAL harness"
     question = "task"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         first = document.first
         return all("reward" in each for each in first) and any(
             "confidence" in each and ("confidence_details" in each or "abstention" in each or "cost" in each)
             for each in first
         )
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         columns, silent, partial = Columns(document.name), [], []
         for place, record in document.records:
             task = next((record[key] for key in ("task_id", "id", "key") if key in record), place)

@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
-from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.table import Table
 
 _ID = "instance_id"
@@ -23,13 +23,13 @@ class HelmRun(ShapeOfRecords):
     title = "instances of a HELM run (per_instance_stats.json or display_predictions.json)"
     question = _ID
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         record = document.first[0]
         return ("request_states" in record and "adapter_spec" in record) or all(
             _ID in each and isinstance(each.get("stats"), list | dict) for each in document.first
         )
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         if "request_states" in document.first[0]:
             raise InputError(
                 f"{document.name} holds the requests of a HELM run; open per_instance_stats.json of the same folder, "

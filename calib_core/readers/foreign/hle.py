@@ -10,7 +10,7 @@ import numpy as np
 
 from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
-from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.proposal.verdict_words import judged as verdict
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
@@ -22,16 +22,16 @@ _SILENT = -1
 
 
 @shape_of_records
-class JudgedAnswers(ShapeOfRecords):
+class HleAnswers(ShapeOfRecords):
     """judged_{predictions}.json: an object of answers by the ids of their questions."""
 
     key = "hle-judged"
     title = "judged answers, as of Humanity's Last Exam (judged_….json)"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         return any("correct" in judged and "confidence" in judged for judged in map(_response, document.first))
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         columns, unjudged, silent = Columns(document.name), [], []
         for place, record in document.records:
             judged = _response(record)

@@ -10,7 +10,7 @@ from typing import Any
 from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign import inspect_grades
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
-from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.messages import quoted
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
@@ -27,12 +27,12 @@ class InspectLog(ShapeOfRecords):
     title = "a log of inspect_ai"
     layout = "confidence"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         if not all("id" in record and "epoch" in record for record in document.first):
             return False
         return isinstance(document.about.get("eval"), dict) or any(map(_scores, document.first))
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         columns = Columns(document.name)
         left: list[str] = []
         for place, record in document.records:

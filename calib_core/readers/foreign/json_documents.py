@@ -14,7 +14,7 @@ from typing import Any
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.growing_columns import Columns, number
-from calib_core.readers.foreign.recognition import Document, Record, shape_of
+from calib_core.readers.foreign.recognition import JsonDocument, Record, shape_of
 from calib_core.readers.formats.json_text import as_missing, decoder
 from calib_core.readers.messages import quoted
 from calib_core.readers.table import Table
@@ -41,7 +41,7 @@ def document_table(
     first = list(islice(counted, _LOOKED_AT))
     if not first:
         raise InputError(f"{name} has 0 rows; it needs one JSON object for each prediction")
-    document = Document(name, [record for _, record in first], chain(first, counted), about or {}, by_line)
+    document = JsonDocument(name, [record for _, record in first], chain(first, counted), about or {}, by_line)
     found = shape_of(document)
     return flattened(document) if found is None else replace(found.table(document), origin=found.key)
 
@@ -60,7 +60,7 @@ def document_records(name: str, value: Any) -> tuple[Iterable[Any], Mapping[str,
     if _is_split(value.get("columns"), value.get("data")):
         rows = _split(name, value["columns"], value["data"])
         return rows, {k: v for k, v in value.items() if k not in ("columns", "data")}
-    if shape_of(Document(name, [value], [(0, value)])) is not None:
+    if shape_of(JsonDocument(name, [value], [(0, value)])) is not None:
         return [value], {}  # the only line of many
     if value and all(isinstance(each, dict) for each in value.values()):
         return _by_id(value), {}
@@ -116,7 +116,7 @@ def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]
     return rows, {k: v for k, v in value.items() if k not in lists}
 
 
-def flattened(document: Document) -> Table:
+def flattened(document: JsonDocument) -> Table:
     """Records of no known shape as columns and matrices; what a record lacks is missing in its row."""
     columns = Columns(document.name)
     for place, record in document.records:

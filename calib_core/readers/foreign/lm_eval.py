@@ -29,7 +29,7 @@ from calib_core.readers.foreign.choice_rows import (
     places_among,
 )
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
-from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
@@ -43,10 +43,10 @@ class HarnessSamples(ShapeOfRecords):
     key = "lm-evaluation-harness"
     title = "samples of the Language Model Evaluation Harness (--log_samples)"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         return all("filtered_resps" in record and "doc" in record for record in document.first)
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         rows, along = _Rows(document.name), Columns(document.name)
         for place, record in document.records:
             if rows.add(record, place):

@@ -9,7 +9,7 @@ from typing import Any
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.json_documents import flattened
 from calib_core.readers.foreign.recognition import (
-    Document,
+    JsonDocument,
     ShapeOfColumns,
     ShapeOfRecords,
     shape_of_columns,
@@ -29,10 +29,10 @@ class LoggedTable(ShapeOfRecords):
 
     key, title = "wandb-table", "a table of Weights & Biases"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         return document.about.get("_type") == "table" or document.name.lower().endswith(".table.json")
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         records = ((number, {key: _cell(value) for key, value in each.items()}) for number, each in document.records)
         return flattened(replace(document, records=records))
 

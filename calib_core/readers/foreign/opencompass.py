@@ -13,7 +13,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD
 from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
-from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 from calib_core.text import count
@@ -31,10 +31,10 @@ class OpenCompass(ShapeOfRecords):
     key = "opencompass"
     title = "predictions of OpenCompass"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         return all(_scores(each) or _generated(each) for each in document.first)
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         records = list(document.records)
         names = next((list(found) for _, record in records if (found := _scores(record))), [])
         if not names:

@@ -13,7 +13,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.finding import Finding
 from calib_core.readers.foreign.choice_rows import CLASSES
 from calib_core.readers.foreign.growing_columns import Columns, lacking, number
-from calib_core.readers.foreign.recognition import Document, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import looks_numeric
 from calib_core.readers.proposal.column_roles import named
@@ -32,11 +32,11 @@ class PipelineOutput(ShapeOfRecords):
     key = "transformers-pipeline"
     title = "output of a Hugging Face pipeline"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         first = document.first
         return all(set(each) == {"label", "score"} for each in first) or all(_where(each) is not None for each in first)
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         columns, damaged, whole = Columns(document.name), [], []
         for place, record in document.records:
             scores, rest = _pairs(record)

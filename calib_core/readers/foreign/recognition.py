@@ -17,7 +17,7 @@ Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Document:
+class JsonDocument:
     """The records of a JSON file.
 
     Parameters
@@ -80,11 +80,11 @@ class ShapeOfRecords(Shape):
     """A JSON file of nested records; others are flattened, a column for every path."""
 
     @abstractmethod
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         """Is it this shape? ``document.records`` stay untouched."""
 
     @abstractmethod
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         """Columns and matrices; records that hold no answer are counted and left out with a note."""
 
 
@@ -139,7 +139,7 @@ def _new(key: str) -> str:
     return key
 
 
-def shape_of(document: Document) -> ShapeOfRecords | None:
+def shape_of(document: JsonDocument) -> ShapeOfRecords | None:
     """The shape of a document; None where no shape recognises it."""
     return next((each for each in OF_RECORDS.values() if each.recognises(document)), None)
 

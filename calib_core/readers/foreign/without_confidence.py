@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.foreign.recognition import (
-    Document,
+    JsonDocument,
     ShapeOfColumns,
     ShapeOfRecords,
     shape_of_columns,
@@ -20,10 +20,10 @@ class EveryEvalEver(ShapeOfRecords):
     key = "every-eval-ever"
     title = "instances of Every Eval Ever"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         return all({"evaluation_id", "sample_id", "evaluation"} <= each.keys() for each in document.first)
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         raise InputError(
             f"{document.name} holds {self.title}, whose schema has whether answers are right and no confidence; open "
             "the log it was made from"
@@ -37,13 +37,13 @@ class OpenAIEvents(ShapeOfRecords):
     key = "openai-evals"
     title = "an event log of openai/evals"
 
-    def recognises(self, document: Document) -> bool:
+    def recognises(self, document: JsonDocument) -> bool:
         return all(
             "spec" in each or "final_report" in each or {"run_id", "event_id", "type", "data"} <= each.keys()
             for each in document.first
         ) and any("event_id" in each or "run_id" in each for each in document.first)
 
-    def table(self, document: Document) -> Table:
+    def table(self, document: JsonDocument) -> Table:
         raise InputError(
             f"{document.name} is {self.title}, which tells whether answers match and holds no confidence; write "
             "confidence and correct for each sample"

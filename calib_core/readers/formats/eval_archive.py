@@ -22,7 +22,7 @@ from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.foreign.inspect_log import has_confidence
 from calib_core.readers.foreign.json_documents import DECODER, document_table
-from calib_core.readers.formats.json_text import RefusedError
+from calib_core.readers.formats.json_text import JsonRefusedError
 from calib_core.readers.formats.npy import ZIP, is_log
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Table
@@ -126,7 +126,7 @@ class _Archive:
         where = f"{self.name}, {quoted(member)}"
         try:
             return DECODER.decode(self._bytes(self.members[member], where).decode("utf-8"))
-        except (RefusedError, InputError) as e:
+        except (JsonRefusedError, InputError) as e:
             raise InputError(str(e) if str(e).startswith(where) else f"{where}: {e}") from e
         except RecursionError as e:
             raise InputError(f"{where}: nested too deeply; save the log again") from e

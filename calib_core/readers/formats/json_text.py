@@ -21,7 +21,7 @@ _OPENS, _SPACES = ("{", "["), " \t\n\r"
 _SPACE = re.compile(f"[{_SPACES}]*")
 
 
-class RefusedError(ValueError):
+class JsonRefusedError(ValueError):
     """Something JSON readers usually let pass; the message says what."""
 
 
@@ -92,7 +92,7 @@ def _behind(plain: str, place: int) -> int:
 
 
 def _in_words(error: Exception, where: str) -> InputError:
-    if isinstance(error, RefusedError):
+    if isinstance(error, JsonRefusedError):
         return InputError(f"{where}: {error}")
     if isinstance(error, RecursionError):
         return InputError(f"{where}: nested too deeply; use one flat object a line")
@@ -131,12 +131,12 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise RefusedError(f"key {quoted(twice)} is given twice; give each key once")
+        raise JsonRefusedError(f"key {quoted(twice)} is given twice; give each key once")
     return found
 
 
 def _real(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise RefusedError(f"{quoted(text)} is too large for a number")
+        raise JsonRefusedError(f"{quoted(text)} is too large for a number")
     return value

@@ -29,7 +29,7 @@ _NEEDED = (
 _WITHOUT_WHICH = ("doc.choices", "model_response.logprobs")
 
 
-class RefusedError(Exception):
+class ParquetRefusedError(Exception):
     """A file that is not decoded; the message continues the file's name."""
 
 
@@ -76,7 +76,7 @@ def decoded(data: bytes, bounds: dict[str, int]) -> Iterator[Any]:
     """The parts of the output: a line of JSON, then buffers of numbers."""
     try:
         described, buffers = _decode(data, bounds)
-    except RefusedError as e:
+    except ParquetRefusedError as e:
         described, buffers = {"refused": str(e)}, []
     except TooLargeError as e:
         described, buffers = {"too_large": e.shape}, []
@@ -108,10 +108,10 @@ def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[A
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=words, pre_buffer=False)
     table = file.read(use_threads=False)
     if table.num_rows != file.metadata.num_rows:
-        raise RefusedError(" is damaged: its footer promises another number of rows; save it again")
+        raise ParquetRefusedError(" is damaged: its footer promises another number of rows; save it again")
     if len(set(table.column_names)) < table.num_columns:
         twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
-        raise RefusedError(f' has two columns called "{twice[:80]}"; give every column its own name')
+        raise ParquetRefusedError(f' has two columns called "{twice[:80]}"; give every column its own name')
     return _laid_out(table, bounds, pa)
 
 
@@ -131,12 +131,12 @@ def _records(file: Any, bounds: dict[str, int], pa: Any) -> Any:
     leaves = [file.metadata.schema.column(j).path for j in range(file.metadata.num_columns)]
     known = [leaf for leaf in leaves if any(f"{_plain_path(leaf)}.".startswith(f"{name}.") for name in _NEEDED)]
     if not all(any(_plain_path(leaf).startswith(f"{name}.") for leaf in known) for name in _WITHOUT_WHICH):
-        raise RefusedError(
+        raise ParquetRefusedError(
             " has details of lighteval without choices and logprobs; save those of a multiple-choice task"
         )
     table = file.read(columns=known, use_threads=False)
     if table.nbytes > bounds["decoded_bytes"]:
-        raise RefusedError(f" unpacks to {table.nbytes >> 20:,} MB; save fewer rows")
+        raise ParquetRefusedError(f" unpacks to {table.nbytes >> 20:,} MB; save fewer rows")
     rows = (row for batch in table.to_batches(max_chunksize=1000) for row in batch.to_pylist())
     texts = (json.dumps({_plain_path(name): value for name, value in row.items()}) for row in rows)
     return pa.table({RECORDS: pa.array(texts, pa.large_string())})
@@ -145,14 +145,14 @@ def _records(file: Any, bounds: dict[str, int], pa: Any) -> Any:
 def _check_footer(metadata: Any, bounds: dict[str, int]) -> None:
     rows, columns = metadata.num_rows, metadata.num_columns
     if rows <= 0 or columns <= 0:
-        raise RefusedError(" has 0 rows or 0 columns; save at least one prediction")
+        raise ParquetRefusedError(" has 0 rows or 0 columns; save at least one prediction")
     if columns > bounds["columns"]:
-        raise RefusedError(
+        raise ParquetRefusedError(
             f" has {columns:,} columns; at most {bounds['columns']:,} are read: "
             "rows are predictions and columns are classes (transposed?)"
         )
     if rows * columns * 8 > bounds["decoded_bytes"]:
-        raise RefusedError(
+        raise ParquetRefusedError(
             f" has {rows:,} rows of {columns:,} columns; at most {bounds['decoded_bytes'] // 8:,} values are read: "
             "save fewer rows"
         )
@@ -181,10 +181,10 @@ def check_type(name: str, kind: Any, pa: Any) -> None:
     t = pa.types
     plain = _plain(kind, pa)
     if t.is_nested(plain):
-        raise RefusedError(f': column "{name[:80]}" is nested ({str(kind)[:60]}); save one column a class')
+        raise ParquetRefusedError(f': column "{name[:80]}" is nested ({str(kind)[:60]}); save one column a class')
     number = t.is_integer(plain) or t.is_floating(plain) or t.is_decimal(plain) or t.is_boolean(plain)
     if not (number or _is_text(plain, pa) or _is_time(plain, pa) or t.is_null(plain)):
-        raise RefusedError(f': column "{name[:80]}" has type {str(kind)[:60]}; save numbers, booleans or text')
+        raise ParquetRefusedError(f': column "{name[:80]}" has type {str(kind)[:60]}; save numbers, booleans or text')
 
 
 def _laid_out(table: Any, bounds: dict[str, int], pa: Any) -> tuple[dict[str, Any], list[Any]]:
@@ -234,10 +234,14 @@ def _text(name: str, column: Any, bounds: dict[str, int], pa: Any) -> tuple[Any,
     for chunk in column.chunks:
         longest = pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0
         if longest > bounds["field_chars"]:
-            raise RefusedError(f': column "{name[:80]}" holds text of {longest:,} characters; leave this column out')
+            raise ParquetRefusedError(
+                f': column "{name[:80]}" holds text of {longest:,} characters; leave this column out'
+            )
     if sum(chunk.dictionary.nbytes for chunk in column.chunks) > bounds["dictionary_bytes"]:
         most = f"{bounds['dictionary_bytes'] >> 20} MB"
-        raise RefusedError(f': column "{name[:80]}" holds more than {most} of different texts; leave this column out')
+        raise ParquetRefusedError(
+            f': column "{name[:80]}" holds more than {most} of different texts; leave this column out'
+        )
     codes: list[Any] = []
     words: list[str] = []
     for chunk in column.chunks:

@@ -22,7 +22,7 @@ Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class JoinedRows:
     """Rows of a table joined by question: which model and which question each of the ``rows`` is about.
 
     ``common`` tells which questions every one of the models ``names`` answers; questions are numbered as they first
@@ -149,7 +149,7 @@ def _of_one_set(table: Table, reading: Reading) -> tuple[Table, Reading]:
     return table, reading.of_set
 
 
-def joined(table: Table, reading: Reading) -> Joined:
+def joined(table: Table, reading: Reading) -> JoinedRows:
     """The rows of all models joined by question; InputError in one sentence where they cannot be."""
     names = model_names(table, reading)
     texts = label_texts(table.column(str(reading.models)))
@@ -171,7 +171,7 @@ def joined(table: Table, reading: Reading) -> Joined:
             "by place, or read the rows as samples"
         )
     common = np.bincount(pairs // len(names)) == len(names)
-    found = Joined(names, rows, model, question, common)
+    found = JoinedRows(names, rows, model, question, common)
     if not common.any():
         raise InputError(
             f"{table.name}: no question is answered by all {len(names):,} models of {quoted(reading.models)}; choose "
@@ -205,7 +205,7 @@ def _questions(table: Table, reading: Reading, codes: Rows, names: tuple[str, ..
     return np.asarray(pd.Series(codes).groupby(codes).cumcount(), dtype=np.intp)
 
 
-def _check_agreement(table: Table, reading: Reading, found: Joined) -> None:
+def _check_agreement(table: Table, reading: Reading, found: JoinedRows) -> None:
     """InputError where models differ in what belongs to the question: its label, split mark, weight or group."""
     first = np.unique(found.question, return_index=True)[1]
     for name in (*reading.label, reading.split, reading.weights, reading.group):

@@ -9,7 +9,7 @@ import pandas as pd
 from calib_core.figures.marks import FEW_ROWS
 from calib_core.text import short_percent
 from dashboard.report.document import Block, Paragraph
-from dashboard.report.exhibited import Shown
+from dashboard.report.exhibited import ExhibitParts
 from dashboard.report.sections import for_event
 from dashboard.session import Scene
 
@@ -20,14 +20,14 @@ OPEN = ("too close to call", "too few rows to tell")
 ELSEWHERE = "Data of another kind, and errors that cancel within a bin, are not judged."
 
 
-def limits(scene: Scene, verdicts: Shown, stars: Shown) -> Iterator[Block]:
+def limits(scene: Scene, verdicts: ExhibitParts, stars: ExhibitParts) -> Iterator[Block]:
     """A sentence for each thing that stays open."""
     thin = for_event.limits(scene, stars) if scene.claims == "event" else _thin(scene, stars)
     sentences = [*_open(scene, verdicts), *thin, ELSEWHERE]
     yield Paragraph(" ".join(sentences))
 
 
-def _open(scene: Scene, verdicts: Shown) -> Iterator[str]:
+def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
     if verdicts.table is None:
         yield f"Whether an error is within {short_percent(scene.tolerance)}."
         return
@@ -43,7 +43,7 @@ def _open(scene: Scene, verdicts: Shown) -> Iterator[str]:
             yield f"Whether {_listed(models)} {within}: {word}."
 
 
-def _thin(scene: Scene, stars: Shown) -> Iterator[str]:
+def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
     """How much of the axis rests on bins of few rows, for the model before recalibration."""
     if stars.table is None:
         return

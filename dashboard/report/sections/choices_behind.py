@@ -10,11 +10,11 @@ from calib_core.text import short_percent
 from dashboard import session
 from dashboard.report import recipe, typeset
 from dashboard.report.request import Request
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Source
 
 
-def settings_table(request: Request) -> Table:
+def settings_table(request: Request) -> TypesetTable:
     """Every choice behind the numbers, seeds included."""
     selection = request.selection
     source, curve = selection.source, selection.exhibit("kernel-curve").build()
@@ -39,7 +39,7 @@ def settings_table(request: Request) -> Table:
         "redraws and resamples": f"{RESAMPLES:,}",
     }
     frame = pd.DataFrame({"setting": list(chosen), "value": list(chosen.values())})
-    return Table(
+    return TypesetTable(
         "settings", "Every choice behind the numbers.", frame, (typeset.text("setting"), typeset.text("value"))
     )
 
@@ -53,9 +53,9 @@ def _division(source: Source) -> dict[str, str]:
     return {"calibration and test rows": session.parts(source).rule, **seed}
 
 
-def versions_table() -> Table:
+def versions_table() -> TypesetTable:
     packages = recipe.versions()
     frame = pd.DataFrame({"package": list(packages), "version": list(packages.values())})
-    return Table(
+    return TypesetTable(
         "versions", "What the numbers were made with.", frame, (typeset.text("package"), typeset.text("version"))
     )

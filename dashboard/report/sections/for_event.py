@@ -10,9 +10,9 @@ from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.risk import InTheLarge
 from calib_core.text import between, called, measured_between, points, score, short_percent
 from dashboard.exhibits import event_words, line_words
-from dashboard.exhibits.mean_risk import InTheLarge as Large
-from dashboard.report.document import Facts
-from dashboard.report.exhibited import Shown
+from dashboard.exhibits.mean_risk import InTheLargeExhibit as Large
+from dashboard.report.document import FactList
+from dashboard.report.exhibited import ExhibitParts
 from dashboard.session import Scene
 
 CURVE_NEEDS = 200
@@ -62,7 +62,7 @@ def measures(scene: Scene) -> list[tuple[str, str]]:
     return [("Measure", f"{line.title}, bins: {line.bins}{beside}; fixed in advance")]
 
 
-def in_the_large(scene: Scene) -> Facts | None:
+def in_the_large(scene: Scene) -> FactList | None:
     """Mean risk, observed frequency, O:E, intercept, slope, AUROC and log loss of the first model, with intervals."""
     found = large_of(scene)
     if found is None:
@@ -83,7 +83,7 @@ def in_the_large(scene: Scene) -> Facts | None:
         ("Log loss", score(measured["log-loss"]["value"]), ""),
     ]
     lines = [line if line[1] not in _MISSING else (line[0], _DASH, "") for line in lines]
-    return Facts(tuple((name, f"{value} ({ends})" if ends else value) for name, value, ends in lines), in_lines=True)
+    return FactList(tuple((name, f"{value} ({ends})" if ends else value) for name, value, ends in lines), in_lines=True)
 
 
 def _range(low: float, high: float, write: object = None) -> str:
@@ -92,7 +92,7 @@ def _range(low: float, high: float, write: object = None) -> str:
     return between(low, high) if write is between else measured_between(low, high, "score")
 
 
-def limits(scene: Scene, diagram: Shown) -> Iterator[str]:
+def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
     """What few events and few rows of high risk leave open."""
     found = large_of(scene)
     if found is None:
@@ -116,7 +116,7 @@ def limits(scene: Scene, diagram: Shown) -> Iterator[str]:
     yield from _high_risks(scene, diagram)
 
 
-def _high_risks(scene: Scene, diagram: Shown) -> Iterator[str]:
+def _high_risks(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
     """From which risk on intervals of bins are wide."""
     if diagram.table is None or "risk" not in diagram.table.frame:
         return

@@ -11,7 +11,7 @@ from calib_core.evaluation.splitting import Division
 from calib_core.text import short_percent
 from dashboard import session
 from dashboard.exhibits import line_words
-from dashboard.report.document import Facts
+from dashboard.report.document import FactList
 from dashboard.report.request import Request
 from dashboard.report.sections import for_event
 
@@ -19,7 +19,7 @@ LISTED = 3
 """Models whose scores are told one by one."""
 
 
-def card(request: Request) -> Generator[None, None, Facts]:
+def card(request: Request) -> Generator[None, None, FactList]:
     """Names and facts, each a line or two."""
     scene = request.scene
     source = scene.sources[0]
@@ -35,7 +35,7 @@ def card(request: Request) -> Generator[None, None, Facts]:
     yield None
     if not request.of_event:  # whose scores stand with calibration in the large
         items += [(title, text) for title, text in (_score(request, "accuracy"), _score(request, "log-loss")) if text]
-    return Facts((*items, *_measure(request)))
+    return FactList((*items, *_measure(request)))
 
 
 def _rows(rows: Division) -> str:

@@ -13,7 +13,7 @@ from calib_core.text import inside, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.report.document import Headline
-from dashboard.report.exhibited import Shown, shown
+from dashboard.report.exhibited import ExhibitParts, shown
 from dashboard.report.request import Request
 from dashboard.report.sections import for_event
 
@@ -24,14 +24,14 @@ AFTER = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class HeadlineAnswer:
     """The headline, and the exhibit its numbers are of, where there is one."""
 
     block: Headline
-    exhibit: Shown | None = None
+    exhibit: ExhibitParts | None = None
 
 
-def headline(request: Request) -> Generator[None, None, Answer]:
+def headline(request: Request) -> Generator[None, None, HeadlineAnswer]:
     """The sentence about the model before recalibration, then what becomes of it after; else the first verdict.
 
     Reasons to doubt labels or scores come first below it.
@@ -41,12 +41,12 @@ def headline(request: Request) -> Generator[None, None, Answer]:
     return replace(found, block=replace(found.block, below=(*doubted, *found.block.below)))
 
 
-def _answer(request: Request) -> Generator[None, None, Answer]:
+def _answer(request: Request) -> Generator[None, None, HeadlineAnswer]:
     if HERO in EXHIBITS:
         found = yield from shown(request.selection.exhibit(HERO), request.scene)
         if found.table is not None:
-            return Answer(_among(request, _spoken(request, found.table.frame)), found)
-    return Answer(_among(request, _judged(request)))
+            return HeadlineAnswer(_among(request, _spoken(request, found.table.frame)), found)
+    return HeadlineAnswer(_among(request, _judged(request)))
 
 
 def _among(request: Request, block: Headline) -> Headline:

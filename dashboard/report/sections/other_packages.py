@@ -11,7 +11,7 @@ from dashboard.report.document import Block, Figure, Heading, Paragraph
 from dashboard.report.exhibited import shown
 from dashboard.report.picture import printed
 from dashboard.report.request import Request
-from dashboard.report.typeset import Table
+from dashboard.report.typeset import TypesetTable
 
 NAMED = "added-"
 """What the names of files of its tables and figures begin with."""
@@ -47,7 +47,7 @@ def _exhibit(recipe: Recipe, request: Request) -> Generator[None, None, tuple[Bl
     name = re.sub(r"\W+", "-", f"{NAMED}{recipe.key}", flags=re.ASCII)
     everything = (yield from shown(recipe, request.scene, name)).everything
     for block in everything:
-        if isinstance(block, Table):
+        if isinstance(block, TypesetTable):
             block.latex()
             block.csv()
         elif isinstance(block, Figure):

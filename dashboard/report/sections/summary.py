@@ -11,7 +11,7 @@ from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.recommendation import Recommendation, everywhere
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
-from dashboard.report.exhibited import NUMBERS, Shown, shown
+from dashboard.report.exhibited import NUMBERS, ExhibitParts, shown
 from dashboard.report.request import Request
 from dashboard.report.sections import for_event
 from dashboard.report.sections.cannot_tell import limits
@@ -27,7 +27,7 @@ LISTED = 1
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """Page one, in the order in which somebody with ten seconds reads it; its numbers a click away."""
-    answers: dict[str, Shown] = {}
+    answers: dict[str, ExhibitParts] = {}
     hero = yield from _answer(request, answers)
     yield hero
     scene, titles = request.scene, request.scene.titles
@@ -81,7 +81,7 @@ def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
     return (Paragraph(despite or sentence, lead="Next step."),)
 
 
-def _answer(request: Request, answers: dict[str, Shown]) -> Generator[None, None, Headline]:
+def _answer(request: Request, answers: dict[str, ExhibitParts]) -> Generator[None, None, Headline]:
     """The sentence; the exhibit it is of is kept, for its numbers."""
     found = yield from headline(request)
     if found.exhibit is not None:
@@ -105,7 +105,7 @@ def _large(request: Request) -> Iterator[Block]:
         yield lines
 
 
-def _strip(verdicts: Shown, title: str, width: str) -> Iterator[Block]:
+def _strip(verdicts: ExhibitParts, title: str, width: str) -> Iterator[Block]:
     """Every model's error beside the tolerance; as a table where it cannot be drawn."""
     yield Heading(title)
     if verdicts.figure is not None:

@@ -9,7 +9,7 @@ import calib_core as cc
 from calib_core.binning import Distinct, EqualMass, Groups
 from calib_core.claims.stacked_samples import side_by_side
 from calib_core.estimators import Binned, ConvexBinned, KernelECE, traits
-from calib_core.smoothing.beta_kernel import Beta
+from calib_core.smoothing.beta_kernel import BetaKernel
 
 E = cc.ESTIMATORS
 MEMBERS = {
@@ -70,7 +70,7 @@ def test_what_does_not_fit_side_by_side_is_not_put_there():
     assert side_by_side(split(rows, 3, cc.REDUCTIONS.make("confidence"))) is None
 
 
-@pytest.mark.parametrize("member", [Binned(Groups()), KernelECE(kernel=Beta())])
+@pytest.mark.parametrize("member", [Binned(Groups()), KernelECE(kernel=BetaKernel())])
 def test_what_has_no_way_to_answer_together_is_asked_one_by_one(member):
     """Bins that pool strata, and a kernel that says nothing of many lines."""
     assert not traits(member).together(member)

@@ -8,7 +8,15 @@ from calib_core import Predictions, diagrams, estimate
 from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import Fixed, Gaussian, Grid, Linear, LogOdds, StandardDeviation, local_calibration
+from calib_core.estimators.kernel import (
+    Fixed,
+    Gaussian,
+    Linear,
+    LogOdds,
+    ScoreGrid,
+    StandardDeviation,
+    local_calibration,
+)
 from calib_core.reductions import ClassSpecific
 from calib_core.smoothing.kernels import Triweight
 
@@ -52,7 +60,7 @@ def test_the_curve_and_its_error_are_those_of_the_estimate():
 
 
 def test_a_fine_grid_is_thinned_only_as_far_as_the_bandwidth_allows():
-    grid = Grid()
+    grid = ScoreGrid()
     for value, stride in ((0.1, 8), (0.007, 4), (0.0025, 2), (0.0006, 1)):
         curve = kernel_curve(binary(300), method=width(value), band="none")
         np.testing.assert_allclose(curve.score, grid.scores[::stride])

@@ -9,7 +9,16 @@ from calib_core import NotAnswerable, Predictions
 from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, corp, corp_band, kernel_curve
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import Beta, Fixed, Gaussian, Grid, LogOdds, StandardDeviation, Triweight, limits
+from calib_core.estimators.kernel import (
+    BetaKernel,
+    Fixed,
+    Gaussian,
+    LogOdds,
+    ScoreGrid,
+    StandardDeviation,
+    Triweight,
+    limits,
+)
 
 NEAR_ONE = [name for name in LAWS if not name.startswith("uniform")]
 
@@ -18,7 +27,7 @@ def weights_at(nodes, rows, kernel, width, grid):
     """Weights (nodes, rows) of a kernel mirrored at both ends of the grid, without a grid."""
     low, high = grid.ends
     x, at = grid.scale.there(rows), grid.scale.there(nodes)[:, None]
-    if isinstance(kernel, Beta):
+    if isinstance(kernel, BetaKernel):
         u, places, range_ = (x - low) / (high - low), (at - low) / (high - low), np.linspace(0, 1, 4001)
         b = (2 * width / (high - low)) ** 2
         each = kernel.heights(range_, b, u)
@@ -27,11 +36,13 @@ def weights_at(nodes, rows, kernel, width, grid):
     return sum(kernel((at - image) / width) for image in images)
 
 
-@pytest.mark.parametrize(("kernel", "width"), [(Triweight(), 0.7), (Gaussian(), 2.0), (Gaussian(), 9.0), (Beta(), 2.0)])
+@pytest.mark.parametrize(
+    ("kernel", "width"), [(Triweight(), 0.7), (Gaussian(), 2.0), (Gaussian(), 9.0), (BetaKernel(), 2.0)]
+)
 @pytest.mark.parametrize("whole", [False, True])
 def test_limits_are_those_of_the_sums_over_rows(kernel, width, whole):
     """The slow twin knows no grid: nodes against rows that lie on nodes, and the path as it is written."""
-    grid, rng = Grid(0.5, 256, LogOdds()), np.random.default_rng(0)
+    grid, rng = ScoreGrid(0.5, 256, LogOdds()), np.random.default_rng(0)
     s = grid.scores[rng.choice(np.arange(60, 257), 80, replace=False)]
     z, v = rng.random(80) < 0.6, rng.uniform(0.5, 2, 80)
     w = weights_at(grid.scores, s, kernel, width, grid) * v
@@ -82,7 +93,7 @@ def test_half_of_a_kernel_band_does_not_hold():
     [
         KernelECE(),
         KernelECE(kernel=Gaussian(), bandwidth=Fixed(0.05), smoothed="gaps"),
-        KernelECE(Beta(), StandardDeviation(), smoothed="gaps"),
+        KernelECE(BetaKernel(), StandardDeviation(), smoothed="gaps"),
     ],
 )
 def test_bands_of_other_smoothing_hold_too(method):

@@ -12,7 +12,7 @@ import pytest
 from calib_core import ESTIMATORS, NotAnswerable, Predictions, diagrams, figures
 from calib_core.diagrams.forest import FAMILIES, family_of
 from calib_core.evaluation.study import error_keys
-from calib_core.inference import Answer, agreement, estimate_lines, estimates
+from calib_core.inference import EstimateOrReason, agreement, estimate_lines, estimates
 from calib_core.inference.verdicts import class_count_cost
 from calib_core.text import in_points
 
@@ -32,7 +32,7 @@ def lines(notion: str = "confidence", p: Predictions | None = None, slow: bool =
     return estimate_lines(answers(notion, p, slow), EPS)
 
 
-def answers(notion: str, p: Predictions | None = None, slow: bool = False) -> list[Answer]:
+def answers(notion: str, p: Predictions | None = None, slow: bool = False) -> list[EstimateOrReason]:
     rows = sample() if p is None else p
     return estimates({"net": rows}, [(notion, key) for key in error_keys()], slow=slow)
 

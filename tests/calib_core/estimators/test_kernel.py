@@ -12,9 +12,9 @@ from calib_core.estimators import KERNELS
 from calib_core.estimators.kernel import (
     Fixed,
     Gaussian,
-    Grid,
     KernelECE,
     LogOdds,
+    ScoreGrid,
     Silverman,
     StandardDeviation,
     Triweight,
@@ -42,7 +42,7 @@ def claims_of(n, seed=0, low=0.0):
 
 def by_grid(stratum, bandwidth, kernel="triweight", low=0.0):
     chosen = KERNELS.make(kernel)
-    return local_calibration(stratum, chosen.on(Grid(low, chosen.cells), bandwidth))
+    return local_calibration(stratum, chosen.on(ScoreGrid(low, chosen.cells), bandwidth))
 
 
 @pytest.mark.parametrize("kernel", ["triweight", "gaussian"])
@@ -98,7 +98,7 @@ def test_a_mass_on_an_end_counts_like_any_other():
 def test_linear_binning_keeps_sums_and_means():
     rng = np.random.default_rng(0)
     scores, values = 0.2 + 0.8 * rng.random(1000), rng.standard_normal(1000)
-    grid = Grid(0.2, 7)
+    grid = ScoreGrid(0.2, 7)
     masses = grid.masses(scores, values)
     assert masses.sum() == pytest.approx(values.sum(), abs=1e-12)
     assert (masses * grid.scores).sum() == pytest.approx((values * scores).sum(), abs=1e-12)
@@ -108,7 +108,7 @@ def test_linear_binning_keeps_sums_and_means():
 
 @pytest.mark.parametrize("stride", [2, 4, 8])
 def test_every_few_nodes_hold_what_all_nodes_hold(stride):
-    grid, rng = Grid(), np.random.default_rng(1)
+    grid, rng = ScoreGrid(), np.random.default_rng(1)
     spectrum = grid.spectrum(rng.random((3, grid.cells + 1)))
     np.testing.assert_allclose(grid.density(spectrum, stride), grid.density(spectrum)[:, ::stride], rtol=1e-9)
 

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from calib_core import REDUCTIONS, Predictions, estimate
 from calib_core.claims.binary_claims import Stratum
 from calib_core.estimators import smooth
-from calib_core.estimators.kernel import Grid
+from calib_core.estimators.kernel import ScoreGrid
 from calib_core.estimators.smooth import SmoothECE
 from calib_core.reductions import Confidence
 from tests.support.smooth_by_hand import fixed_point, smooth_error
@@ -80,7 +80,7 @@ def test_small_errors_go_to_the_finer_grid_and_agree_with_a_finer_one_still():
     stratum = Stratum(scores, rng.random(50_000) < scores)
     made = estimate(Predictions.from_confidence(stratum.scores, stratum.outcomes), "confidence", "smece").value
     assert made < 4 / 4096
-    assert made == pytest.approx(fixed_point(smooth_error(stratum, Grid(cells=2**18))), rel=5e-3)
+    assert made == pytest.approx(fixed_point(smooth_error(stratum, ScoreGrid(cells=2**18))), rel=5e-3)
     assert made != pytest.approx(fixed_point(smooth_error(stratum)), rel=1e-6)
 
 
@@ -131,5 +131,5 @@ def test_strata_together_have_the_errors_they_have_alone(notion, weighted, sharp
             assert np.isnan(together[s])
             continue
         alone = fixed_point(smooth_error(stratum))
-        alone = alone if alone >= 4 / 4096 else fixed_point(smooth_error(stratum, Grid(cells=8 * 4096)))
+        alone = alone if alone >= 4 / 4096 else fixed_point(smooth_error(stratum, ScoreGrid(cells=8 * 4096)))
         assert together[s] == pytest.approx(alone, rel=1e-10, abs=1e-13)

@@ -15,11 +15,11 @@ from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.estimators import LogLoss
 from calib_core.evaluation.candidate_ranking import Contest, bold_claims
-from calib_core.evaluation.candidates import COLUMNS, Trial, candidates_for, simplicity
+from calib_core.evaluation.candidates import COLUMNS, FoldTrial, candidates_for, simplicity
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.comparison.mean_gain import mean_gain
-from calib_core.inference.intervals.influence_functions import Answers, auroc
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 from calib_core.predictions.plausibility import blocking
 from calib_core.registry.registry import Recipe, RegistryError
 
@@ -260,7 +260,7 @@ def test_claims_are_scored_as_right_and_wrong():
 
 def test_a_single_claim_leaves_the_rest_to_the_other_classes_in_the_old_proportions():
     p = Predictions([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0]] * 5, [0, 1] * 5)
-    trial = Trial(p, p.folds(2), 2, "brier", 0.9)
+    trial = FoldTrial(p, p.folds(2), 2, "brier", 0.9)
     claim = Predictions.from_confidence([0.6, 0.9] * 5, predicted=[0, 0] * 5, labels=[0, 1] * 5)
     np.testing.assert_allclose(trial.seen(claim, None).probs[:2], [[0.6, 0.24, 0.16], [0.9, 0.05, 0.05]])
 
@@ -300,7 +300,7 @@ def test_weights_count_as_they_do_elsewhere():
     assert scaled.gain.point == pytest.approx(fractions.gain.point)
     fold = p.folds(5)
     copies = choose(p.replace(weights=w), ["temperature"], folds=5)
-    after = Trial(p.replace(weights=w), fold, 5, "log-loss", 0.9)
+    after = FoldTrial(p.replace(weights=w), fold, 5, "log-loss", 0.9)
     fold = plain_folds(p, 5)
     twin = over_folds(p.replace(weights=w), p.replace(weights=w), "temperature", fold, fold)
     assert copies.frame()["gain"][1] == pytest.approx(np.average(losses(p) - losses(twin), weights=w))
@@ -383,7 +383,7 @@ def test_the_brier_score_of_claims_is_the_mean_square_of_what_they_miss():
         Predictions.from_confidence([0.99] * 20, [True] * 20),
         Predictions.from_confidence([0.9] * 20, [True] * 20),
     )
-    one, two = Trial(few, few.folds(3), 3, "brier", 0.9), Trial(_two(few), few.folds(3), 3, "brier", 0.9)
+    one, two = FoldTrial(few, few.folds(3), 3, "brier", 0.9), FoldTrial(_two(few), few.folds(3), 3, "brier", 0.9)
     ends, twice = (
         each.test(each.seen(s, None), each.gains(s, None))[0] for each, s in ((one, sure), (two, _two(sure)))
     )
@@ -547,7 +547,7 @@ def test_on_the_cells_of_the_committed_table_it_is_rarely_worse_than_nothing():
 def test_a_zero_of_what_was_picked_costs_what_it_costs_everywhere():
     """Not infinitely much: one row would then hide any gain of the others."""
     rows = Predictions([[0.9, 0.1]] * 20, [0] * 15 + [1] * 5)
-    trial = Trial(rows, rows.folds(4), 4, "log-loss", 0.9)
+    trial = FoldTrial(rows, rows.folds(4), 4, "log-loss", 0.9)
     after = rows.with_probs([[1.0, 0.0]] * 20)
     assert np.isneginf(trial.gains(after, None)).all(), "a candidate that never says 'perhaps' is none"
     judged = trial.gains(after, None, judged=True)
@@ -660,7 +660,7 @@ def test_a_map_that_keeps_the_ranking_of_risks_changes_no_auroc_although_it_is_f
     halved = p.with_probs(np.column_stack([1 - (q := p.probs[:, 1] ** 0.5), q]))
     line = choose(halved, ["intercept"]).frame().iloc[1]
     assert line["auroc_gain"] == pytest.approx(0, abs=1e-12)
-    assert line["auroc"] == pytest.approx(auroc(Answers.of_event(halved)).value)
+    assert line["auroc"] == pytest.approx(auroc(ConfidenceRows.of_event(halved)).value)
     assert line["mean_risk"] == pytest.approx(p.true_labels.mean(), abs=0.01)
     assert "(AUROC) stays" in " ".join(choose(halved, ["intercept"]).price)
 

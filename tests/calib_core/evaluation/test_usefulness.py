@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions
 from calib_core.evaluation.usefulness import changes, order_changes, sentences, surest_right
 from calib_core.inference import skill_differences
-from calib_core.inference.intervals.influence_functions import Answers
+from calib_core.inference.intervals.influence_functions import ConfidenceRows
 from tests.calib_core.evaluation.test_prediction_sets import drawn
 
 levels = st.sampled_from([0.5, 0.6, 0.7, 0.9])
@@ -41,10 +41,10 @@ def test_rounding_turns_no_rows_round():
 
 
 def test_share_right_of_the_surest_lies_in_its_interval():
-    values = [surest_right(Answers.of(p)).value for p in drawn(200_000, 4, (3.0, 0.4), 9)]
+    values = [surest_right(ConfidenceRows.of(p)).value for p in drawn(200_000, 4, (3.0, 0.4), 9)]
     runs, inside, naive = 300, np.zeros(3), 0
     for seed in range(runs):
-        found = [surest_right(Answers.of(p)) for p in drawn(300, 4, (3.0, 0.4), seed)]
+        found = [surest_right(ConfidenceRows.of(p)) for p in drawn(300, 4, (3.0, 0.4), seed)]
         for i, (one, true) in enumerate(
             zip((*found, found[1] - found[0]), (*values, values[1] - values[0]), strict=False)
         ):
@@ -58,13 +58,15 @@ def test_share_right_of_the_surest_lies_in_its_interval():
 
 
 def test_its_error_knows_that_the_threshold_moves():
-    found = [surest_right(Answers.of(drawn(300, 4, (1.0,), seed)[0]), 0.3) for seed in range(600)]
+    found = [surest_right(ConfidenceRows.of(drawn(300, 4, (1.0,), seed)[0]), 0.3) for seed in range(600)]
     spread = np.std([each.value for each in found])
     assert spread == pytest.approx(np.mean([each.error for each in found]), rel=0.07)
 
 
 def test_share_right_of_the_surest_by_hand():
-    rows = Answers.of(Predictions.from_confidence([0.9] * 4 + [0.5] * 6, [True, True, True, False] + [False] * 6))
+    rows = ConfidenceRows.of(
+        Predictions.from_confidence([0.9] * 4 + [0.5] * 6, [True, True, True, False] + [False] * 6)
+    )
     found = surest_right(rows, 0.4)
     assert found.value == 0.75
     assert found.terms.mean() == pytest.approx(0)

@@ -18,7 +18,16 @@ from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictio
 from calib_core._base.arrays import LOG_FLOOR, Rows
 from calib_core.calibrators import Calibrator, Composed, Histogram, Reduced
 from calib_core.calibrators.abstention_thresholds import entropies
-from calib_core.exporting import Pieces, bins_computed, nodes, probe_rows, program, python_source, runtime, steps_of
+from calib_core.exporting import (
+    PiecewiseMap,
+    bins_computed,
+    nodes,
+    probe_rows,
+    program,
+    python_source,
+    runtime,
+    steps_of,
+)
 from calib_core.exporting.score_maps import carried_back
 from calib_core.reductions import ClassSpecific
 
@@ -280,7 +289,9 @@ def more(kind, field, by):
 
 def moved(maps, field, by):
     def one(part):
-        return dataclasses.replace(part, **{field: by(getattr(part, field))}) if isinstance(part, Pieces) else part
+        return (
+            dataclasses.replace(part, **{field: by(getattr(part, field))}) if isinstance(part, PiecewiseMap) else part
+        )
 
     def change(node):
         return dataclasses.replace(node, maps=tuple(one(m) for m in maps(node))) if hasattr(node, "maps") else node

@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from calib_core import CALIBRATORS, guarantees
 from calib_core.calibrators import Histogram
-from calib_core.guarantees import Cells
+from calib_core.guarantees import UniformMassCells
 
 # -- exact values, the arithmetic written out -------------------------------------------------------------------
 
@@ -316,7 +316,7 @@ def spread(n, classes=3, seed=0):
 def test_a_promise_uses_the_actual_bins_and_says_its_level():
     # 500 rows, 10 bins: thresholds at ranks ceil(50.1 b); 50 rows below the first, 49 between others: k = 50.
     cells = Histogram().fit(np.random.default_rng(0).random(500), np.arange(500) % 2).cells()
-    assert cells == Cells(500, 10, 49, 1e-10)
+    assert cells == UniformMassCells(500, 10, 49, 1e-10)
     assert cells.points == 50
     probs, labels = spread(500)
     made = CALIBRATORS.make("confidence-hb").fit(probs, labels).guarantee(0.05)
@@ -367,7 +367,7 @@ def test_tied_scores_keep_a_promise_with_the_rows_that_did_not_place_edges():
     )
     (binary,) = cal.maps_
     fewest = int(binary.averaged_.min())
-    assert binary.cells() == Cells(375, len(binary.values_), fewest, 1e-10, placing=125)
+    assert binary.cells() == UniformMassCells(375, len(binary.values_), fewest, 1e-10, placing=125)
     made = cal.guarantee(0.1)
     want = np.sqrt(np.log(20 * len(binary.values_)) / (2 * fewest)) + 1e-10
     assert made["conditional"].eps == pytest.approx(want, abs=1e-12)

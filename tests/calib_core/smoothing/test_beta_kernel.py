@@ -12,7 +12,7 @@ from calib_core.calibrators import BinaryKernel
 from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import kernel_curve
 from calib_core.estimators import DirichletKernelError, KernelECE
-from calib_core.estimators.kernel import Beta, Fixed, Grid, Linear, StandardDeviation, local_calibration
+from calib_core.estimators.kernel import BetaKernel, Fixed, Linear, ScoreGrid, StandardDeviation, local_calibration
 from calib_core.inference.intervals import wild_bootstrap
 from calib_core.reductions import Canonical
 
@@ -43,7 +43,7 @@ def test_density_and_curve_are_those_of_the_sum_over_rows(form, low, width):
     rng = np.random.default_rng(0)
     s = low + (1 - low) * rng.beta(2.0, 0.7, 40)
     z = rng.random(40) < s
-    found = local_calibration(Stratum(s, z), Beta(form).on(Grid(low, Beta().cells), width))
+    found = local_calibration(Stratum(s, z), BetaKernel(form).on(ScoreGrid(low, BetaKernel().cells), width))
     b = (2 * width / (1 - low)) ** 2
     for j in (3, 100, 256, 400, 500, 509):
         x = (found.scores[j] - low) / (1 - low)
@@ -55,7 +55,7 @@ def test_density_and_curve_are_those_of_the_sum_over_rows(form, low, width):
 def test_the_second_form_by_hand():
     """At 0 it falls straight, Beta(1, 1/b); at 2b it is the middle's, whose mean is the place."""
     u = np.array([0.0, 0.2, 0.5])
-    at_end, at_seam, middle = Beta("second").heights(np.array([0.0, 0.2, 0.5]), 0.1, u)
+    at_end, at_seam, middle = BetaKernel("second").heights(np.array([0.0, 0.2, 0.5]), 0.1, u)
     np.testing.assert_allclose(at_end, 10 * (1 - u) ** 9)
     np.testing.assert_allclose(at_seam, stats.beta.pdf(u, 2, 8))
     np.testing.assert_allclose(middle, stats.beta.pdf(u, 5, 5))
@@ -64,14 +64,14 @@ def test_the_second_form_by_hand():
 @pytest.mark.parametrize("form", ["first", "second"])
 @pytest.mark.parametrize("width", [0.0, 1e-5, 0.02, 0.3, 1.0])
 def test_the_ends_are_alike_and_every_claim_counts_once(form, width):
-    spread = Beta(form).on(Grid(0.25, 512), width)
+    spread = BetaKernel(form).on(ScoreGrid(0.25, 512), width)
     np.testing.assert_allclose(spread.matrix, spread.matrix[::-1, ::-1], rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(spread.grid.integral(spread.matrix.T), 1.0, rtol=1e-12)
 
 
 def test_the_bandwidth_is_the_standard_deviation_in_the_middle_and_shrinks_towards_the_ends():
     places, b, u = np.array([0.5, 0.96]), (2 * 0.03) ** 2, np.linspace(0, 1, 20_001)
-    k = Beta().heights(places, b, u)
+    k = BetaKernel().heights(places, b, u)
     mean = (k @ u) / k.sum(1)
     deviation = np.sqrt((k * (u - mean[:, None]) ** 2).sum(1) / k.sum(1))
     np.testing.assert_allclose(deviation, [0.03, 0.06 * np.sqrt(0.96 * 0.04)], rtol=0.04)
@@ -80,7 +80,7 @@ def test_the_bandwidth_is_the_standard_deviation_in_the_middle_and_shrinks_towar
 def test_claims_of_certainty_are_judged_by_themselves():
     """Six of ten claims of 1 come true, all of 1 - .004: nothing is smoothed from the one to the other."""
     s, z = np.r_[np.ones(10), np.full(10, 0.996)], np.r_[np.arange(10) < 6, np.ones(10, bool)]
-    curve = kernel_curve(Predictions.from_confidence(s, z), method=KernelECE(Beta(), Fixed(0.02)), band="none")
+    curve = kernel_curve(Predictions.from_confidence(s, z), method=KernelECE(BetaKernel(), Fixed(0.02)), band="none")
     assert curve.value(0.996) == pytest.approx(1.0)
     assert curve.value(1.0) == pytest.approx(0.6, abs=0.05)
 
@@ -90,7 +90,7 @@ def test_near_the_ends_it_is_nearer_to_the_truth_than_mirrors_of_the_same_bandwi
     """At n = 10,000, both on scores; the mirrored kernel is the twin that fails."""
     beta, mirrored = (
         off(law, 10_000, 3, method=KernelECE(bandwidth=StandardDeviation(), **kernel))[0]
-        for kernel in ({"kernel": Beta()}, {})
+        for kernel in ({"kernel": BetaKernel()}, {})
     )
     assert beta < 0.012 < 0.015 < mirrored
 
@@ -103,7 +103,7 @@ def test_dirichlet_kernels_of_two_classes_are_these_kernels_the_other_way_round(
     rng, h = np.random.default_rng(1), 0.05
     s = rng.beta(2, 2, 30)
     p = Predictions(np.column_stack([1 - s, s]), (rng.random(30) < s).astype(int))
-    chen = Beta().heights(s, h, s)
+    chen = BetaKernel().heights(s, h, s)
     np.fill_diagonal(chen, 0)
     shares = chen.T / chen.T.sum(1, keepdims=True)
     smoother = DirichletKernelError(h).smoother(Canonical().split(p))
@@ -125,7 +125,7 @@ def scores_and_outcomes(n=400, power=1.0, seed=0):
 def test_the_noise_is_measured_as_the_error_is():
     s, chance = scores_and_outcomes(power=1.8)
     p = Predictions.from_confidence(s, np.random.default_rng(1).random(400) < chance)
-    method = KernelECE(Beta(), StandardDeviation(), smoothed="gaps")
+    method = KernelECE(BetaKernel(), StandardDeviation(), smoothed="gaps")
     question = estimate(p, "confidence", method).question
     ((_, stratum, rows),) = wild_bootstrap.strata_of(question.claims, question.ranks)
     image = method.image(question.claims, question.answer(p), 0, stratum)
@@ -137,7 +137,7 @@ def test_the_noise_is_measured_as_the_error_is():
 def coverage(power, factor=1.0, runs=60):
     """Share of intervals that hold the error of the smoothed true probabilities, given the scores."""
     s, chance = scores_and_outcomes(power=power)
-    method = KernelECE(Beta(), Fixed(0.05))
+    method = KernelECE(BetaKernel(), Fixed(0.05))
     twice = Predictions.from_confidence(
         np.tile(s, 2), np.repeat([True, False], len(s)), weights=np.r_[chance, 1 - chance]
     )
@@ -159,7 +159,7 @@ def test_intervals_hold_and_a_falsified_twin_does_not():
 
 def test_the_floor_is_the_mean_error_of_outcomes_drawn_from_the_scores():
     s, _ = scores_and_outcomes(200)
-    method, rng = KernelECE(Beta(), Fixed(0.05)), np.random.default_rng(2)
+    method, rng = KernelECE(BetaKernel(), Fixed(0.05)), np.random.default_rng(2)
     drawn = [estimate(Predictions.from_confidence(s, rng.random(200) < s), "confidence", method) for _ in range(80)]
     values = [each.value for each in drawn]
     floor = drawn[0].noise_floor
@@ -169,9 +169,9 @@ def test_the_floor_is_the_mean_error_of_outcomes_drawn_from_the_scores():
 def test_the_calibrator_made_of_it_is_its_curve():
     s, chance = scores_and_outcomes(3000, 1.7)
     z = np.random.default_rng(3).random(3000) < chance
-    fitted = BinaryKernel(Beta(), Fixed(0.06), Linear()).fit(s, z)
+    fitted = BinaryKernel(BetaKernel(), Fixed(0.06), Linear()).fit(s, z)
     curve = kernel_curve(
-        Predictions.from_confidence(s, z), method=KernelECE(Beta(), Fixed(0.06), smoothed="gaps"), band="none"
+        Predictions.from_confidence(s, z), method=KernelECE(BetaKernel(), Fixed(0.06), smoothed="gaps"), band="none"
     )
     places = np.linspace(0.3, 0.99, 50)
     np.testing.assert_allclose(fitted.transform(places), [curve.value(x) for x in places], atol=1e-3)
@@ -181,7 +181,7 @@ def test_the_calibrator_made_of_it_is_its_curve():
 @settings(max_examples=15)
 @given(predictions=full_predictions(weighted="whole"))
 def test_the_order_of_rows_plays_no_part_and_a_whole_weight_is_that_many_copies(notion, predictions):
-    method = KernelECE(Beta("second"))
+    method = KernelECE(BetaKernel("second"))
     value = estimate(predictions, notion, method).value
     assert 0 <= value <= 1
     for same in (permuted(predictions)[0], copies(predictions)):
@@ -192,6 +192,6 @@ def test_no_rows_are_too_few_or_too_alike():
     for s in ([0.7], [1.0] * 30, [0.0, 1.0], [0.5] * 3):
         p = Predictions.from_confidence(s, np.ones(len(s), bool))
         for form in ("first", "second"):
-            curve = kernel_curve(p, method=KernelECE(Beta(form)))
+            curve = kernel_curve(p, method=KernelECE(BetaKernel(form)))
             assert curve.error == pytest.approx(1 - np.mean(s), abs=1e-3)
             assert curve.value(s[-1]) == pytest.approx(1.0)

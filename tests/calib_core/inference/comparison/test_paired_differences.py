@@ -13,7 +13,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions, RegistryError, compare, estimate
 from calib_core.binning import Distinct, EqualWidth, Groups
 from calib_core.inference import paired_difference, paired_table
-from calib_core.inference.comparison.cell_differences import SIMULATED, Domain
+from calib_core.inference.comparison.cell_differences import SIMULATED, PairedDomain
 from calib_core.inference.comparison.interval_differences import LADDER
 from calib_core.inference.comparison.joint_cells import (
     Residuals,
@@ -439,7 +439,9 @@ def test_what_is_called_tested_was_simulated():
     for part, column in ((least.classes, "classes"), (least.rows, "rows"), (least.level, "level")):
         assert part[1] <= table[column].max()
         assert part[0] >= table[column].min() or column == "classes"
-    assert Domain(("confidence",), (1, 5), (10, 20), 2.0, 0.5, (0.9, 0.9)).covers("confidence", 5, 20, 2.0, 0.5, 0.9)
+    assert PairedDomain(("confidence",), (1, 5), (10, 20), 2.0, 0.5, (0.9, 0.9)).covers(
+        "confidence", 5, 20, 2.0, 0.5, 0.9
+    )
     a, b = pair(400)
     assert paired_difference(a, b, level=0.9).tested
     for other in (

@@ -12,14 +12,14 @@ from sklearn.metrics import roc_auc_score
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.inference import skill_differences, skills
 from calib_core.inference.comparison.skills import DIFFERENCES, FEWEST, PERFECT, TOO_FEW, _ends
-from calib_core.inference.intervals.influence_functions import MEASURES, Answers, Influence
+from calib_core.inference.intervals.influence_functions import MEASURES, ConfidenceRows, Influence
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 INTERVALS = ("skill", "auroc", "risk_area", "excess_area")
 
 
-def answers(h: np.ndarray, right: np.ndarray, weights: np.ndarray | None = None) -> Answers:
-    return Answers(np.asarray(h, float), np.asarray(right), np.ones(len(h)) if weights is None else weights)
+def answers(h: np.ndarray, right: np.ndarray, weights: np.ndarray | None = None) -> ConfidenceRows:
+    return ConfidenceRows(np.asarray(h, float), np.asarray(right), np.ones(len(h)) if weights is None else weights)
 
 
 def one_order(wrong: list[bool]) -> float:

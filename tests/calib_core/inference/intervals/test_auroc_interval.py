@@ -10,14 +10,14 @@ from verdict_shares import more_than
 
 from calib_core import Predictions, risk
 from calib_core.inference.intervals.auroc_interval import FEWEST_ROWS, auroc_ends
-from calib_core.inference.intervals.influence_functions import Answers, auroc
+from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "simulations"))
 import aurocs
 
 
 def answers(high, low):
-    return Answers(np.r_[high, low], np.arange(len(high) + len(low)) < len(high), np.ones(len(high) + len(low)))
+    return ConfidenceRows(np.r_[high, low], np.arange(len(high) + len(low)) < len(high), np.ones(len(high) + len(low)))
 
 
 @pytest.mark.parametrize(

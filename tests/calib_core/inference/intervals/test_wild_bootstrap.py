@@ -7,7 +7,7 @@ from scipy import stats
 
 from calib_core import ESTIMATORS, Predictions, estimate
 from calib_core.estimators import ConvexBinned, KernelCalibrationError
-from calib_core.estimators.kernel import Grid
+from calib_core.estimators.kernel import ScoreGrid
 from calib_core.estimators.smooth import smooth_errors
 from calib_core.inference import coverage_table, interval, rejection_table
 from calib_core.inference.intervals import kernel_errors, wild_bootstrap
@@ -57,7 +57,7 @@ def test_the_kernel_error_of_scores_far_apart_is_the_mean_absolute_residual():
 
 
 def test_smooth_errors_of_many_draws_are_those_of_one_by_one():
-    grid, rng = Grid(cells=256), np.random.default_rng(0)
+    grid, rng = ScoreGrid(cells=256), np.random.default_rng(0)
     masses = rng.standard_normal((3, 257)) * np.array([[1e-3], [1e-2], [1e-4]])
     for one, found in zip(masses, smooth_errors(masses, grid), strict=True):
         spectrum, frequency = grid.spectrum(one), np.pi * np.arange(257)

@@ -25,7 +25,7 @@ from calib_core.papers.reproductions import (
 from calib_core.papers.reproductions.author_files import _network
 from calib_core.papers.reproductions.gallery import COLUMNS, KEPT, read_kept, write_kept
 from calib_core.papers.reproductions.markdown import page
-from calib_core.papers.reproductions.paper_lines import Found
+from calib_core.papers.reproductions.paper_lines import ComputedNumber
 from calib_core.papers.tables import PAPER_TABLES
 
 PAGE = Path(__file__).parents[3] / "reproductions/table.md"
@@ -318,7 +318,7 @@ def test_a_file_that_says_no_network_is_refused(name):
     ("value", "says"), [(0.8, ""), (1.05, "not told apart"), (1.2, "20 % larger"), (0.95, "not told apart")]
 )
 def test_why_an_error_is_not_less_follows_from_its_ratio(value, says):
-    found = posocco_bonnefoy._where_not_less(Found(value, 0.02, 36), "adaptive")
+    found = posocco_bonnefoy._where_not_less(ComputedNumber(value, 0.02, 36), "adaptive")
     assert says in found
     assert bool(found) == bool(says)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib_core.papers.reproductions import Found, mean, printed, ratio, share, stated
+from calib_core.papers.reproductions import ComputedNumber, mean, printed, ratio, share, stated
 
 
 def test_a_tolerance_is_four_standard_errors_of_both_and_half_a_digit():
@@ -28,9 +28,9 @@ def test_nothing_random_leaves_the_printed_digits_alone():
 
 
 def test_a_limit_has_to_be_kept_beyond_noise():
-    ours = Found(0.09, 0.002, 100)
+    ours = ComputedNumber(0.09, 0.002, 100)
     assert stated("x", "Thm 1", ours, "at most", 0.1).within  # .09 + 4 * .002 <= .1
-    assert not stated("x", "Thm 1", Found(0.09, 0.003, 100), "at most", 0.1).within
+    assert not stated("x", "Thm 1", ComputedNumber(0.09, 0.003, 100), "at most", 0.1).within
     assert stated("x", "Thm 1", ours, "at least", 0.08).within  # .09 - .008 >= .08
     assert not stated("x", "Thm 1", ours, "at least", 0.085).within
     assert stated("x", "Prop. 4", 0.0, "at least", 0.0).within
