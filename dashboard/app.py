@@ -10,7 +10,7 @@ from dashboard import extensions, frame, session, tour, widgets
 from dashboard.frame.header import tabs
 from dashboard.navigation import DATA, LEARN
 from dashboard.selection import Selection
-from dashboard.session import house_rules
+from dashboard.session import server_limits
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, View, data, data_choice, doubts, rows_judged, sample_offered, start
 
@@ -46,7 +46,7 @@ def main() -> None:
             frame.model_chips(selection)
     with st.container(key="frame-problems"):
         # On a server for strangers they are its owner's business, who finds them in the terminal.
-        own = () if house_rules.terms().private else failures
+        own = () if server_limits.terms().private else failures
         for problem in (*own, *widgets.link_problems(), *widgets.left_out()):
             st.warning(markdown_plain(problem), icon=":material/warning:")
     frame.answer()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dashboard.session.house_rules import Terms
+    from dashboard.session.server_limits import ServerLimits
 
 APP = Path(__file__).with_name("app.py")
 
@@ -42,7 +42,7 @@ def settings(*, port: int | None, headless: bool) -> dict[str, Any]:
     return chosen if port is None else {**chosen, "server.port": port}
 
 
-def hosted(address: str, port: int, under: "Terms") -> dict[str, Any]:
+def hosted(address: str, port: int, under: "ServerLimits") -> dict[str, Any]:
     """Return Streamlit's options for a server under these terms."""
     return {
         **settings(port=port, headless=True),

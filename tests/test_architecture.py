@@ -115,7 +115,7 @@ RUNS_CODE = {"eval", "exec", "compile", "builtins.eval", "builtins.exec", "built
 
 # What is no data of anybody's, and where it comes from instead.
 MAY_UNPICKLE = {
-    "dashboard/workers/parcels.py": "what the server and the processes it started itself send each other",
+    "dashboard/workers/shared_arrays.py": "what the server and the processes it started itself send each other",
 }
 
 
@@ -212,10 +212,10 @@ def parses_files(source):
 
 
 def caches(source):
-    """Caching by guesswork mixes people's data up; dashboard/session/shelf.py keys results by what they are."""
+    """Caching by guesswork mixes people's data up; dashboard/session/result_cache.py keys results by what they are."""
     for line, name in references(tree_of(source)):
         if name in {"streamlit.cache_data", "streamlit.cache_resource"}:
-            yield line, f"{name} mixes data up: dashboard/session/shelf.py keeps results"
+            yield line, f"{name} mixes data up: dashboard/session/result_cache.py keeps results"
 
 
 def prints(source):
@@ -435,7 +435,7 @@ ALIKE = {
     "rows": 2,
     "table": 2,
     "show": 2,
-    "_exhibited": 4,
+    "exhibit": 3,
     "promise": 2,
     "export": 2,
     "report": 2,

@@ -145,7 +145,7 @@ def surest_right(rows: ConfidenceRows, coverage: float = COVERAGE) -> Influence:
     which many rows are sure has a higher t. r is that of the rows within a step sqrt(c (1 - c) / n) of coverage;
     where these are all tied, t does not move.
 
-    >>> surest_right(Answers.of(Predictions.from_confidence([0.9, 0.8, 0.7], [True, False, True])), 0.5).value
+    >>> surest_right(ConfidenceRows.of(Predictions.from_confidence([0.9, 0.8, 0.7], [True, False, True])), 0.5).value
     0.5
     """
     sure = rows.h >= threshold(rows, coverage)

@@ -78,7 +78,7 @@ def program(calibrator: Calibrator, *, logits: bool = False) -> Program:
 
     >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 5, [0, 0, 0, 0, 1])
     >>> [type(node).__name__ for node in program(cal).nodes()]
-    ['Given', 'Log', 'Scaled', 'Softmax']
+    ['InputRow', 'Log', 'Scaled', 'Softmax']
     """
     check_is_fitted(calibrator)
     k = len(calibrator.classes_)

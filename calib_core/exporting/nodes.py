@@ -179,9 +179,9 @@ class Program:
 def in_order(*last: Node) -> tuple[Node, ...]:
     """The steps behind these, each after those it works on.
 
-    >>> row = Given("logits", 2)
+    >>> row = InputRow("logits", 2)
     >>> [type(node).__name__ for node in in_order(Mixed((Softmax(row), row), (0.5, 0.5)))]
-    ['Given', 'Softmax', 'Mixed']
+    ['InputRow', 'Softmax', 'Mixed']
     """
     found: dict[Node, None] = {}
 

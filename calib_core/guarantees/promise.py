@@ -92,7 +92,7 @@ def binning_promise(
     References: P1 Theorem 1 and 2 with the constants of their proofs (Appendix H.2, H.4): the actual number of bins
     and the actual smallest number of points per bin in place of n / k and k.
 
-    >>> print(binning_promise([Cells(500, 10, 49, 0.0)], 0.1, "confidence")["marginal"].sentence)
+    >>> print(binning_promise([UniformMassCells(500, 10, 49, 0.0)], 0.1, "confidence")["marginal"].sentence)
     With probability at least 90 %, a new row's confidence is within 17.5 points of the truth it stands for.
     """
     broken = next((c.broken for c in cells if c.broken), "")

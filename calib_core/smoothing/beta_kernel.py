@@ -49,7 +49,7 @@ class BetaKernel:
     References: Chen 1999, Beta kernel estimators for density functions, §2 and §4; Gourieroux & Monfort 2006 (the
     integral); P5, conclusion.
 
-    >>> weights = Beta().heights(np.array([0.0, 0.5]), 0.5, np.array([0.0, 0.5]))
+    >>> weights = BetaKernel().heights(np.array([0.0, 0.5]), 0.5, np.array([0.0, 0.5]))
     >>> weights.round(3).tolist()  # of scores 0 and 1/2, seen from place 0 (first line) and 1/2
     [[3.0, 0.75], [0.0, 1.5]]
     """

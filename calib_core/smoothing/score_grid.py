@@ -25,7 +25,7 @@ class ScoreGrid:
     nearness, which keeps sums and means. A cosine transform (type I) then stands for the masses mirrored at both ends
     over and over, so that smoothing leaks nothing out of [low, 1] and wraps nothing around.
 
-    >>> Grid(0.0, 2).masses(np.array([0.25, 1.0])).tolist()
+    >>> ScoreGrid(0.0, 2).masses(np.array([0.25, 1.0])).tolist()
     [0.5, 0.5, 1.0]
     """
 
@@ -94,7 +94,7 @@ class ScoreGrid:
     def coarser(self, masses: Float64s, cells: int) -> Float64s:
         """What masses (..., self.cells + 1) are on the grid of fewer ``cells``, a divisor: nothing else is rounded.
 
-        >>> Grid(0.0, 4).coarser(np.array([0.0, 1.0, 0.0, 0.0, 1.0]), 2).tolist()
+        >>> ScoreGrid(0.0, 4).coarser(np.array([0.0, 1.0, 0.0, 0.0, 1.0]), 2).tolist()
         [0.5, 0.5, 1.0]
         """
         each = masses[..., :-1].reshape(*masses.shape[:-1], cells, -1)

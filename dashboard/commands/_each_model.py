@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from dashboard.commands import _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands._reading_options import ReadingOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

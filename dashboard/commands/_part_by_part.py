@@ -15,7 +15,7 @@ from calib_core import InputError, Predictions
 from calib_core.calibrators import Calibrator
 from calib_core.readers import propose, streams
 from dashboard.commands import _outputs, _shared
-from dashboard.commands._written import Columns, columns_for, frame_of, json_lines
+from dashboard.commands._recalibrated_files import Columns, columns_for, frame_of, json_lines
 from dashboard.export import csv_bytes
 
 SMALL = 16 << 20

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from dashboard.commands import _extras, _given, _outputs
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _extras, _outputs, _reading_options
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core import Predictions, Recipe
@@ -27,7 +27,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 COULD_NOT_RUN = 2
 SHARE = 0.5
 """Share of the rows that calibrators are fitted on, where no column marks them."""
-FILE = _given.FILE
+FILE = _reading_options.FILE
 OUTPUT = _outputs.Output()
 _NOTHING = ReadingOptions()
 
@@ -245,7 +245,7 @@ def found(path: Path, given: ReadingOptions, **fields: Any) -> FileReading:
     """The table of a file, read as it suggests but for what is given."""
     from calib_core.readers import propose
 
-    digest, table = _given.with_digest(path, given)
+    digest, table = _reading_options.with_digest(path, given)
     return FileReading(path, digest, table, propose(table, **given.fields, **fields), frozenset(given.fields))
 
 

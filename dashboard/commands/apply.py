@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _given, _outputs, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _outputs, _reading_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
@@ -18,7 +18,7 @@ ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 @click.option("-o", "--output", type=_shared.OUTPUT, required=True,
               help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
-@_given.reading_options
+@_reading_options.reading_options
 @_shared.careful
 def command(calibrator: Path, file: Path, output: Path, force: bool, read: ReadingOptions) -> None:
     """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
@@ -38,7 +38,7 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Readi
     """
     from calib_core import load_calibrator
     from calib_core.text import percent
-    from dashboard.commands import _part_by_part, _written
+    from dashboard.commands import _part_by_part, _recalibrated_files
 
     ending = "csv" if str(output) == _outputs.STDIO else output.suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
@@ -55,8 +55,8 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Readi
         loaded = _shared.load(file, read)
         _shared.warn(loaded)
         answer = fitted.apply(loaded.predictions)
-        columns = _written.columns_for(ending, loaded.table, loaded.reading, answer)
-        _outputs.write(output, _written.content(columns, ending))
+        columns = _recalibrated_files.columns_for(ending, loaded.table, loaded.reading, answer)
+        _outputs.write(output, _recalibrated_files.content(columns, ending))
         rows, coverage = answer.n_rows, answer.coverage
     line = f"{rows:,} rows of {file.name} recalibrated: {output}"
     abstained = "" if coverage == 1 else f" ({percent(1 - coverage)} abstained)"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _each_model, _exhibit_forms, _outputs, _reading_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 @_shared.split_options
 @_shared.rows_option
 @_shared.where_option
-@_given.reading_options
+@_reading_options.reading_options
 @_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -270,7 +270,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
     )
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
-    return [*_exhibited.aligned(columns, frame), *missing, DISTANCES, ""]
+    return [*_exhibit_forms.aligned(columns, frame), *missing, DISTANCES, ""]
 
 
 def _write_json(
@@ -337,7 +337,7 @@ def _show(
     texts += _large_lines(large, first)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
-    texts += _exhibited.aligned((*names, *line_words.columns(answered)), answered)
+    texts += _exhibit_forms.aligned((*names, *line_words.columns(answered)), answered)
     for name, coverage in over.items():
         if coverage < 1:
             texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _each_model, _exhibit_forms, _outputs, _reading_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="Rows to choose on.",
 )
 @_shared.judge_option
-@_given.reading_options
+@_reading_options.reading_options
 @_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -185,6 +185,6 @@ def _show(found: CalibratorChoice, score: str, head: list[str], also: _Advice) -
     from dashboard.exhibits.recommendation import Recommendation, about_table
 
     frame = found.frame()
-    lines = _exhibited.aligned(Recommendation(score).columns_at(found.level, frame), frame)
+    lines = _exhibit_forms.aligned(Recommendation(score).columns_at(found.level, frame), frame)
     for text in (*head, *also.sentences(found), "", *lines, about_table(found), *found.notes):
         click.echo(_outputs.plain(text))

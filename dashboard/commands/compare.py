@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _each_model, _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _each_model, _exhibit_forms, _outputs, _reading_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 @_shared.judge_option
 @_shared.rows_option
 @_shared.where_option
-@_given.reading_options
+@_reading_options.reading_options
 @_each_model.option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hashes, findings.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
@@ -239,7 +239,7 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
         *([of.text("about")] if any(marks) else []),
     )
     units = [unit_of(key) for key in answered["estimator"]]
-    for text in _exhibited.aligned(columns, answered.assign(about=marks, unit=units)):
+    for text in _exhibit_forms.aligned(columns, answered.assign(about=marks, unit=units)):
         click.echo(text)
     for line in frame[frame["note"] != ""].to_dict("records"):
         which = f" ({line['of']})" if "of" in line else ""

@@ -35,7 +35,7 @@ def command(calibrator: Path, output: Path, logits: bool) -> None:
     if ending == ".py":
         content = exporting.python_source(fitted, logits=logits).encode()
     else:
-        from dashboard.takeaway import onnx_bytes
+        from dashboard.onnx_export import onnx_bytes
 
         content = onnx_bytes(fitted, logits=logits)
     _outputs.write(output, content)

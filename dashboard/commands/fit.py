@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _given, _outputs, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _outputs, _reading_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 
 @click.command("fit")
@@ -23,7 +23,7 @@ from dashboard.commands._given import ReadingOptions
     help="Which rows it is fitted on.",
 )
 @click.option("--parts", is_flag=True, help="Read FILE a part at a time, as is done with files of more than 1 GiB.")
-@_given.reading_options
+@_reading_options.reading_options
 @_shared.careful
 def command(
     file: Path,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _given, _outputs, _passages, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _outputs, _passages, _reading_options, _shared
 from dashboard.commands._passages import Passage
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from calib_core.inference import Baseline
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @_shared.judge_option
 @_shared.rows_option
 @_shared.where_option
-@_given.reading_options
+@_reading_options.reading_options
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
               help="How the answer is written: for people, as a record, or as annotations and a summary on "
               "GitHub.")  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _given, _outputs, _shared
+from dashboard.commands import _outputs, _reading_options, _shared
 
 
 @click.command("join")
@@ -39,7 +39,9 @@ def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, out
 
     if keys and by_place:
         raise click.UsageError("--key and --by-place exclude each other.")
-    both = with_labels(_given.whole_table(file), _given.whole_table(labels), () if by_place else keys or None)
+    both = with_labels(
+        _reading_options.whole_table(file), _reading_options.whole_table(labels), () if by_place else keys or None
+    )
     assert both.joined is not None
     for note in (*both.notes, *(finding.message for finding in join_findings(both.joined))):
         click.echo(_outputs.plain(note), err=True)

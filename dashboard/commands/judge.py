@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _given, _outputs, _shared
+from dashboard.commands import _outputs, _reading_options, _shared
 
 
 @click.command("judge")
@@ -52,7 +52,7 @@ def command(
     from calib_core.readers import verdicts
     from calib_core.readers.proposal.label_codes import label_texts
 
-    table = _given.whole_table(file)
+    table = _reading_options.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
     found = {"share": cc.judged.judged_share(*marks, groups, level)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _exhibited, _outputs, _shared
+from dashboard.commands import _exhibit_forms, _outputs, _shared
 
 
 @click.command("lab")
@@ -87,7 +87,7 @@ def command(
         head = f"{recipe.title}: {lab.TRUTHS[recipe.key].caption}"
         click.echo(f"{what.title}: {what.caption}" if own and what else head)
         before = what is not None and bool(what.binary)
-        for line in _exhibited.aligned(table_columns(frame, before), frame):
+        for line in _exhibit_forms.aligned(table_columns(frame, before), frame):
             click.echo(_outputs.plain(line))
         for note in dict.fromkeys(filter(None, frame["note"])):
             click.echo(_outputs.plain(begun(f"{note}.")))

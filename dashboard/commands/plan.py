@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _given, _outputs, _selected, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _exhibit_forms, _outputs, _reading_options, _selection_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +45,7 @@ def _numbers(function: Any) -> Any:
 @click.argument("file", required=False)
 @_numbers
 @click.option("--binning", help="Where the bins lie that the rows of FILE are judged in.")
-@_given.reading_options
+@_reading_options.reading_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions.")
 @click.option("--csv", "as_csv", is_flag=True, help="A line a question as CSV.")
 @_shared.careful
@@ -110,8 +110,8 @@ def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOpti
     from dashboard.exhibits.plan_answers import data_in_use
     from dashboard.session import call, scene_of
 
-    scene = scene_of(_selected.selection(file, read=read, binning=binning))
-    _exhibited.tell_doubts(scene)
+    scene = scene_of(_selection_options.selection(file, read=read, binning=binning))
+    _exhibit_forms.tell_doubts(scene)
     found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
     return found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _selected, _shared
+from dashboard.commands import _outputs, _selection_options, _shared
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.report import Options, Progress, Report
@@ -22,7 +22,7 @@ _STEPS = 1000
 @click.argument("file")
 @click.option("-o", "--output", type=_shared.OUTPUT, default=Path("report.html"),
               show_default=True, help="Where the report is written.")  # fmt: skip
-@_selected.options
+@_selection_options.options
 @click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Subtitle.")
@@ -92,14 +92,14 @@ def command(
     left_out, added = _sections(left_out, added, kept)
     options = Options(title, author, left_out, date, added)
     if like is not None:
-        key = _selected.read_file(file, given["read"])
+        key = _selection_options.read_file(file, given["read"])
         judge = None if given["judge"] == "auto" else given["judge"]
         _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None, "judge": judge})
         for name in (*([str(given["test"])] if given["test"] else []), *given["others"]):
-            _selected.read_file(name)
+            _selection_options.read_file(name)
         selection, options = _like(like, key, options)
     else:
-        selection = _selected.selection(file, **given)
+        selection = _selection_options.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
     for sentence in doubt_words.sentences(session.scene_of(selection)):
@@ -111,7 +111,7 @@ def command(
     if tables:
         _outputs.write(tables, report.table_files())
     if card:
-        from dashboard.elsewhere import Handout
+        from dashboard.integrations import Handout
 
         _outputs.write(card, Handout(selection).model_card().encode())
     if figures:
@@ -138,7 +138,9 @@ def _no_choices(given: Mapping[str, Any]) -> None:
     """End the command where an option would change what an earlier report fixes."""
     for name, value in given.items():
         if name not in ("test", "others") and value not in (None, "", ()):
-            _shared.fail(f"--like takes every choice from the earlier report: leave {_selected.flag(name)} out")
+            _shared.fail(
+                f"--like takes every choice from the earlier report: leave {_selection_options.flag(name)} out"
+            )
 
 
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _given, _outputs, _shared
+from dashboard.commands import _exhibit_forms, _outputs, _reading_options, _shared
 from dashboard.commands.tables import prediction_files
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
               help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
 @click.option("--splits", type=click.IntRange(1, 1000), show_default="5",
               help="How often each of these files is divided at random.")  # fmt: skip
-@_given.read_option
+@_reading_options.read_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision and versions.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
 @_shared.careful
@@ -101,14 +101,14 @@ def _show(found: pd.DataFrame, chosen: bool) -> None:
 
     if not chosen:
         narrow = [column for column in Papers().columns(found) if column.heading != "why"]  # whole below
-        lines = _exhibited.aligned((of.text("FIGURE", "key"), *narrow), found)
+        lines = _exhibit_forms.aligned((of.text("FIGURE", "key"), *narrow), found)
         lines += ["", *(f"{key}: {why}" for key, why in zip(found["key"], found["why"], strict=True) if why)]
     else:
         lines = []
         for key, part in found.groupby("key", sort=False):
             entry = REPRODUCTIONS[str(key)]
             lines += [f"{entry.paper}, {entry.place}: {entry.title}", entry.caption, ""]
-            lines += _exhibited.aligned(Reproduced().columns(part), part)
+            lines += _exhibit_forms.aligned(Reproduced().columns(part), part)
             lines += [f"What differs: {why}." for why in dict.fromkeys(part["why"]) if why]
             lines += [f"In the dashboard: ?{entry.link}"] * bool(entry.link) + [""]
         lines.append(HOW_TO_READ)

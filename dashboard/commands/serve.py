@@ -96,7 +96,7 @@ def command(
     from calib_core._base import parallel
     from calib_core.readers.messages import size
     from dashboard.hosting.application import application
-    from dashboard.session.house_rules import GB, Terms
+    from dashboard.session.server_limits import GB, ServerLimits
 
     memory = int(memory_gb * GB) if memory_gb else machine.memory() // 2
     if os.name == "nt":
@@ -116,7 +116,7 @@ def command(
             f"--file-mb {largest} or less, or more --memory-gb."
         )
     file_mb = file_mb or min(FILE_MB, largest)
-    under = Terms(
+    under = ServerLimits(
         private=True,
         hosts=tuple(dict.fromkeys((*_LOCAL, *hosts))),
         base=base,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _exhibited, _selected, _shared
+from dashboard.commands import _exhibit_forms, _selection_options, _shared
 
 
 @click.command("show")
@@ -16,9 +16,9 @@ from dashboard.commands import _exhibited, _selected, _shared
 @click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="An option of the exhibit; repeatable.")
 @click.option("--model", help="Title of the model looked at; by default the base model.")
 @click.option("--notion", help="Notion of calibration looked at; by default top-label.")
-@click.option("--format", "form", type=click.Choice(_exhibited.FORMS), default="text", show_default=True,
+@click.option("--format", "form", type=click.Choice(_exhibit_forms.FORMS), default="text", show_default=True,
               help="How it is written.")  # fmt: skip
-@_selected.options
+@_selection_options.options
 @_shared.careful
 def command(
     exhibit: str, file: str, options: tuple[str, ...], model: str | None, notion: str | None, form: str, **given: Any
@@ -38,7 +38,7 @@ def command(
     from dashboard.session import scene_of
 
     recipe = _shared.recipe_of(EXHIBITS, exhibit, options)
-    selection = _selected.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
+    selection = _selection_options.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
     scene = scene_of(selection)
-    _exhibited.tell_doubts(scene)
-    click.echo(_exhibited.written(recipe.build(), scene, form), nl=False)
+    _exhibit_forms.tell_doubts(scene)
+    click.echo(_exhibit_forms.written(recipe.build(), scene, form), nl=False)

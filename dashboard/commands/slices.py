@@ -8,7 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from dashboard.commands import _exhibited, _selected, _shared
+from dashboard.commands import _exhibit_forms, _selection_options, _shared
 
 
 @click.command("slices")
@@ -26,7 +26,7 @@ from dashboard.commands import _exhibited, _selected, _shared
 @click.option("--model", help="Title of the model looked at; by default the base model.")
 @click.option("--json", "as_json", is_flag=True, help="The table as JSON, with what is said of it and its Python.")
 @click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_selected.of_rows
+@_selection_options.of_rows
 @_shared.careful
 def command(
     file: str,
@@ -81,8 +81,8 @@ def command(
         recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
     else:
         recipe = EXHIBITS.described("slice-columns")
-    selection = _selected.selection(file, model=model, **given).with_exhibit(recipe)
+    selection = _selection_options.selection(file, model=model, **given).with_exhibit(recipe)
     form = "json" if as_json else "csv" if as_csv else "text"
     scene = scene_of(selection)
-    _exhibited.tell_doubts(scene)
-    click.echo(_exhibited.written(recipe.build(), scene, form), nl=False)
+    _exhibit_forms.tell_doubts(scene)
+    click.echo(_exhibit_forms.written(recipe.build(), scene, form), nl=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _given, _outputs, _shared
+from dashboard.commands import _outputs, _reading_options, _shared
 
 
 @click.command("summarise")
@@ -25,7 +25,7 @@ from dashboard.commands import _given, _outputs, _shared
 @click.option("--scheduler", help="Address of a Dask cluster whose workers count a file each, such as tcp://host:8786.")
 @click.option("--sql", "table", help="Print the SQL that counts the table of this name, and count nothing.")
 @_shared.rows_option
-@_given.read_option
+@_reading_options.read_option
 @_shared.careful
 def command(
     files: tuple[Path, ...],
@@ -63,7 +63,7 @@ def command(
     import calib_core as cc
     from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
 
-    fields = _given.reading_fields(read)
+    fields = _reading_options.reading_fields(read)
     paths = [path for file in files for path in _matching(file)]
     if table is not None:
         click.echo(counting_sql(paths[0], table, **fields))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibited, _given, _outputs, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _exhibit_forms, _outputs, _reading_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -37,7 +37,7 @@ OWN = "methods"
 @click.option("--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Divisions worked on at a time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for every table as CSV and LaTeX, and for results, which are not made twice.")  # fmt: skip
-@_given.read_option
+@_reading_options.read_option
 @click.option("--csv", "as_csv", is_flag=True, help="Tables on stdout as CSV.")
 @click.option("--latex", "as_latex", is_flag=True, help="Tables on stdout as LaTeX, for the package booktabs.")
 @_shared.careful
@@ -172,7 +172,7 @@ def _show(found: dict[str, MethodTable], form: str) -> None:
             click.echo(_plain_lines(latex(table)))
         else:
             lines = ["", table.title] if i else [table.title]
-            lines += [*_exhibited.aligned(columns(table.frame()), table.frame()), *table.notes]
+            lines += [*_exhibit_forms.aligned(columns(table.frame()), table.frame()), *table.notes]
             for line in lines:
                 click.echo(_outputs.plain(line))
     if form == "text":

@@ -14,7 +14,7 @@ from calib_core.risk import InTheLarge
 from calib_core.text import called
 from dashboard import session
 from dashboard.session import Call, Model, Scene, call
-from dashboard.session.shelf import RESULTS
+from dashboard.session.result_cache import RESULTS
 
 _DID_WORDS = """
 died survived relapsed recovered responded progressed deteriorated churned defaulted converted clicked bought purchased

@@ -7,7 +7,7 @@ import streamlit as st
 from calib_core.text import count
 from dashboard import session
 from dashboard.selection import Selection
-from dashboard.session.house_rules import terms
+from dashboard.session.server_limits import terms
 from dashboard.session.visitors import user_name
 from dashboard.theme import markdown_plain
 

@@ -15,12 +15,12 @@ from dashboard.hosting import ending, housekeeping
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import Intake
 from dashboard.hosting.visits import Visits
-from dashboard.session.house_rules import LOCAL, Terms, agree
-from dashboard.session.shelf import RESULTS
+from dashboard.session.result_cache import RESULTS
+from dashboard.session.server_limits import LOCAL, ServerLimits, agree
 from dashboard.workers.pool import close_pool, open_pool
 
 
-def application(script: Path, *, opens: bool = False, under: Terms = LOCAL) -> st.App:
+def application(script: Path, *, opens: bool = False, under: ServerLimits = LOCAL) -> st.App:
     """The dashboard under these terms; it ``opens`` a browser once it runs."""
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware

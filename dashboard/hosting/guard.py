@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard.chart import page_head
 from dashboard.report import page
-from dashboard.session.house_rules import Terms
+from dashboard.session.server_limits import ServerLimits
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -65,7 +65,7 @@ def policy(host: str, framed_by: tuple[str, ...] = ()) -> str:
 class Guard:
     """Puts headers on every answer, closes ``CLOSED``, and lets no page of another origin open a WebSocket."""
 
-    def __init__(self, app: "ASGIApp", under: Terms) -> None:
+    def __init__(self, app: "ASGIApp", under: ServerLimits) -> None:
         self.app = app
         self.base = under.base
         self.framed_by = under.framed_by

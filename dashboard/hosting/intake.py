@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from dashboard.hosting.ending import ENDING
-from dashboard.session.house_rules import Terms
+from dashboard.session.server_limits import ServerLimits
 from dashboard.uploads import WAITING, Waiting
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ async def _arriving(receive: "Receive") -> "Message":
 class Intake:
     """Lets a file in when there is room for its bytes; until then the browser waits to send them."""
 
-    def __init__(self, app: "ASGIApp", under: Terms, waiting: Waiting = WAITING, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, app: "ASGIApp", under: ServerLimits, waiting: Waiting = WAITING, patience: float = PATIENCE
+    ) -> None:
         self.app = app
         self.under = under
         self.waiting = waiting

@@ -3,7 +3,7 @@
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from dashboard.session.house_rules import Terms
+from dashboard.session.server_limits import ServerLimits
 from dashboard.session.visitors import COOKIE, EVERYBODY, PRESENT, Presence, known_cookie, new_cookie, visitor_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ FULL = "This server is full: {tabs} tabs are open, and no more are answered at a
 class Visits:
     """Lets visitors in under ``under``, and keeps ``present`` up to date."""
 
-    def __init__(self, app: "ASGIApp", under: Terms, present: Presence = PRESENT) -> None:
+    def __init__(self, app: "ASGIApp", under: ServerLimits, present: Presence = PRESENT) -> None:
         self.app = app
         self.under = under
         self.present = present

@@ -42,8 +42,8 @@ from dashboard.session.models import (
     unmade,
     usable,
 )
+from dashboard.session.result_cache import RESULTS, Missing, ResultCache
 from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
-from dashboard.session.shelf import RESULTS, Missing, Shelf
 from dashboard.session.shell import report_line, show_line
 
 __all__ = [
@@ -56,8 +56,8 @@ __all__ = [
     "Missing",
     "Model",
     "Models",
+    "ResultCache",
     "Scene",
-    "Shelf",
     "call",
     "changes",
     "checks",

@@ -1,7 +1,7 @@
 """Files by their keys: tables that were read, and how each is read as predictions.
 
 On one's own machine the key of an upload is the hash of its content, so that its link works again wherever the file is
-opened; where many people meet it is the secret of the visitor who brought it (`dashboard.session.house_rules`).
+opened; where many people meet it is the secret of the visitor who brought it (`dashboard.session.server_limits`).
 
 Streamlit never hashes data here: it looks at a sample of large arrays only, so that two uploads could meet.
 """
@@ -28,13 +28,13 @@ from calib_core.readers.proposal.label_codes import coded_labels
 from calib_core.readers.proposal.long_form import of_one_model
 from dashboard.selection import NONE
 from dashboard.session.call import Call, call
-from dashboard.session.custody import Custody
-from dashboard.session.house_rules import terms
 from dashboard.session.reading_changes import differences, with_changes
-from dashboard.session.shelf import RESULTS, Missing, Shelf
+from dashboard.session.result_cache import RESULTS, Missing, ResultCache
+from dashboard.session.server_limits import terms
+from dashboard.session.uploaded_files import Uploads
 from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
 
-_EXAMPLES = Shelf(1 << 28)
+_EXAMPLES = ResultCache(1 << 28)
 _SECRET = secrets.token_bytes(32)
 _TIMES = 3
 """Bytes that a file takes while it is read, for each of the numbers it holds: columns, and what becomes of them."""
@@ -79,7 +79,7 @@ class File:
         return self.table
 
 
-UPLOADS: Custody[File] = Custody()
+UPLOADS: Uploads[File] = Uploads()
 """Uploads by their keys."""
 RESULTS.arrays_of = UPLOADS.arrays_of
 

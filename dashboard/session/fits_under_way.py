@@ -12,7 +12,7 @@ from collections.abc import Callable
 from calib_core import InputError
 from dashboard.session.expected import expected
 from dashboard.session.models import Model
-from dashboard.session.shelf import RESULTS, Progress
+from dashboard.session.result_cache import RESULTS, Progress
 from dashboard.session.visitors import is_open, tab
 from dashboard.workers import turns
 

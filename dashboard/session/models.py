@@ -23,7 +23,7 @@ from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
 from dashboard.session.files import changes, file, findings, is_here, reading, whole_call
 from dashboard.session.reading_changes import written_changes
-from dashboard.session.shelf import RESULTS
+from dashboard.session.result_cache import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
 """The base model: the calibrator that changes nothing."""

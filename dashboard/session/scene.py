@@ -18,7 +18,7 @@ from dashboard.selection import Selection, Source
 from dashboard.session import model_looks
 from dashboard.session.call import Call, call
 from dashboard.session.models import Model, Models, models, over, triangle
-from dashboard.session.shelf import EVERYBODY, RESULTS, Progress, Shelf
+from dashboard.session.result_cache import EVERYBODY, RESULTS, Progress, ResultCache
 
 T = TypeVar("T")
 DECLARED = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
@@ -62,7 +62,7 @@ class Scene:
     partitions: tuple[Recipe, ...] = ()
     three: str = ""
     progress: Progress | None = None
-    shelf: Shelf = field(default=RESULTS, repr=False)
+    shelf: ResultCache = field(default=RESULTS, repr=False)
     scope: str = EVERYBODY
     risk: float | None = None
     ratio: float = RATIO

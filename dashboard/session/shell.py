@@ -9,7 +9,7 @@ from calib_core import Recipe
 from dashboard import extensions
 from dashboard.selection import Selection
 from dashboard.session.files import file
-from dashboard.session.shelf import Missing
+from dashboard.session.result_cache import Missing
 
 _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from dashboard.session.house_rules import Terms, terms
+from dashboard.session.server_limits import ServerLimits, terms
 
 COOKIE = "calib_visitor"
 EVERYBODY = ""
@@ -37,14 +37,14 @@ def known_cookie(cookies: Mapping[str, str]) -> str:
     return value if _SHAPE.fullmatch(value) else ""
 
 
-def visitor_of(under: Terms, names: Sequence[str], cookies: Mapping[str, str]) -> str:
+def visitor_of(under: ServerLimits, names: Sequence[str], cookies: Mapping[str, str]) -> str:
     """Who asks, by what came with the request; empty where that says nothing.
 
     ``names`` are the values of the proxy's header: a second one could be the visitor's own, and none of them counts.
 
-    >>> visitor_of(Terms(private=True, user_header="X-User"), ["ann"], {})
+    >>> visitor_of(ServerLimits(private=True, user_header="X-User"), ["ann"], {})
     'user:ann'
-    >>> visitor_of(Terms(private=True, user_header="X-User"), ["ann", "bob"], {"calib_visitor": "A" * 22})
+    >>> visitor_of(ServerLimits(private=True, user_header="X-User"), ["ann", "bob"], {"calib_visitor": "A" * 22})
     ''
     """
     if under.user_header:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dashboard.session.house_rules import terms
+from dashboard.session.server_limits import terms
 from dashboard.session.visitors import stop_if_closed
 from dashboard.workers import turns
 

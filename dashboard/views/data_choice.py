@@ -14,7 +14,7 @@ from calib_core.text import count
 from dashboard import session, uploads, widgets
 from dashboard.navigation import DATA
 from dashboard.selection import NONE, Selection
-from dashboard.session.house_rules import terms
+from dashboard.session.server_limits import terms
 from dashboard.theme import markdown_plain
 from dashboard.views import data_findings, data_inspect
 from dashboard.views.data_trial import Role, choose, looked_at, say, sentence, trial

@@ -8,8 +8,8 @@ import streamlit as st
 
 from calib_core import exporting
 from dashboard import widgets
+from dashboard.onnx_export import onnx_bytes
 from dashboard.session import Model, Scene, call
-from dashboard.takeaway import onnx_bytes
 from dashboard.theme import markdown_plain
 
 WHAT = (

@@ -63,13 +63,13 @@ def _load(modules: list[str]) -> None:
 
 def answer(connection: Connection) -> None:
     """Receive one job, compute it, answer."""
-    from dashboard.workers import parcels
+    from dashboard.workers import shared_arrays
 
     def tell(percent: int) -> None:
         connection.send(("progress", int(percent)))
 
     try:
-        function, args, options = parcels.received(connection)
+        function, args, options = shared_arrays.received(connection)
     except (EOFError, OSError):
         raise
     except Exception as failure:  # what is only known in the server's process
@@ -77,12 +77,12 @@ def answer(connection: Connection) -> None:
         return
     kind, value = _outcome(function, args, {**options, "progress": tell})
     try:
-        parcel = parcels.packed(value)
+        parcel = shared_arrays.packed(value)
     except Exception as failure:
         connection.send(("unsendable", repr(failure)[:500]))
         return
     connection.send((kind, None))
-    parcels.send(connection, parcel)
+    shared_arrays.send(connection, parcel)
 
 
 def _outcome(function: Any, args: Any, options: Any) -> tuple[str, Any]:

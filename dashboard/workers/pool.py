@@ -21,7 +21,7 @@ from typing import Any
 from calib_core import InputError
 from calib_core.registry.registry import FAMILIES
 from dashboard import extensions
-from dashboard.workers import child, parcels, turns
+from dashboard.workers import child, shared_arrays, turns
 from dashboard.workers.durations import COSTS, Work
 
 Progress = Callable[[int], object]
@@ -134,7 +134,7 @@ class Pool:
         """
         kind = (function.__module__, function.__qualname__, *(type(value).__name__ for value in args))
         try:
-            parcel = parcels.packed((function, tuple(args), dict(options)))
+            parcel = shared_arrays.packed((function, tuple(args), dict(options)))
         except Exception:  # only this process knows what that is
             return function(*args, **options, progress=progress)
         # Half the rows may be quick, but hardly much quicker.
@@ -163,14 +163,14 @@ class Pool:
         for worker in everybody:
             worker.end()
 
-    def _elsewhere(self, parcel: parcels.Parcel, progress: Progress, work: Work | None) -> tuple[bool, Any]:
+    def _elsewhere(self, parcel: shared_arrays.SharedArrays, progress: Progress, work: Work | None) -> tuple[bool, Any]:
         """Whether a process could do it, and what came of it."""
         job = _Job(work)
         worker = self._in_turn(job, progress)
         try:
             worker.ready()
             try:
-                parcels.send(worker.line, parcel)
+                shared_arrays.send(worker.line, parcel)
             except BrokenPipeError as e:
                 raise _Ended from e
             with COSTS.learning(work):
@@ -196,7 +196,7 @@ class Pool:
                 return kind, value
             if kind != "progress":
                 try:
-                    return kind, parcels.received(worker.line)
+                    return kind, shared_arrays.received(worker.line)
                 except (EOFError, OSError) as e:
                     raise _Ended from e
             progress(value)

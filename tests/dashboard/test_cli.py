@@ -15,7 +15,7 @@ from dashboard import cli, launch
 from dashboard.cli import main
 from dashboard.commands import dashboard as command
 from dashboard.selection import MOST_OTHERS
-from dashboard.session.house_rules import LOCAL, Terms
+from dashboard.session.server_limits import LOCAL, ServerLimits
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Start:
     line: list[str]
     options: dict[str, Any]
     opens: bool
-    under: Terms = LOCAL
+    under: ServerLimits = LOCAL
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Start]:
     starts: list[Start] = []
 
     class Application:
-        def __init__(self, script: Path, *, opens: bool = False, under: Terms = LOCAL) -> None:
+        def __init__(self, script: Path, *, opens: bool = False, under: ServerLimits = LOCAL) -> None:
             assert script == launch.APP
             self.opens, self.under = opens, under
 

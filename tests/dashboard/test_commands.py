@@ -26,7 +26,7 @@ from calib_core.evaluation.study import SCORES
 from calib_core.inference.verdicts.estimate_line import ROUGH_GUIDE
 from calib_core.text import chance, points, short_percent
 from dashboard.cli import main
-from dashboard.commands import _outputs, _written, audit, compare, gate
+from dashboard.commands import _outputs, _recalibrated_files, audit, compare, gate
 from dashboard.exhibits.columns import NOT_KNOWN
 from dashboard.exhibits.pairs import VALUES_DIFFER
 
@@ -485,7 +485,7 @@ def test_what_answers_every_row_abstains_on_none(file):
 
 
 def test_a_matrix_is_a_column_for_each_of_its_own_in_a_flat_table():
-    flat = _written.frame_of({"row": np.arange(2), "probs": np.array([[0.1, 0.9], [0.8, 0.2]])})
+    flat = _recalibrated_files.frame_of({"row": np.arange(2), "probs": np.array([[0.1, 0.9], [0.8, 0.2]])})
     assert flat.to_dict("list") == {"row": [0, 1], "probs_0": [0.1, 0.8], "probs_1": [0.9, 0.2]}
 
 

@@ -16,10 +16,10 @@ from dashboard import session
 from dashboard.frame import fitting as page
 from dashboard.hosting import machine
 from dashboard.selection import Source
-from dashboard.session import Model, Shelf, expected, files, work_room
+from dashboard.session import Model, ResultCache, expected, files, work_room
 from dashboard.session.call import work_on
 from dashboard.session.fits_under_way import Fit
-from dashboard.session.house_rules import GB, LOCAL, Terms, agree
+from dashboard.session.server_limits import GB, LOCAL, ServerLimits, agree
 from dashboard.session.work_room import WorkRoom
 from dashboard.workers import durations, turns
 from dashboard.workers.durations import COSTS, Costs, Work
@@ -43,7 +43,7 @@ def became_true(what: Callable[[], bool]) -> bool:
 def test_all_shares_and_the_processes_together_are_the_memory_that_was_stated(
     gb: float, processes: int, file_mb: int
 ) -> None:
-    under = Terms(memory=int(gb * GB), own=machine.own_bytes(processes), file_bytes=file_mb * MB)
+    under = ServerLimits(memory=int(gb * GB), own=machine.own_bytes(processes), file_bytes=file_mb * MB)
     shares = (under.arriving_bytes, under.kept_bytes, under.result_bytes, under.work_bytes)
     assert min(shares) > 0
     assert gb * GB - 8 <= under.own + sum(shares) <= gb * GB
@@ -52,7 +52,7 @@ def test_all_shares_and_the_processes_together_are_the_memory_that_was_stated(
 
 @pytest.fixture
 def room_for_100_mb() -> Iterator[WorkRoom]:
-    agree(Terms(memory=8 * 7 * 100 * MB // 6, file_bytes=0))
+    agree(ServerLimits(memory=8 * 7 * 100 * MB // 6, file_bytes=0))
     yield WorkRoom()
     agree(LOCAL)
 
@@ -115,7 +115,7 @@ def test_one_alone_has_room_whatever_it_takes_and_who_stops_waiting_leaves_no_tr
 
 def test_a_result_takes_room_for_its_files_while_it_is_made_and_counts_what_is_its_own() -> None:
     upload = np.zeros(1000)
-    shelf = Shelf(1 << 20, lambda keys: {id(upload): upload.nbytes} if "file" in keys else {})
+    shelf = ResultCache(1 << 20, lambda keys: {id(upload): upload.nbytes} if "file" in keys else {})
     asked = []
     shelf._room.room = lambda size, waits=None: asked.append(size) or WorkRoom().room(0)  # type: ignore[method-assign]
     shelf.put("whole", lambda: [upload[::2], np.zeros(10)], of=("file",))
@@ -131,7 +131,7 @@ def test_labels_of_another_file_are_read_in_their_turn_and_within_what_one_perso
     labels = b"id,y\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(100))
     try:
         kept = sum(each.bytes for each in files.UPLOADS._kept.values())
-        agree(Terms(bytes=kept + 6000))
+        agree(ServerLimits(bytes=kept + 6000))
         with pytest.raises(InputError, match=r"Your uploads take .* and this one about 6.45 kB more"):
             session.join(scores.key, labels, "labels.csv")
         assert not files.UPLOADS._coming
@@ -251,7 +251,7 @@ def test_rows_that_are_not_looked_at_take_no_time() -> None:
 def test_what_is_here_takes_no_time_and_the_rest_is_told_by_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {"fitted vector": 5.0, "recalibrated vector": 2.0}
     monkeypatch.setattr(COSTS, "seconds", lambda work: known.get(work.kind))
-    shelf, model = Shelf(1 << 28), Model(Source(data="demo:wine-logistic"), Recipe("CALIBRATORS", "vector"))
+    shelf, model = ResultCache(1 << 28), Model(Source(data="demo:wine-logistic"), Recipe("CALIBRATORS", "vector"))
     rows = shelf.get(model.division.part("fit"))
     assert expected(model.predictions, rows, shelf) == 7.0
     shelf.get(model.fitted)
@@ -259,4 +259,4 @@ def test_what_is_here_takes_no_time_and_the_rest_is_told_by_its_parts(monkeypatc
     shelf.get(model.predictions)
     assert expected(model.predictions, rows, shelf) == 0.0
     del known["fitted vector"]
-    assert expected(model.predictions, rows, Shelf(1 << 28)) is None
+    assert expected(model.predictions, rows, ResultCache(1 << 28)) is None

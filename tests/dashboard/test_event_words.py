@@ -23,7 +23,7 @@ from dashboard.exhibits.recommendation import Recommendation
 from dashboard.frame import event
 from dashboard.selection import Selection, Source, recommended
 from dashboard.session import Scene
-from dashboard.session.shelf import RESULTS
+from dashboard.session.result_cache import RESULTS
 from dashboard.views import next_step
 from tests.dashboard.test_views import opened
 

@@ -22,7 +22,7 @@ from dashboard.report import CHAPTERS, Options, build
 from dashboard.report.document import Block, Heading, Paragraph
 from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
-from dashboard.session import Scene, call, house_rules
+from dashboard.session import Scene, call, server_limits
 from dashboard.session.call import public
 from dashboard.views.added import unseen
 from dashboard.workers import pool
@@ -182,7 +182,7 @@ def test_the_page_tells_what_failed_to_its_owner_and_not_to_strangers(
     installed(here, "their_ruin", "1 / 0")
     app = opened(Selection(view="start"))
     assert ["their_ruin" in box.value.replace("\\", "") for box in app.warning] == [True]
-    monkeypatch.setattr(house_rules, "terms", lambda: house_rules.Terms(private=True))
+    monkeypatch.setattr(server_limits, "terms", lambda: server_limits.ServerLimits(private=True))
     assert not opened(Selection(view="start")).warning
 
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from calib_core import CALIBRATORS, InputError, Recipe
 from dashboard.frame import fitting as page
 from dashboard.selection import Selection, Source
-from dashboard.session import Model, Shelf, fits_under_way, visitors
+from dashboard.session import Model, ResultCache, fits_under_way, visitors
 from dashboard.session.fits_under_way import Abandoned, Fit, Fits
 
 WINE = Source(data="demo:wine-logistic", seed=11)
@@ -101,9 +101,12 @@ def computing_page() -> None:
 
     from calib_core import Recipe
     from dashboard.selection import Source
-    from dashboard.session import Model, Shelf
+    from dashboard.session import Model, ResultCache
 
-    shelf, model = Shelf(1 << 28), Model(Source(data="demo:wine-logistic", seed=5), Recipe("CALIBRATORS", "matrix"))
+    shelf, model = (
+        ResultCache(1 << 28),
+        Model(Source(data="demo:wine-logistic", seed=5), Recipe("CALIBRATORS", "matrix")),
+    )
     shelf.get(model.division)
     st.text("begun")
     shelf.get(model.predictions)
@@ -141,14 +144,14 @@ def test_a_fault_is_raised_where_it_is_waited_for_and_a_refusal_is_left_to_the_s
 
 
 @pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+def shelf(monkeypatch: pytest.MonkeyPatch) -> ResultCache:
     """A shelf of its own for fits, so that none is there already."""
-    own = Shelf(1 << 28)
+    own = ResultCache(1 << 28)
     monkeypatch.setattr(fits_under_way, "RESULTS", own)
     return own
 
 
-def test_a_stopped_fit_leaves_nothing_on_the_shelf(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_fit_leaves_nothing_on_the_shelf(shelf: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
     model, work = Model(WINE, MATRIX), Work()
     cls = CALIBRATORS["matrix"].cls
     real = cls._fit_telling

@@ -16,11 +16,11 @@ from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
 from dashboard.hosting.visits import Visits
-from dashboard.session.house_rules import Terms
+from dashboard.session.server_limits import ServerLimits
 from dashboard.session.visitors import Presence, known_cookie, new_cookie
 from dashboard.uploads import Waiting
 
-MANY = Terms(private=True, base="/calib", sessions=2, file_bytes=1000, memory=4000)
+MANY = ServerLimits(private=True, base="/calib", sessions=2, file_bytes=1000, memory=4000)
 Answer = tuple[int, dict[str, str], str]
 
 
@@ -136,11 +136,11 @@ def test_every_browser_gets_a_cookie_that_scripts_cannot_read_and_keeps_it() -> 
     assert "set-cookie" not in asked(app, cookie=f"calib_visitor={value}")[1]
     assert "set-cookie" in asked(app, cookie="calib_visitor=mine")[1]
     assert asked(app)[1]["set-cookie"] != cookie
-    assert "set-cookie" not in asked(Visits(page, Terms(), Presence()), "/")[1]
+    assert "set-cookie" not in asked(Visits(page, ServerLimits(), Presence()), "/")[1]
 
 
 def test_without_the_proxys_word_nobody_comes_in() -> None:
-    app = Visits(page, Terms(private=True, user_header="X-User", base="/calib"), Presence())
+    app = Visits(page, ServerLimits(private=True, user_header="X-User", base="/calib"), Presence())
     assert asked(app)[0] == 403
     assert asked(app)[2] == visits.NO_NAME
     assert asked(app, x_user="ann")[0] == 200
@@ -198,7 +198,7 @@ def test_who_closes_the_tab_has_left_sooner_than_one_whose_line_broke(code: int,
     for absence in (120.0, float("inf")):
         now = [0.0]
         present = Presence(lambda now=now: now[0])
-        app = Visits(left, Terms(private=True, user_header="X-User", absence=absence), present)
+        app = Visits(left, ServerLimits(private=True, user_header="X-User", absence=absence), present)
         scope = {"type": "websocket", "path": visits.STREAM, "headers": [(b"x-user", b"ann"), (b"host", b"h")]}
         asyncio.run(app(scope, gone, unheard))
         now[0] = seconds - 0.1
@@ -285,7 +285,7 @@ def test_cookies_are_long_and_differ() -> None:
 
 
 def test_at_home_answers_carry_what_those_of_a_server_for_many_do() -> None:
-    _, headers, _ = asked(Guard(page, Terms()), "/")
+    _, headers, _ = asked(Guard(page, ServerLimits()), "/")
     assert CARRIED.items() <= headers.items()
     assert headers["content-security-policy"] == guard.policy("calib.example.org")
 

@@ -15,8 +15,8 @@ import calib_core as cc
 from calib_core import InputError
 from dashboard import session
 from dashboard.cli import main
-from dashboard.elsewhere import Handout
-from dashboard.elsewhere.model_cards import escaped, yaml_lines
+from dashboard.integrations import Handout
+from dashboard.integrations.model_cards import escaped, yaml_lines
 from dashboard.report import CHAPTERS
 from dashboard.selection import Selection
 from tests.support.named import hostile_csv

@@ -17,7 +17,7 @@ from calib_core.datasets import demo
 from dashboard import session
 from dashboard.cli import main
 from dashboard.commands._each_model import load_models
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands._reading_options import ReadingOptions
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source

@@ -16,10 +16,10 @@ from calib_core.readers.file_format import unpacked_bytes
 from dashboard import session
 from dashboard.navigation import ROOMS
 from dashboard.selection import Source
-from dashboard.session import custody, files, house_rules, visitors
+from dashboard.session import files, server_limits, uploaded_files, visitors
 from dashboard.session.call import call
-from dashboard.session.custody import AT_A_TIME, Custody, Full
-from dashboard.session.house_rules import LOCAL, Terms, agree
+from dashboard.session.server_limits import LOCAL, ServerLimits, agree
+from dashboard.session.uploaded_files import AT_A_TIME, Full, Uploads
 from dashboard.session.visitors import PRESENT, visitor
 from dashboard.views import VIEWS
 
@@ -45,7 +45,7 @@ def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     who = ["ann"]
     monkeypatch.setattr(visitors, "tab", lambda: who[0])
     monkeypatch.setattr(files, "visitor", lambda: f"session:{who[0]}")
-    agree(Terms(private=True))
+    agree(ServerLimits(private=True))
     yield who
     for name in ("ann", "bob"):
         who[0] = name
@@ -159,7 +159,7 @@ def test_uploads_of_those_who_left_and_unused_ones_go(people: list[str], monkeyp
     now = [0.0]
     monkeypatch.setattr(PRESENT, "_clock", lambda: now[0])
     monkeypatch.setattr(files.UPLOADS, "_clock", lambda: now[0])
-    agree(Terms(private=True, absence=120, expiry=1000))
+    agree(ServerLimits(private=True, absence=120, expiry=1000))
     key = session.hold(table(), "a.csv").key
     PRESENT.arrive("session:ann", 9)
     now[0] = 900
@@ -181,13 +181,13 @@ def test_uploads_of_those_who_left_and_unused_ones_go(people: list[str], monkeyp
 @pytest.fixture
 def little() -> Iterator[None]:
     """Terms of little room: two files and 1,000 bytes a person, 1,500 in all."""
-    agree(Terms(private=True, files=2, bytes=1000, memory=3000))
+    agree(ServerLimits(private=True, files=2, bytes=1000, memory=3000))
     yield
     agree(LOCAL)
 
 
 def test_too_many_files_or_bytes_of_one_person_are_refused_in_a_sentence(little: None) -> None:
-    kept: Custody[str] = Custody()
+    kept: Uploads[str] = Uploads()
     with pytest.raises(Full, match=r"this one about .* more; .* for one person. Delete them first"):
         kept.put("x", lambda: "x", "ann", 1001)
     for key in "ab":
@@ -199,7 +199,7 @@ def test_too_many_files_or_bytes_of_one_person_are_refused_in_a_sentence(little:
 
 
 def test_nothing_kept_goes_to_make_room_and_the_refusal_says_what_to_do(little: None) -> None:
-    kept: Custody[bytes] = Custody()
+    kept: Uploads[bytes] = Uploads()
     import numpy as np
 
     for name in ("ann", "bob"):
@@ -215,7 +215,7 @@ def test_nothing_kept_goes_to_make_room_and_the_refusal_says_what_to_do(little: 
 
 
 def test_two_are_read_at_a_time_and_the_others_wait(little: None) -> None:
-    kept: Custody[int] = Custody()
+    kept: Uploads[int] = Uploads()
     at_work, most, lock = [0], [0], threading.Lock()
 
     def make() -> int:
@@ -239,8 +239,8 @@ def test_two_are_read_at_a_time_and_the_others_wait(little: None) -> None:
 def test_a_wait_has_an_end_and_a_file_that_cannot_be_read_takes_no_room(
     little: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(custody, "QUEUE_SECONDS", 0.05)
-    kept: Custody[int] = Custody()
+    monkeypatch.setattr(uploaded_files, "QUEUE_SECONDS", 0.05)
+    kept: Uploads[int] = Uploads()
     ended = threading.Event()
 
     def long() -> int:
@@ -267,7 +267,7 @@ def test_a_wait_has_an_end_and_a_file_that_cannot_be_read_takes_no_room(
 
 def test_at_home_one_person_has_everything() -> None:
     assert visitor() == visitors.EVERYBODY
-    assert house_rules.terms() is LOCAL
+    assert server_limits.terms() is LOCAL
     key = session.hold(table(), "a.csv").key
     assert key.startswith("sha256:")
     PRESENT.leave("")
@@ -277,7 +277,7 @@ def test_at_home_one_person_has_everything() -> None:
 
 
 def test_what_turns_out_larger_than_there_is_room_for_is_not_kept(little: None) -> None:
-    kept: Custody[bytes] = Custody()
+    kept: Uploads[bytes] = Uploads()
     import numpy as np
 
     with pytest.raises(Full, match=r"takes 1.6 kB of memory once it is read and there is no room"):

@@ -16,14 +16,14 @@ from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from calib_core.datasets import DEMOS
 from dashboard import session
 from dashboard.selection import Selection, Source
-from dashboard.session import Model, Shelf, scene
-from dashboard.session.shelf import arrays
+from dashboard.session import Model, ResultCache, scene
+from dashboard.session.result_cache import arrays
 
 CSV = b"cat,dog,label\n" + b"0.7,0.3,cat\n0.4,0.6,dog\n" * 20
 
 
 def test_a_value_is_made_once_however_many_ask() -> None:
-    shelf, runs = Shelf(100), []
+    shelf, runs = ResultCache(100), []
 
     def make() -> str:
         time.sleep(0.05)
@@ -40,7 +40,7 @@ def test_a_value_is_made_once_however_many_ask() -> None:
 
 
 def test_the_least_recently_used_is_forgotten_first() -> None:
-    shelf = Shelf(2048)
+    shelf = ResultCache(2048)
     for key in "ab":
         shelf.put(key, lambda: np.zeros(128))
     assert shelf.find("a") is not None
@@ -51,21 +51,21 @@ def test_the_least_recently_used_is_forgotten_first() -> None:
 
 
 def test_a_failing_value_is_not_kept_and_does_not_block() -> None:
-    shelf = Shelf(10)
+    shelf = ResultCache(10)
     with pytest.raises(InputError, match="once"):
         shelf.put("key", lambda: (_ for _ in ()).throw(InputError("once")))
     assert shelf.put("key", lambda: "later") == "later"
 
 
 def test_scopes_share_nothing() -> None:
-    shelf = Shelf(1000)
+    shelf = ResultCache(1000)
     assert shelf.put("key", lambda: 1, "one") == 1
     assert shelf.put("key", lambda: 2, "two") == 2
     assert shelf.find("key") is None
 
 
 def test_a_refusal_is_kept_in_its_words_and_a_missing_file_is_not() -> None:
-    shelf, source = Shelf(1 << 20), Source(data="demo:language-model")
+    shelf, source = ResultCache(1 << 20), Source(data="demo:language-model")
     model = Model(source, Recipe("CALIBRATORS", "temperature"))
     with pytest.raises(NotAnswerable) as first:
         shelf.get(model.predictions)
@@ -77,7 +77,7 @@ def test_a_refusal_is_kept_in_its_words_and_a_missing_file_is_not() -> None:
 
 
 def test_what_a_listener_raises_stops_the_work_and_keeps_nothing() -> None:
-    shelf, model = Shelf(1 << 20), Model(Source(data="demo:digits-naive-bayes"))
+    shelf, model = ResultCache(1 << 20), Model(Source(data="demo:digits-naive-bayes"))
     names: list[str] = []
 
     def listen(name: str, percent: int) -> None:
@@ -97,7 +97,7 @@ def test_a_value_is_as_large_as_the_arrays_it_reaches() -> None:
 
 
 def test_an_array_that_results_share_counts_once() -> None:
-    shelf, whole = Shelf(12_000), np.zeros(1000)
+    shelf, whole = ResultCache(12_000), np.zeros(1000)
     for key in "abcd":
         shelf.put(key, lambda: {"rows": whole[:10]})
     assert all(shelf.find(key) is not None for key in "abcd")

@@ -13,7 +13,7 @@ import pytest
 import calib_core as cc
 from calib_core import InputError
 from dashboard import session
-from dashboard.elsewhere import Handout, log_to_mlflow, log_to_wandb, trackers
+from dashboard.integrations import Handout, log_to_mlflow, log_to_wandb, trackers
 from dashboard.report import CHAPTERS, Options
 from dashboard.report import read_recipe as recipe_in
 

@@ -20,8 +20,8 @@ import pytest
 import calib_core as cc
 from calib_core import InputError, Recipe
 from dashboard.selection import Source
-from dashboard.session import Model, Shelf
-from dashboard.workers import parcels, pool
+from dashboard.session import Model, ResultCache
+from dashboard.workers import pool, shared_arrays
 from dashboard.workers.pool import Pool
 
 SOON = 60.0
@@ -192,10 +192,10 @@ def test_a_model_of_a_page_is_made_by_the_pool(
     run = one.run
     monkeypatch.setattr(one, "run", lambda *given: computed.append(given[0].__name__) or run(*given))
     model = Model(Source(data="demo:wine-logistic"), Recipe("CALIBRATORS", "vector"))
-    found = Shelf(1 << 28).get(model.predictions)
+    found = ResultCache(1 << 28).get(model.predictions)
     assert computed == ["fitted", "recalibrated"], "what takes no progress is quick, and stays"
     monkeypatch.undo()
-    assert np.array_equal(found.probs, Shelf(1 << 28).get(model.predictions).probs)
+    assert np.array_equal(found.probs, ResultCache(1 << 28).get(model.predictions).probs)
 
 
 def test_a_parcel_keeps_what_may_be_written_to_and_what_may_not() -> None:
@@ -203,9 +203,9 @@ def test_a_parcel_keeps_what_may_be_written_to_and_what_may_not() -> None:
     fixed.flags.writeable = False
     here, there = Pipe()
     given = {"fixed": fixed, "free": np.arange(7), "none": np.empty(0), "big": np.ones((600, 600))}
-    thread = threading.Thread(target=parcels.send, args=(here, parcels.packed(given)))
+    thread = threading.Thread(target=shared_arrays.send, args=(here, shared_arrays.packed(given)))
     thread.start()
-    found = parcels.received(there)
+    found = shared_arrays.received(there)
     thread.join()
     assert {name: array.flags.writeable for name, array in found.items() if array.size} == {
         "fixed": False,
@@ -213,9 +213,9 @@ def test_a_parcel_keeps_what_may_be_written_to_and_what_may_not() -> None:
         "big": True,
     }
     assert all(np.array_equal(found[name], given[name]) for name in given)
-    parcels.send(here, parcels.packed("nothing mapped"))
-    assert parcels.received(there) == "nothing mapped"
+    shared_arrays.send(here, shared_arrays.packed("nothing mapped"))
+    assert shared_arrays.received(there) == "nothing mapped"
     here.close()
     with pytest.raises(EOFError):
-        parcels.received(there)
+        shared_arrays.received(there)
     there.close()

@@ -274,7 +274,7 @@ def _json(member: Any) -> str:
 def _onnx(member: Any) -> bytes:
     import onnx
 
-    from dashboard.takeaway import onnx_bytes
+    from dashboard.onnx_export import onnx_bytes
 
     model = onnx.load_from_string(onnx_bytes(member))
     graph = model.graph

@@ -202,7 +202,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return repr(width).encode()
 
     monkeypatch.setattr("dashboard.report.chromium.pictures", pictures)
-    monkeypatch.setattr("dashboard.elsewhere.Handout.model_card", lambda self: "card")
+    monkeypatch.setattr("dashboard.integrations.Handout.model_card", lambda self: "card")
     return found
 
 

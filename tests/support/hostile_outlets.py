@@ -160,7 +160,7 @@ def passages(names: Names) -> list[Any]:
 def handout(names: Names) -> Any:
     """A file called like the first name that holds the table."""
     from dashboard import session
-    from dashboard.elsewhere.handout import Handout
+    from dashboard.integrations.handout import Handout
     from dashboard.selection import Selection
 
     key = session.hold(frame(names).to_csv(index=False).encode(), f"{names[0]} {names[3]} {names[15]}.csv").key

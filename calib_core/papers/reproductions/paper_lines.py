@@ -30,7 +30,7 @@ def mean(runs: ArrayLike) -> ComputedNumber:
     """The mean over independent runs, with its standard error.
 
     >>> mean([1.0, 3.0])
-    Found(value=2.0, error=1.0, runs=2)
+    ComputedNumber(value=2.0, error=1.0, runs=2)
     """
     x = np.asarray(runs, dtype=np.float64)
     return ComputedNumber(float(x.mean()), float(x.std(ddof=1) / np.sqrt(len(x))), len(x))
@@ -51,7 +51,7 @@ def ratio(over: ArrayLike, under: ArrayLike, paired: bool = False) -> ComputedNu
     """The ratio of two means over runs, its standard error by the delta method; ``paired``: of the same runs.
 
     >>> ratio([2.0, 2.0], [1.0, 1.0])
-    Found(value=2.0, error=0.0, runs=2)
+    ComputedNumber(value=2.0, error=0.0, runs=2)
     """
     a, b = np.asarray(over, dtype=np.float64), np.asarray(under, dtype=np.float64)
     value = float(a.mean() / b.mean())

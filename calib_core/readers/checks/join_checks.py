@@ -26,7 +26,8 @@ def join_findings(met: LabelJoin, fit: str = "", shared: int = 0) -> Iterator[Fi
 
     ``shared``: how many rows have a key, and so a label, that others have too.
 
-    >>> [each.code for each in join_findings(Joined("p.csv", "y.csv", ("id",), 7, left_out=2, left_out_places="row 3"))]
+    >>> met = LabelJoin("p.csv", "y.csv", ("id",), 7, left_out=2, left_out_places="row 3")
+    >>> [each.code for each in join_findings(met)]
     ['joined', 'unlabelled']
     """
     if met.key is None:

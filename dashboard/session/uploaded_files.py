@@ -11,8 +11,8 @@ from typing import Generic, TypeVar
 
 from calib_core import InputError
 from calib_core.readers.messages import size
-from dashboard.session.house_rules import terms
-from dashboard.session.shelf import arrays
+from dashboard.session.result_cache import arrays
+from dashboard.session.server_limits import terms
 
 T = TypeVar("T")
 AT_A_TIME = 2
@@ -37,7 +37,7 @@ class Full(InputError):
     """There is no room for an upload; nothing of it is kept."""
 
 
-class Custody(Generic[T]):
+class Uploads(Generic[T]):
     """Uploads by key, each its owner's alone until it is shared. None goes to make room for another."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

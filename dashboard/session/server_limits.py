@@ -8,7 +8,7 @@ GB = 1 << 30
 
 
 @dataclass(frozen=True)
-class Terms:
+class ServerLimits:
     """What visitors may do, and what the process may hold for them.
 
     ``private``: an upload is its visitor's alone until it is shared; else one person has everything. ``hosts`` are the
@@ -65,13 +65,13 @@ class Terms:
         return self._free - self.arriving_bytes
 
 
-LOCAL = Terms()
+LOCAL = ServerLimits()
 """One person on their own machine."""
 
 _agreed = [LOCAL]
 
 
-def terms() -> Terms:
+def terms() -> ServerLimits:
     """The terms of this process.
 
     >>> terms().private
@@ -80,6 +80,6 @@ def terms() -> Terms:
     return _agreed[-1]
 
 
-def agree(new: Terms) -> None:
+def agree(new: ServerLimits) -> None:
     """Answer under these terms from now on."""
     _agreed[:] = [new]

@@ -12,7 +12,7 @@ from typing import Any
 
 from calib_core import InputError, Predictions
 from dashboard import session
-from dashboard.elsewhere.handout import Handout
+from dashboard.integrations.handout import Handout
 from dashboard.report import Options
 
 FOLDER = "calibration"

@@ -2,13 +2,13 @@
 
 Each takes a path, demo:KEY, or predictions in memory, and the choices of the dashboard by name.
 
->>> from dashboard.elsewhere import Handout
+>>> from dashboard.integrations import Handout
 >>> card = Handout.of("demo:wine-logistic").model_card()
 >>> card.splitlines()[:2], "## Calibration" in card
 (['---', 'model-index:'], True)
 """
 
-from dashboard.elsewhere.handout import Handout
-from dashboard.elsewhere.trackers import log_to_mlflow, log_to_wandb
+from dashboard.integrations.handout import Handout
+from dashboard.integrations.trackers import log_to_mlflow, log_to_wandb
 
 __all__ = ["Handout", "log_to_mlflow", "log_to_wandb"]

@@ -16,10 +16,10 @@ import pandas as pd
 from calib_core import InputError, Predictions
 from calib_core.text import begun
 from dashboard import session
-from dashboard.elsewhere import model_cards
-from dashboard.elsewhere.in_memory import selection_of
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.export import finite
+from dashboard.integrations import model_cards
+from dashboard.integrations.in_memory import selection_of
 from dashboard.report import Options, Report, build
 from dashboard.report.recipe import versions
 from dashboard.selection import Selection

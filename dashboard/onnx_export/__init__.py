@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from calib_core import exporting
 from calib_core.calibrators import Calibrator
 from calib_core.exporting import nodes
-from dashboard.takeaway.graph import Graph, onnx_package
-from dashboard.takeaway.steps import written
+from dashboard.onnx_export.graph import Graph, onnx_package
+from dashboard.onnx_export.steps import written
 
 __all__ = ["onnx_bytes"]
 

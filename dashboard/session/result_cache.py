@@ -45,7 +45,7 @@ class _Kept:
     of: frozenset[str] = frozenset()
 
 
-class Shelf:
+class ResultCache:
     """Results by scope and key, least recently used forgotten first when they hold more than ``budget`` bytes.
 
     An array that several results share counts once. The scope is no part of a call's identity: one shelf can serve
@@ -232,5 +232,5 @@ def _parts(value: Any) -> Iterable[Any]:
     return inner or ([getattr(value, field.name) for field in fields(value)] if is_dataclass(value) else [])
 
 
-RESULTS = Shelf(1 << 30)
+RESULTS = ResultCache(1 << 30)
 """What is derived from files, by calls."""

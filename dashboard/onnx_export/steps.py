@@ -8,8 +8,8 @@ import numpy as np
 
 from calib_core import NotAnswerable
 from calib_core.exporting import LOG_FLOOR, nodes
-from dashboard.takeaway.graph import Graph, log_of
-from dashboard.takeaway.maps import interpolated, mapped, pieces
+from dashboard.onnx_export.graph import Graph, log_of
+from dashboard.onnx_export.maps import interpolated, mapped, pieces
 
 
 @singledispatch

@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 
 import click
 
-from dashboard.commands import _each_model, _given, _outputs, _shared
-from dashboard.commands._given import ReadingOptions
+from dashboard.commands import _each_model, _outputs, _reading_options, _shared
+from dashboard.commands._reading_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.selection import Selection
@@ -66,7 +66,7 @@ def of_rows(function: Command) -> Command:
     """Add those that say of which models and rows, for what neither bins nor tolerances change."""
     for option in reversed(_OF_ROWS):
         function = option(function)
-    return _given.reading_options(_each_model.option(function))
+    return _reading_options.reading_options(_each_model.option(function))
 
 
 def flag(name: str) -> str:
@@ -145,7 +145,7 @@ def read_file(name: str, given: ReadingOptions = _NOTHING, *, always: bool = Tru
     if given.labels is None or not (always or scores.proposal is None):
         return scores.key
     labels = given.labels
-    return session.join(scores.key, _given.bytes_of(labels), _given.name_of(labels), given.key).key
+    return session.join(scores.key, _reading_options.bytes_of(labels), _reading_options.name_of(labels), given.key).key
 
 
 def _held(name: str) -> File:
@@ -156,4 +156,6 @@ def _held(name: str) -> File:
     path = Path(name)
     if path.is_dir():
         return session.hold_folder(path)
-    return session.hold(_given.bytes_of(path), path.name if name != _outputs.STDIO else _given.STDIN)
+    return session.hold(
+        _reading_options.bytes_of(path), path.name if name != _outputs.STDIO else _reading_options.STDIN
+    )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calib_core.exporting import Interpolated, LogOddsMap, Map, PiecewiseMap
-from dashboard.takeaway.graph import Graph, log_of
+from dashboard.onnx_export.graph import Graph, log_of
 
 
 def mapped(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:

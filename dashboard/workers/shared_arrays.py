@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 _ALIGNED = 64
 
 
-class Parcel(NamedTuple):
+class SharedArrays(NamedTuple):
     """A value ready to be sent: what is pickled of it, and its arrays where they lie."""
 
     text: bytes
@@ -28,7 +28,7 @@ class Parcel(NamedTuple):
         return sum(array.nbytes for array in self.arrays)
 
 
-def packed(value: Any) -> Parcel:
+def packed(value: Any) -> SharedArrays:
     """A value as a parcel; whatever pickle raises where it cannot be one.
 
     >>> import numpy as np
@@ -37,10 +37,10 @@ def packed(value: Any) -> Parcel:
     """
     arrays: list[pickle.PickleBuffer] = []
     text = pickle.dumps(value, protocol=5, buffer_callback=arrays.append)
-    return Parcel(text, tuple(array.raw() for array in arrays))
+    return SharedArrays(text, tuple(array.raw() for array in arrays))
 
 
-def send(connection: Connection, parcel: Parcel) -> None:
+def send(connection: Connection, parcel: SharedArrays) -> None:
     """Send a parcel; OSError where there is no memory for its arrays, or nobody at the other end."""
     from multiprocessing.reduction import send_handle
 
@@ -82,7 +82,7 @@ def _loaded(text: bytes, arrays: list[memoryview]) -> Any:
     return pickle.loads(text, buffers=arrays)  # noqa: S301 - from this program's own process, and nobody else
 
 
-def _written(parcel: Parcel) -> int:
+def _written(parcel: SharedArrays) -> int:
     """The arrays, one after the other, in memory that has no name."""
     if sys.platform == "linux":
         shared = os.memfd_create("calib")

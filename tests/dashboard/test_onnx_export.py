@@ -15,9 +15,9 @@ from calib_core import CALIBRATORS, Logits, NotAnswerable, Predictions, exportin
 from calib_core.calibrators import Composed
 from calib_core.exporting import Interpolated, LogOddsMap, nodes, program
 from calib_core.exporting.score_maps import SAME
-from dashboard.takeaway import onnx_bytes
-from dashboard.takeaway.graph import Graph
-from dashboard.takeaway.maps import mapped
+from dashboard.onnx_export import onnx_bytes
+from dashboard.onnx_export.graph import Graph
+from dashboard.onnx_export.maps import mapped
 
 
 def run(content, rows, outputs=("calibrated",)):
