@@ -36,6 +36,10 @@ FORM = {
 }
 
 
+WITH = "--with"
+"""Every command takes it: what a package adds is tried in tests/dashboard/test_extensions.py and tests/extension."""
+
+
 def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Command]]:
     for name in group.list_commands(click.Context(group)):
         command = group.get_command(click.Context(group), name)
@@ -50,7 +54,7 @@ OPTIONS = [
     (name, option.opts[0])
     for name, command in commands(main)
     for option in command.params
-    if isinstance(option, click.Option)
+    if isinstance(option, click.Option) and option.opts[0] != WITH
 ]
 
 # ---- files ---------------------------------------------------------------------------------------------------
@@ -392,7 +396,7 @@ CASES: dict[str, tuple[str, str, str]] = {
             "--date": "today",
             "--leave-out": "data",
             "--only": "data",
-            "--with": "planner",
+            "--include": "planner",
             "--pdf": "r.pdf",
             "--tables": "t.zip",
             "--figures": "f.zip",
