@@ -120,7 +120,7 @@ def _gains(
 ) -> tuple[dict[str, list[Float64s]], dict[str, list[Float64s]]]:
     """By score, for each map: what it gains in all on the folds but one, (folds,), and on each row, (n,).
 
-    As ``candidates.Trial.inside``, but with one fit for all scores. A map that cannot be fitted is never picked.
+    As ``candidates.FoldTrial.inside``, but with one fit for all scores. A map that cannot be fitted is never picked.
     """
     inner: dict[str, list[Float64s]] = {score: [] for score in trials}
     outer: dict[str, list[Float64s]] = {score: [] for score in trials}

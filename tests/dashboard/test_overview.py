@@ -230,7 +230,7 @@ def test_a_column_that_divides_the_rows_is_no_slice() -> None:
     assert any("Nothing to split by" in text for text in texts(app))
 
 
-def chosen_for(demo: str) -> cc.evaluation.choice.Choice:
+def chosen_for(demo: str) -> cc.evaluation.choice.CalibratorChoice:
     rows = session.parts(Source(data=f"demo:{demo}"))
     return cc.choose(rows.fit, held_out=None if rows.folds is not None else rows.test)
 

@@ -397,7 +397,7 @@ AT: dict[str, dict[str, Any]] = {
     "estimators.as_estimator": {"estimator": "ece"},
     "estimators.takes_bins": {"estimator": "ece-adaptive"},
     "exporting.program": {"calibrator": given("calibrator")},
-    "guarantees.binning_promise": {"cells": [cc.guarantees.Cells(500, 10, 49, 0.0)], "notion": "top-label"},
+    "guarantees.binning_promise": {"cells": [cc.guarantees.UniformMassCells(500, 10, 49, 0.0)], "notion": "top-label"},
     "guarantees.cell_eps": {"classes": 3},
     "guarantees.rows_for_cell": {"classes": 3},
     "guarantees.class_wise_bounds": {"points": [50, 50], "alphas": [0.05, 0.05]},
