@@ -61,7 +61,9 @@ class Recommendation(Exhibit):
 
     @classmethod
     def suited(cls, scene: Scene) -> Recommendation:
-        """By the score that the first model's rows have."""
+        """By the score that the first model's rows have; NotAnswerable where no model is there."""
+        if not scene.models.shown:
+            raise NotAnswerable("no model is left to advise on")
         kind = scene.get(scene.models.shown[0].division.part("fit")).kind
         return cls("brier" if kind == "per-class" else "log-loss")
 
