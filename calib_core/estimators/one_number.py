@@ -148,8 +148,8 @@ def _of_numbers(labels: NDArray[Any], table: NDArray[Any]) -> Predictions:
     if values[0] >= 0 and values[-1] < classes:
         if classes > 2 and np.array_equal(values, np.arange(1, classes)):
             warnings.warn(
-                f"y_true holds 1 to {classes - 1} and is read as codes: class 0 of {classes} has no row. If your labels "
-                "count from 1, subtract 1",
+                f"y_true holds 1 to {classes - 1} and is read as codes: class 0 of {classes} has no row. If your "
+                "labels count from 1, subtract 1",
                 UserWarning,
                 stacklevel=4,
             )
@@ -186,7 +186,9 @@ def _labels(y_true: ArrayLike) -> NDArray[Any]:
             if inside
             else "labels come first: call it with (y_true, y_prob)"
         )
-        raise InputError(f"y_true has {labels[0].size} values in row 0, {_shown(labels[0])}; one label is needed: {remedy}")
+        raise InputError(
+            f"y_true has {labels[0].size} values in row 0, {_shown(labels[0])}; one label is needed: {remedy}"
+        )
     missing = np.asarray(pd.isna(labels))
     if missing.any():
         row = int(missing.argmax())
@@ -198,7 +200,8 @@ def _labels(y_true: ArrayLike) -> NDArray[Any]:
         if broken.any():
             row = int(broken.argmax())
             raise InputError(
-                f"y_true row {row} is {labels[row]}, which is no label; labels come first: call it with (y_true, y_prob)"
+                f"y_true row {row} is {labels[row]}, which is no label; "
+                "labels come first: call it with (y_true, y_prob)"
             )
         return labels.astype(np.int64)
     return labels if labels.dtype.kind in "iub" else labels.astype(str)
@@ -211,8 +214,9 @@ def _probabilities(y_prob: ArrayLike) -> NDArray[Any]:
         raise InputError(f"y_prob has shape {given.shape}; give one risk per row, or one probability per row and class")
     table = given.reshape(len(given), -1)
     if table.dtype.kind not in "fiub":
-        read = np.array([[_number(value) for value in row] for row in table])
-        text = np.array([[isinstance(value, str) for value in row] for row in table]) | np.isnan(read)
+        read = pd.to_numeric(pd.Series(table.ravel().astype(object)), errors="coerce").to_numpy(dtype=np.float64)
+        read = read.reshape(table.shape)
+        text = np.array([isinstance(value, str) for value in table.flat]).reshape(table.shape) | np.isnan(read)
         if text.any():
             place = _first(text)
             raise InputError(
@@ -238,13 +242,6 @@ def _remedy(table: NDArray[Any], value: float) -> str:
     if table.min() >= 0 and 2.0 < table.max() <= 100.0:
         return "divide percentages by 100"
     return "give probabilities, or logits by cc.Predictions.from_logits"
-
-
-def _number(value: object) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (ValueError, TypeError):
-        return np.nan
 
 
 def _first(wrong: NDArray[Any]) -> tuple[int, int]:
