@@ -96,8 +96,9 @@ def check_same_index(**given: object) -> None:
         first, other = indexed[0]
         if len(index) == len(other) and not index.equals(other):
             i = next(i for i, (a, b) in enumerate(zip(other, index, strict=True)) if a is not b and a != b)
+            here, there = (names[i : i + 1].tolist()[0] for names in (other, index))
             raise InputError(
-                f"{first} and {what} do not have the same index: row {i} is {other[i]!r} in {first} and {index[i]!r} "
+                f"{first} and {what} do not have the same index: row {i} is {here!r} in {first} and {there!r} "
                 f"in {what}; line them up by name ({what}.loc[{first}.index]) or by place (reset_index(drop=True) of "
                 "both)"
             )

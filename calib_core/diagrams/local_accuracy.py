@@ -258,6 +258,16 @@ class LocalAccuracy(Diagram):
         )
 
     @property
+    def nearby(self) -> pd.DataFrame:
+        """The lines of the frame that are about rows near what was asked for: the others are about other rows.
+
+        >>> p = Predictions.from_confidence([0.9] * 400, [True] * 300 + [False] * 100)
+        >>> local_accuracy(p, [0.2, 0.9]).nearby["confidence"].tolist()
+        [0.9]
+        """
+        return self.frame()[self.near].reset_index(drop=True)
+
+    @property
     def answers(self) -> tuple[LocalAnswer, ...]:
         """The answer for every confidence asked for."""
         return tuple(map(self._answer, range(len(self.confidence))))

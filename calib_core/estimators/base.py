@@ -232,13 +232,17 @@ class Estimate(OneLine):
 
         It is the p-value of tables and verdicts. Where the interval has none of its own, it is that of ``value``
         (``noise_floor.p_value``, which can differ: an interval over other bins, or one that respects the mean gap, is
-        about another statistic than the plug-in value).
+        about another statistic than the plug-in value), or that of a smaller error (``Interval.p_bound``).
         """
         try:
-            of_interval = self.interval().p_value
+            return self.p_value_at(LEVEL)
         except NotAnswerable:
-            of_interval = None
-        return self.noise_floor.p_value if of_interval is None else of_interval
+            return self.noise_floor.p_value
+
+    def p_value_at(self, level: float) -> float:
+        """The p-value next to the interval at this level; NotAnswerable where there is no interval."""
+        span = self.interval(level)
+        return span.p_with(self.noise_floor.p_value)[0] if span.p_value is None else span.p_value
 
     def verdict(self, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
         """Within ``eps``, miscalibrated, too close to call, or too few rows: an ``inference.Verdict`` that says why.

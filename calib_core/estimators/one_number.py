@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import warnings
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from calib_core._base.arrays import LOG_FLOOR
 from calib_core._base.errors import InputError
+from calib_core._base.pandas_input import check_same_index, plain
 from calib_core.defaults import BINS
 from calib_core.estimators.base import estimate
 from calib_core.estimators.default_notion import notion_looked_at
 from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.proper_scores import floored_rows
+from calib_core.predictions.validation import RESCALED
 
 __all__ = ["brier_score", "class_wise_ece", "ece", "log_loss", "mce"]
 
@@ -26,10 +31,13 @@ def ece(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notio
 
     Parameters
     ----------
-    y_true : (n,) labels: numbers or names.
+    y_true : (n,) labels: names, or whole numbers. Whole numbers from 0 to K - 1 are codes: the places of the columns.
+        Others are names if there are K different ones, the smallest of which names the first column (1 to K, say).
+        Labels that fit neither are refused: 1 to K with a class that has no row. Labels 1 to K - 1 are codes, with a
+        warning where only class 0 of three or more has no row, since labels counted from 1 look the same.
     y_prob : (n,) risks of the second class in sorted order (of 1 among 0 and 1), which is then the event, or (n, K)
         probabilities, a column for each class in sorted order. A DataFrame's columns name them, and its event is the
-        one that ``Predictions`` finds by name.
+        one that ``Predictions`` finds by name. Pandas objects whose indexes differ are refused.
     bins : number of bins of equal width.
     notion : "event" (the risk of one of two classes), "confidence" (of the predicted class) or "top-label" (the
         same class by class). By default "event" for two classes, "confidence" for more.
@@ -49,7 +57,9 @@ def ece(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notio
 
 
 def mce(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notion | None = None) -> float:
-    """Maximum calibration error: the largest |y_b - p_b| of any bin b that holds a row; arguments as of ``ece``.
+    """Maximum calibration error: the largest |y_b - p_b| of any bin b that contains a row.
+
+    Parameters as of ``ece``.
 
     What can mislead: one bin of one row decides it. Its interval and floor (``estimate(..., estimator="mce")``) say so.
 
@@ -62,7 +72,9 @@ def mce(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS, notion: Notio
 
 
 def class_wise_ece(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS) -> float:
-    """Class-wise ECE: the mean over classes of the ECE of "this row is of the class"; arguments as of ``ece``.
+    """Class-wise ECE: the mean over classes of the ECE of "this row is of the class".
+
+    ``y_true``, ``y_prob`` and ``bins`` as of ``ece``; there is no ``notion``.
 
     What can mislead: with many classes most scores are near 0, and the number is small whatever the model.
 
@@ -77,7 +89,8 @@ def class_wise_ece(y_true: ArrayLike, y_prob: ArrayLike, *, bins: int = BINS) ->
 def brier_score(y_true: ArrayLike, y_prob: ArrayLike) -> float:
     """Brier score: mean of (p - y)^2 of the risk of two classes; of more the sum of it over a row's classes, averaged.
 
-    Between 0 and 1 for two classes (as scikit-learn's), between 0 and 2 for more. Arguments as of ``ece``.
+    Between 0 and 1 for two classes (as scikit-learn's), between 0 and 2 for more. ``y_true`` and ``y_prob``
+    as of ``ece``; there are no ``bins`` and no ``notion``.
 
     References: Brier 1950.
 
@@ -89,14 +102,23 @@ def brier_score(y_true: ArrayLike, y_prob: ArrayLike) -> float:
 
 
 def log_loss(y_true: ArrayLike, y_prob: ArrayLike) -> float:
-    """Log loss: mean of -ln of the probability of the class that came true, in nats; arguments as of ``ece``.
+    """Log loss: mean of -ln of the probability of the class that came true, in nats.
 
-    Probabilities of exactly 0 that came true count as 2^-52, with a warning.
+    ``y_true`` and ``y_prob`` as of ``ece``; there are no ``bins`` and no ``notion``. Probabilities below 2^-52 that
+    came true, 0 among them, count as 2^-52: a UserWarning counts the rows. ``estimate`` counts them so without one.
 
     >>> round(log_loss([0, 1], [0.1, 0.8]), 4)  # -(ln .9 + ln .8) / 2
     0.1643
     """
-    return estimate(_predictions(y_true, y_prob), None, "log-loss").value
+    predictions = _predictions(y_true, y_prob)
+    if number := floored_rows(predictions):
+        warnings.warn(
+            f"in {number:,} of {predictions.n_rows:,} rows the class that came true has a probability below 2^-52 "
+            f"(about {LOG_FLOOR:.2g}), or of 0; it counts as 2^-52, without which the log loss could be infinite",
+            UserWarning,
+            stacklevel=2,
+        )
+    return estimate(predictions, None, "log-loss").value
 
 
 def _in_bins(y_true: ArrayLike, y_prob: ArrayLike, key: str, bins: int, notion: Notion | None) -> float:
@@ -106,26 +128,133 @@ def _in_bins(y_true: ArrayLike, y_prob: ArrayLike, key: str, bins: int, notion: 
 
 def _predictions(y_true: ArrayLike, y_prob: ArrayLike) -> Predictions:
     """Labels and probabilities as they come from scikit-learn; the event is the second of two classes."""
+    check_same_index(y_true=y_true, y_prob=y_prob)
+    labels, table = _labels(y_true), _probabilities(y_prob)
+    if len(labels) != len(table):
+        raise InputError(f"y_true has {len(labels):,} rows and y_prob {len(table):,}; give one label per row of y_prob")
     if isinstance(y_prob, pd.DataFrame) and y_prob.shape[1] > 1:
-        named = Predictions(y_prob, y_true)
+        named = Predictions(y_prob, labels)
         return named if named.event is not None else _of_two(named)
-    table = np.asarray(y_prob)
-    if table.ndim == 1 or table.shape[1] == 1:
-        risk = table.reshape(-1)
-        if risk.dtype.kind not in "fiub" or not ((risk >= 0) & (risk <= 1)).all():
-            raise InputError("y_prob has one column, which must hold risks from 0 to 1 of the second class")
-        table = np.column_stack([1.0 - risk, risk])
-    labels = np.asarray(y_true)
-    names = list(np.unique(labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels))
-    whole = labels.dtype.kind in "iub"
-    if whole and min(names) >= 0 and max(names) < table.shape[1]:
-        return _of_two(Predictions(table, labels.astype(np.intp)))
-    if len(names) != table.shape[1]:
+    if table.shape[1] == 1:
+        table = np.column_stack([1.0 - table, table])
+    if labels.dtype.kind in "iub":
+        return _of_two(_of_numbers(labels, table))
+    return _of_two(_of_names(labels, table))
+
+
+def _of_numbers(labels: NDArray[Any], table: NDArray[Any]) -> Predictions:
+    """Whole numbers are codes of columns where they can be, else names if each class has one."""
+    values, classes = np.unique(labels), table.shape[1]
+    if values[0] >= 0 and values[-1] < classes:
+        if classes > 2 and np.array_equal(values, np.arange(1, classes)):
+            warnings.warn(
+                f"y_true holds 1 to {classes - 1} and is read as codes: class 0 of {classes} has no row. If your "
+                "labels count from 1, subtract 1",
+                UserWarning,
+                stacklevel=4,
+            )
+        return Predictions(table, labels.astype(np.intp))
+    return _of_names(labels, table)
+
+
+def _of_names(labels: NDArray[Any], table: NDArray[Any]) -> Predictions:
+    """Labels as names of the columns, in sorted order: each class must have a row."""
+    names, classes = np.unique(labels), table.shape[1]
+    if len(names) != classes:
+        from_one = labels.dtype.kind in "iu" and names[0] >= 1 and names[-1] == classes
+        remedy = "if your labels count from 1, subtract 1; else " if from_one else ""
+        row = int((labels == names[-1]).argmax())
         raise InputError(
-            f"y_true holds {len(names):,} different labels and y_prob {table.shape[1]:,} classes: name the classes by "
-            "a DataFrame's columns, or make cc.Predictions(probs, labels, class_names=...)"
+            f"y_true holds {len(names):,} different labels and y_prob {classes:,} classes (row {row} is "
+            f"{str(names[-1])[:80]!r}): {remedy}name the classes by a DataFrame's columns, or make "
+            "cc.Predictions(probs, labels, class_names=...)"
         )
-    return _of_two(Predictions(table, labels.astype(str), class_names=[str(name) for name in names]))
+    return Predictions(table, labels.astype(str), class_names=[str(name) for name in names])
+
+
+def _labels(y_true: ArrayLike) -> NDArray[Any]:
+    """One label per row: whole numbers, or text."""
+    labels = plain(y_true)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim == 0 or not len(labels):
+        raise InputError("y_true has no rows; give one label per row of y_prob")
+    if labels.ndim > 1:
+        inside = labels.dtype.kind in "iub" or (labels.dtype.kind == "f" and np.isin(labels, (0, 1)).all())
+        remedy = (
+            "if it is one-hot, give y_true.argmax(axis=1)"
+            if inside
+            else "labels come first: call it with (y_true, y_prob)"
+        )
+        raise InputError(
+            f"y_true has {labels[0].size} values in row 0, {_shown(labels[0])}; one label is needed: {remedy}"
+        )
+    missing = np.asarray(pd.isna(labels))
+    if missing.any():
+        row = int(missing.argmax())
+        raise InputError(f"y_true row {row} is {labels[row]}: a label is missing; give one, or leave the row out")
+    if labels.dtype.kind == "O":
+        labels = plain(pd.Series(labels).infer_objects())
+    if labels.dtype.kind == "f":
+        broken = labels != np.floor(labels)
+        if broken.any():
+            row = int(broken.argmax())
+            raise InputError(
+                f"y_true row {row} is {labels[row]}, which is no label; "
+                "labels come first: call it with (y_true, y_prob)"
+            )
+        return labels.astype(np.int64)
+    return labels if labels.dtype.kind in "iub" else labels.astype(str)
+
+
+def _probabilities(y_prob: ArrayLike) -> NDArray[Any]:
+    """(n, 1) risks or (n, K) probabilities, each a number from 0 to 1."""
+    given = plain(y_prob)
+    if given.ndim not in (1, 2) or not given.size:
+        raise InputError(f"y_prob has shape {given.shape}; give one risk per row, or one probability per row and class")
+    table = given.reshape(len(given), -1)
+    if table.dtype.kind not in "fiub":
+        read = pd.to_numeric(pd.Series(table.ravel().astype(object)), errors="coerce").to_numpy(dtype=np.float64)
+        read = read.reshape(table.shape)
+        text = np.array([isinstance(value, str) for value in table.flat]).reshape(table.shape) | np.isnan(read)
+        if text.any():
+            place = _first(text)
+            raise InputError(
+                f"y_prob {_place(place, table)} is {str(table[place])[:80]!r}, which is no number: convert text by "
+                "astype(float) and leave rows without a value out; labels come first: (y_true, y_prob)"
+            )
+        table = read
+    most = 1.0 if table.shape[1] == 1 else 1.0 + RESCALED
+    outside = ~((table >= 0) & (table <= most))
+    if outside.any():
+        place = _first(outside)
+        value = float(table[place])
+        raise InputError(
+            f"y_prob {_place(place, table)} is {value:.6g}; y_prob must hold risks from 0 to 1: {_remedy(table, value)}"
+        )
+    return table
+
+
+def _remedy(table: NDArray[Any], value: float) -> str:
+    """What to do about a number that is no probability."""
+    if np.isnan(value):
+        return "fill the missing value in, or leave the row out"
+    if table.min() >= 0 and 2.0 < table.max() <= 100.0:
+        return "divide percentages by 100"
+    return "give probabilities, or logits by cc.Predictions.from_logits"
+
+
+def _first(wrong: NDArray[Any]) -> tuple[int, int]:
+    row, column = np.argwhere(wrong)[0]
+    return int(row), int(column)
+
+
+def _place(place: tuple[int, int], table: NDArray[Any]) -> str:
+    return f"row {place[0]}" if table.shape[1] == 1 else f"row {place[0]}, column {place[1]}"
+
+
+def _shown(row: NDArray[Any]) -> str:
+    return ", ".join(str(value)[:20] for value in row.ravel()[:4])
 
 
 def _of_two(predictions: Predictions) -> Predictions:

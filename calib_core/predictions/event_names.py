@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Protocol
 
 NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
 POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
@@ -78,15 +78,30 @@ def event_title(name: str, column: str) -> str:
     return column if name.casefold() in POSITIVE else f"{column} = {name}"
 
 
-def title_of_event(predictions: Any) -> str:
+class HasClasses(Protocol):
+    """Predictions, or a summary of them: names of classes, the code of the event, and the column of the outcome."""
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """Names of the classes, None where they are not known."""
+
+    @property
+    def event(self) -> int | None:
+        """The code of the event, None where there is none."""
+
+    @property
+    def outcome(self) -> str:
+        """The column that the labels are from, empty where it is not known."""
+
+
+def title_of_event(predictions: HasClasses) -> str:
     """What the event of predictions, or of a summary of them, is called; empty where there is none."""
     if predictions.event is None:
         return ""
-    return str(titles_of_classes(predictions)[predictions.event])
+    return titles_of_classes(predictions)[predictions.event]
 
 
-def titles_of_classes(predictions: Any) -> tuple[str, ...]:
+def titles_of_classes(predictions: HasClasses) -> tuple[str, ...]:
     """What the classes are called: two codes by the outcome's column (died, died = 0), others by their names."""
-    names: tuple[str, ...] = tuple(predictions.class_names or ())
-    column = str(getattr(predictions, "outcome", ""))
-    return tuple(event_title(name, column) for name in names) if len(names) == 2 else names
+    names = tuple(predictions.class_names or ())
+    return tuple(event_title(name, predictions.outcome) for name in names) if len(names) == 2 else names

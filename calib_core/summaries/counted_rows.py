@@ -14,6 +14,7 @@ class CountedRows:
 
     kind: Any
     class_names: tuple[str, ...] | None
+    outcome: str = ""
     n_rows: Any
     grain: ClassVar[Grain] = "counts"
     weights: ClassVar[None] = None

@@ -18,12 +18,16 @@ MOST = 4
 """Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
-    "The rows counted have a risk near the one asked about: within 3 points at 50 %, within as much on the scale of "
-    "log-odds elsewhere. Where they are fewer than 100, the range grows up to four times that."
+    "The rows counted have a risk near the one asked about: within 3 points at 50 %, and as far on the scale of "
+    "log-odds elsewhere. Where they are fewer than 100, the range grows up to four times that, as long as their mean "
+    "risk stays within the first range. Where few different risks are predicted, only rows with the nearest one count. "
+    "The table has no line for a risk that no row is near."
 )
 _OF_CONFIDENCES = (
     "The rows counted have a confidence within 3 points of the one asked about. Where they are fewer than 100, the "
-    "range grows to up to 12 points, as long as their mean confidence stays within 3 points of it."
+    "range grows to up to 12 points, as long as their mean confidence stays within 3 points of it. Where few different "
+    "confidences are predicted, only rows with the nearest one count. The table has no line for a confidence that no "
+    "row is near."
 )
 _INTERVALS = (
     "Each interval is exact (Clopper and Pearson 1934) and valid for its own place on the slider. A gap is coloured "
@@ -107,7 +111,8 @@ class Hero(Exhibit):
         return dict(scene.answered(every)[0])
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.calls.stacked, self.answers(scene))
+        """The answers one below the other: those about rows near what was asked for."""
+        return call(cc.calls.stacked, {name: answer.part("nearby") for name, answer in self.answers(scene).items()})
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (

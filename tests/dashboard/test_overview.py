@@ -299,6 +299,19 @@ def test_the_sentence_is_the_same_on_the_terminal() -> None:
     assert elsewhere.caption != words.caption
 
 
+def test_the_table_lists_places_that_rows_are_near_and_no_others() -> None:
+    rows = pd.DataFrame({"risk": np.linspace(0.3, 0.5, 40), "died": np.tile([0, 1], 20)})
+    key = session.hold(rows.to_csv(index=False).encode(), "middle.csv").key
+    scene = session.scene_of(Selection(source=Source(data=key)))
+    table = scene.get(EXHIBITS.make("hero").table(scene))
+    # 3 points at 50 %: 0.12 on the scale of log-odds, a little less elsewhere.
+    assert 0.27 <= table["confidence"].min() < 0.3
+    assert table["confidence"].max() == pytest.approx(0.5)
+    assert table["near"].all()
+    base = table[table["model"] == scene.titles[0]]
+    assert ((base["claimed"] - base["confidence"]).abs() <= 0.03).all()
+
+
 def test_bare_confidences_have_a_sentence_and_say_why_there_are_no_classes() -> None:
     frame = pd.DataFrame({"confidence": np.tile([0.9, 0.6], 200), "correct": np.tile([1, 1, 1, 0], 100)})
     key = session.hold(frame.to_csv(index=False).encode(), "bare.csv").key

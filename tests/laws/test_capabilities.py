@@ -39,7 +39,6 @@ ALLOWED = {
     ("calibrators/saving.py", "member", "except"): "a damaged file, whatever is wrong with it",
     ("evaluation/decisions.py", "_numbers", "except"): "what people give as costs, whatever it is",
     ("papers/tables/kept.py", "read", "except"): "a damaged file, whatever is wrong with it",
-    ("exporting/python.py", "_parts", "isinstance"): "a node of an export, which shares its name with a scale",
     (
         "diagrams/matplotlib_display.py",
         "from_estimator",

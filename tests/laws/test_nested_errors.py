@@ -297,3 +297,30 @@ def test_nothing_is_called_miscalibrated_that_calibrated_models_show(key):
             said += 1
             assert line.p <= 0.05
     assert said
+
+
+@pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise"])
+@pytest.mark.parametrize("name", ["network, over", "one class off", "few rows"])
+def test_no_error_that_weighs_large_gaps_more_is_below_the_mean_absolute_one(name, notion):
+    for bins in (None, 8):
+        p = drawn(*LAWS[name])
+        mean = answer(p, notion, 0.9, bins)
+        for key, power in (("rmsce", 1), ("debiased-l2", 2), ("mce", 1), ("mce-of-bins", 1)):
+            made = estimate(p, notion, key, bins)
+            span = made.interval(0.9)
+            assert mean[1] ** power <= span.point + SLACK
+            assert mean[2] ** power <= span.high + SLACK
+            assert span.low <= span.point <= span.high
+
+
+def test_the_largest_error_has_a_p_value_at_most_that_of_the_mean_absolute_one():
+    rng = np.random.default_rng(3)
+    risk = rng.beta(1.5, 3.0, 400)
+    p = cc.Predictions(np.column_stack([1 - risk, risk]), (rng.uniform(size=400) < risk / 2).astype(int))
+    mean, largest = estimate(p, "event", "ece"), estimate(p, "event", "mce")
+    span = largest.interval()
+    assert mean.p_value <= 0.05 < largest.noise_floor.p_value
+    assert largest.p_value == span.p_bound == mean.p_value
+    assert span.p_of == (mean.interval().p_of or "ECE")
+    assert mean.verdict(0.02).word == largest.verdict(0.02).word == "miscalibrated"
+    assert span.low > 0.02

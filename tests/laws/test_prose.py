@@ -27,6 +27,7 @@ from calib_core.text import inside
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.report.document import FactList, Figure, Folded, Heading, Headline, Paragraph
 from dashboard.report.request import Options, Request
@@ -100,8 +101,7 @@ class World:
 
     def hero(self, model: str) -> dict[Any, Any]:
         """What is said of a model at the risk or confidence that is asked about."""
-        frame = self.frame("hero")
-        frame = frame[frame["model"] == model]
+        frame = self.scene.get(Hero().answers(self.scene)[model]).frame()
         return frame.loc[(frame["confidence"] - self.scene.asked_about).abs().idxmin()].to_dict()
 
     def large(self) -> dict[Any, dict[Any, Any]]:

@@ -293,6 +293,7 @@ def hero(compared, data):
             unit = 0.04 * min(max(place, 1e-4), 1 - 1e-4) * (1 - min(max(place, 1e-4), 1 - 1e-4))
             unit = unit if data.of_event else 0.01
             lines.append((title, place, near_of, scores, outcomes, unit, values, few))
+    lines = [line for line in lines if is_near(*line[1:3], line[5])]
     assert len(lines) == len(frame)
     compared.same("model", [line[0] for line in lines])
     compared.same("confidence", [line[1] for line in lines])
@@ -336,6 +337,13 @@ def hero(compared, data):
     off = (frame["claimed"] < frame["low"]) | (frame["claimed"] > frame["high"])
     compared.holds(off | ~frame["shown"], "shown")
     compared.words("headline", "basis", "difference", "range")
+
+
+def is_near(place, scores, unit):
+    """Does a row have about this score: within 3 units, or half a point where scores take few values?"""
+    values = set(map(float, scores))
+    few = len(values) <= 50 and len(scores) >= 10 * len(values)
+    return min(abs(value - place) for value in values) <= (min(0.005, 3 * unit) if few else 3 * unit) + 1e-6
 
 
 def window(shown, place, scores, unit):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +19,7 @@ from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Question, estimate
 from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
-from calib_core.inference.intervals.bins_of_interval import TOP_LABEL, facts_of, target
+from calib_core.inference.intervals.bins_of_interval import OF_BINS, TOP_LABEL, facts_of, target
 from calib_core.inference.intervals.event_gap import EventGap, OtherClass, joint_ends
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_null
@@ -38,6 +38,9 @@ CONFIDENCE, CLASS_WISE, EVENT = "confidence", "class-wise", "event"
 OF_ONE_STRATUM = ("class-specific", EVENT)
 """Notions of one stratum of claims, whose error is never smaller than its mean gap."""
 
+_ABOVE = (2, "max", OF_BINS)
+"""Orders of errors that are never smaller than the mean absolute error in the same bins."""
+_ECE = "ECE"
 _GIVEN = ", given these predictions"
 _OR_TOGETHER = ", or over all classes together where that is more"
 _OR_EVENT = ", or over all classes together or of the event where that is more"
@@ -84,15 +87,43 @@ class Chain:
         return cls(InBins(question, random_state))
 
     def interval(self, estimator: object, level: float) -> Interval:
-        """The interval of an estimator that reads these bins: of mean absolute errors with all lines below it."""
+        """The interval of an estimator that reads these bins: of mean absolute errors with all lines below it.
+
+        The point and the upper end of a root mean square error, and of the largest error, are at least those of the
+        mean absolute error, which neither can be smaller than (Jensen). The largest error has a p-value at most as
+        large too.
+        """
         of = target(estimator)
         assert of is not None
         order, scale = of
+        if order in _ABOVE:
+            return self._raised(self._asked.interval(estimator, level), order, scale)
         if order != 1 or not self.lines:
             return self._asked.interval(estimator, level)
         low, point, high = map(scale, self.ends(level))
         tested = in_bins(self._bins.facts, order, level)
         return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value, self.p_of)
+
+    def _raised(self, own: Interval, order: int | str, scale: Callable[[float], float]) -> Interval:
+        """An interval whose point and upper end are no smaller than those of the mean absolute error."""
+        below = self._mean_absolute
+        if below is None:
+            return own
+        _, point, high = map(scale, below.ends(own.level))
+        raised = replace(own, point=max(own.point, point), high=max(own.high, high))
+        return raised if order == 2 else replace(raised, p_bound=below.p_value, p_of=below.p_of or _ECE)
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator that was asked for."""
+        return self._asked.original.estimator
+
+    @cached_property
+    def _mean_absolute(self) -> Chain | None:
+        """The line of the mean absolute error of the same notion and bins; None where it has no order to keep."""
+        question = self._asked.original
+        line = Chain.of(replace(question, estimator=Binned(question.estimator.binning)), self._asked.seed)
+        return line if line.lines else None
 
     @property
     def about(self) -> str:
@@ -112,7 +143,12 @@ class Chain:
 
     def typical_high(self, estimator: object, level: float, count: int, share: float = 0.5) -> float:
         """The upper end that a ``share`` of calibrated models stay below: the largest over its lines."""
-        return max(line.typical_high(estimator, level, count, share) for line in self._that_bound(estimator))
+        own = max(line.typical_high(estimator, level, count, share) for line in self._that_bound(estimator))
+        of = target(estimator)
+        if of is None or of[0] not in _ABOVE or (below := self._mean_absolute) is None:
+            return own
+        _, scale = of
+        return max(own, scale(below.typical_high(below.estimator, level, count, share)))
 
     def rows_needed(self, estimator: object, limit: float, level: float, error: float) -> float | None:
         """Rows with which the upper end lies below the limit in 8 of 10 samples, for the line that needs most."""

@@ -122,8 +122,8 @@ def estimate_line(
         numbers = {"point": span.point, "low": span.low, "high": span.high, "about": span.about}
         numbers |= {"method": span.method, "tested": span.tested}
         floor = estimate.noise_floor
-        numbers |= {"floor": floor.high, "p": floor.p_value if span.p_value is None else span.p_value}
-        numbers["p_of"] = "" if span.p_value is None else span.p_of
+        p, p_of = span.p_with(floor.p_value)
+        numbers |= {"floor": floor.high, "p": p, "p_of": p_of}
         if estimate.recipe[0] is not None and not _is_score_of_claims(estimate):
             verdict: Verdict = estimate.verdict(eps, level, ratio)
             numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}

@@ -84,8 +84,7 @@ def _judged(estimate: Estimate, eps: float, level: float, ratio: float) -> Verdi
 
 def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
     """The verdict with the p-value of what decides."""
-    of_error = estimate.interval(level).p_value
-    of_error = estimate.noise_floor.p_value if of_error is None else of_error
+    of_error = estimate.p_value_at(level)
     by_error = found.low > found.eps and of_error <= (1.0 - level) / 2
     if found.ratio is None or found.word != "miscalibrated" or by_error:
         return replace(found, p_value=of_error)
@@ -113,7 +112,7 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
             "within", eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.", *ends
         )
     if span.low > limit:
-        p = estimate.p_value if span.p_value is None else span.p_value
+        p = estimate.p_value_at(level)
         if p <= (1.0 - level) / 2:
             text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}."
             return Verdict("miscalibrated", eps, text, *ends)

@@ -95,3 +95,63 @@ def test_the_same_number_is_the_value_of_an_estimate(rows):
     p = p.with_event(1) if p.n_classes == 2 else p
     notion = "event" if p.n_classes == 2 else "confidence"
     assert ece(labels, probs, bins=9) == cc.estimate(p, notion, "ece", 9).value
+
+
+NUMBERS = (ece, mce, class_wise_ece, brier_score, log_loss)
+HALVES = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]
+
+
+def test_probabilities_of_zero_that_came_true_are_counted_in_one_warning():
+    with pytest.warns(UserWarning, match=r"in 2 of 4 rows.*2\^-52") as warned:
+        found = log_loss([1, 1, 0, 1], [0.0, 0.0, 0.25, 1.0])
+    assert len(warned) == 1
+    assert found == pytest.approx((2 * 52 * np.log(2) - np.log(0.75)) / 4)
+
+
+@pytest.mark.parametrize("shape", ["risks", "column", "matrix"])
+def test_rows_of_other_names_are_refused_not_taken_as_they_lie(shape):
+    risk = pd.Series([0.1, 0.4, 0.8], index=[7, 8, 9])
+    given = {"risks": risk, "column": risk.to_frame("risk"), "matrix": pd.DataFrame({0: 1 - risk, 1: risk})}[shape]
+    for number in NUMBERS:
+        assert number(pd.Series([0, 1, 1], index=[7, 8, 9]), given) == number([0, 1, 1], risk.to_numpy())
+        with pytest.raises(InputError, match=r"row 0 is 9 in y_true and 7 in y_prob.*line them up"):
+            number(pd.Series([1, 1, 0], index=[9, 8, 7]), given)
+
+
+def test_whole_numbers_are_codes_or_names_of_all_classes_or_refused():
+    wide = np.column_stack([HALVES, np.zeros(3)])
+    for number in NUMBERS:
+        right = number([0, 1, 2], HALVES)
+        assert number([1, 2, 3], HALVES) == number([1.0, 2.0, 3.0], HALVES) == right
+        assert number([10, 20, 30], HALVES) == right
+        with pytest.raises(InputError, match=r"row 1 is '3'.*subtract 1"):
+            number([1, 3, 3], HALVES)
+    with pytest.warns(UserWarning, match="class 0 of 4 has no row.*subtract 1"):
+        found = brier_score([1, 2, 3], wide)
+    assert found == pytest.approx(np.square(wide - np.eye(4)[[1, 2, 3]]).sum(axis=1).mean())
+    assert brier_score([1, 1], [0.5, 0.75]) == pytest.approx((0.25 + 0.0625) / 2)
+
+
+@pytest.mark.parametrize(
+    ("labels", "probs", "why"),
+    [
+        ([0, 1, 1], [0.2, np.nan, 0.4], "row 1 is nan.*leave the row out"),
+        ([0, 1, 1], [0.2, None, 0.4], "row 1 is 'None'.*without a value out"),
+        ([0, 1, 1], ["0.2", "0.3", "high"], "row 0 is '0.2'.*astype"),
+        ([0, 1, 1], [20.0, 30.0, 99.0], "row 0 is 20;.*divide percentages by 100"),
+        ([0, 1], [[80.0, 20.0], [30.0, 70.0]], "row 0, column 0 is 80;.*divide percentages by 100"),
+        ([0, 1], [-1.5, 3.0], "row 0 is -1.5;.*from_logits"),
+        ([], [], "y_true has no rows"),
+        ([0], [], "y_prob has shape"),
+        (["a", None, "b"], [0.2, 0.3, 0.4], "y_true row 1 is None.*leave the row out"),
+        ([0, np.nan, 1], [0.2, 0.3, 0.4], "y_true row 1 is nan.*leave the row out"),
+        (np.eye(3, dtype=int), HALVES, r"row 0, 1, 0, 0;.*argmax\(axis=1\)"),
+        ([0.2, 0.9], [0, 1], r"y_true row 0 is 0.2.*\(y_true, y_prob\)"),
+        (HALVES, [0, 1, 2], r"row 0, 0.5, 0.25, 0.25;.*\(y_true, y_prob\)"),
+        (HALVES, ["a", "b", "c"], r"row 0, 0.5, 0.25, 0.25;.*\(y_true, y_prob\)"),
+    ],
+)
+def test_a_refusal_names_row_value_and_remedy(labels, probs, why):
+    for number in NUMBERS:
+        with pytest.raises(InputError, match=why):
+            number(labels, probs)

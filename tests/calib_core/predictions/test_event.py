@@ -5,8 +5,9 @@ import pytest
 
 from calib_core import InputError, NotAnswerable, Predictions, Summary, estimate
 from calib_core.calibrators import as_calibrator
-from calib_core.predictions.event_names import event_of
+from calib_core.predictions.event_names import event_of, title_of_event
 from calib_core.reductions import ClassSpecific, Event, notions_of
+from calib_core.summaries import tally
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,9 @@ def test_its_claims_are_those_about_that_class_of_rows_and_of_counts():
     counted = Summary.of(rows)
     assert counted.event == 0
     assert estimate(counted, "event").value == estimate(rows, "event").value
+
+
+def test_the_event_of_rows_and_of_their_summary_is_named_by_the_outcomes_column():
+    rows = two(names=("0", "1")).with_outcome("died")
+    assert title_of_event(rows) == title_of_event(Summary.of(rows)) == "died"
+    assert title_of_event(tally(rows, "event")) == "1"
