@@ -37,7 +37,8 @@ from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, within
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
-from dashboard.report.sections.front_card import _score
+from dashboard.report.sections.choices_behind import settings_table
+from dashboard.report.sections.front_card import _rows, _score
 from dashboard.report.sections.headline import HeadlineAnswer, _judged, headline
 from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
@@ -652,3 +653,18 @@ def test_risks_that_are_right_are_not_called_too_high() -> None:
     selection = Selection(calibrators=(), source=Source(data=risks(1)))
     made = report.build(selection, Options(date=DATE, left_out=others))
     assert "too high" not in made.document.sections[0].blocks[0].text
+
+
+def test_the_settings_say_the_share_of_the_rows_that_calibrators_are_fitted_on() -> None:
+    selection = chosen("temperature", source=Source("demo:wine-logistic", share=0.3, by="share"))
+    frame = settings_table(Request(selection, Options())).frame.set_index("setting")["value"]
+    parts = session.parts(selection.source)
+    share = float(frame["share of calibration rows"])
+    assert share == 0.3
+    assert parts.fit.n_rows == pytest.approx(share * (parts.fit.n_rows + parts.test.n_rows), abs=2)
+
+
+def test_the_data_card_tells_rows_to_fit_from_rows_to_judge() -> None:
+    rows = cc.calls.divide(judged(session.scene_of(chosen()).models.shown[0]), share=0.2)
+    assert _rows(rows) == f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge"
+    assert rows.fit.n_rows < rows.test.n_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -198,3 +199,10 @@ def test_risks_of_zero_and_one_alone_have_a_verdict():
     found = cc.estimate(predictions(s, s), "event").verdict()
     assert found.ratio.value == 1
     assert found.ratio.needed <= 1
+
+
+def test_events_are_enough_where_as_many_are_expected_as_are_needed():
+    """What happened has no say in it: whether rows could tell is known beforehand."""
+    ratio = EventRatio(observed=90, expected=30, rows=1000, low=2, high=4, tail=0.05, tolerance=1.25, needed=60)
+    assert not ratio.enough
+    assert replace(ratio, observed=30, expected=90).enough
