@@ -52,6 +52,7 @@ OPTIONS = [
     for option in command.params
     if isinstance(option, click.Option)
 ]
+FORM |= {f"{name} --with": "loads a package of others, as tests of extensions see" for name, _ in commands(main)}
 
 # ---- files ---------------------------------------------------------------------------------------------------
 
@@ -392,7 +393,7 @@ CASES: dict[str, tuple[str, str, str]] = {
             "--date": "today",
             "--leave-out": "data",
             "--only": "data",
-            "--with": "planner",
+            "--include": "planner",
             "--pdf": "r.pdf",
             "--tables": "t.zip",
             "--figures": "f.zip",
