@@ -28,7 +28,7 @@ from calib_core import ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.evaluation.study import error_keys
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import FAMILIES
-from calib_core.text import score
+from calib_core.text import measured_between, score
 from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.line_words import READING
@@ -606,7 +606,9 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     facts = {name: text for block in page_one if isinstance(block, FactList) for name, text in block.items}
     assert facts["Event"].startswith(f"“died”: {found.events:,.0f} of 600 rows")
     assert facts["Observed : expected"].startswith(f"{score(found.ratio)} (")
-    assert facts["Slope"].startswith(f"{score(found.slope)} (")
+    for name, value in (("Intercept", found.intercept), ("Slope", found.slope)):
+        low, high = (getattr(found, f"{name.lower()}_{end}") for end in ("low", "high"))
+        assert facts[name] == f"{score(value)} ({measured_between(low, high, 'score')})"
     few = f"These rows contain only {found.events:,.0f} events."
     assert any(isinstance(block, Paragraph) and few in block.text for block in page_one)
     printed_now = [block for block in first.blocks if not isinstance(block, Folded)]
