@@ -135,6 +135,7 @@ def test_another_focus_is_no_new_figure() -> None:
     near, far = header(bin=3, model="net", between=None), header(between=(0.2, 0.4))
     assert near["focus"] == {"bin": 3}
     assert far["focus"] == {"between": [0.2, 0.4]}
+    assert header(**{"bin": 0, "class": 0})["focus"] == {"bin": 0, "class": 0}, "the first is one like the others"
     assert near["revision"] == far["revision"]
 
 

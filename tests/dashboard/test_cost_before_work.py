@@ -219,6 +219,9 @@ def test_times_of_a_law_are_told_at_other_sizes_and_here_counts_more_than_elsewh
     slow = Costs({"w": [(1000, 10, 1.0), (10_000, 10, 10.0)]})
     first = slow.seconds(Work("w", 5000, 10))
     assert first == pytest.approx(5 * durations.unit(), rel=1e-6)
+    once = Costs({"w": [(5000, 10, 5.0)]})
+    once.learn(Work("w", 5000, 10), 8 * first)
+    assert once.seconds(Work("w", 5000, 10)) > 5 * first, "one time measured here says more than a line of the table"
     for _ in range(6):
         slow.learn(Work("w", 5000, 10), 8 * first)
     assert slow.seconds(Work("w", 5000, 10)) == pytest.approx(8 * first, rel=0.25)

@@ -318,3 +318,17 @@ def test_many_rows_are_not_offered_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_rows, "FEW", 177)
     app = opened(Selection(view="data", source=Source(data=WINE.data, by="share")))
     assert not [button for button in app.button if button.key == "data.rows.offer"]
+
+
+def test_pairs_of_rows_are_turned_round_within_folds_alone(scene: Scene) -> None:
+    """Rows of two folds have two maps, whose scores are not compared."""
+    frame = scene.get(EXHIBITS.make("uses").table(scene)).set_index(["calibrator", "measure"])["after"]
+    before, after, _ = scene.recalibrations
+    fold = np.asarray(scene.get(scene.models.shown[0].division).test_folds)
+    alike, differ = np.triu(fold[:, None] == fold, 1), 0
+    for name in after:
+        old, new = (scene.get(part[name]).confidence.astype(float).round(12) for part in (before, after))
+        turned = np.sign(old[:, None] - old) * np.sign(new[:, None] - new) < 0
+        assert frame[name, "reversed"] == pytest.approx(turned[alike].mean())
+        differ += turned[alike].mean() != turned[np.triu_indices(len(fold), 1)].mean()
+    assert differ, "pairs of two folds are turned round, too"

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import calib_core as cc
-from calib_core import NotAnswerable
+from calib_core import NotAnswerable, figures
 from calib_core.readers import examine, propose, read_table
 from dashboard import session
 from dashboard.chart import drawn
@@ -67,6 +67,16 @@ def test_parts_chosen_on_screen_are_told_of_apart(answers: Path) -> None:
     few = found[found["part"] == "subject = chess"]
     assert few["by"].tolist() == ["judge alone"]
     assert "how often the judge errs cannot be told from fewer than 10" in few["why"].item()
+
+
+def test_the_numbers_beside_the_picture_are_of_judge_and_people_together(answers: Path) -> None:
+    found = cc.judged.judged_answers(cc.read_predictions(answers), by="subject")
+    notes = [note.text for note in figures.judged_answers(found).layout.annotations]
+    lines = found.frame()
+    both = lines[lines["by"] == "both"].set_index("part")["right"].reindex(lines["part"].unique())
+    assert notes[3::3] == ["\u2013" if right != right else f"{100 * right:.1f}" for right in both]
+    alone = lines[lines["by"] == "judge alone"].set_index("part")["right"]
+    assert (both.dropna() != alone[both.dropna().index]).all(), "else one could stand for the other"
 
 
 def test_report_and_commands_have_the_same_numbers(answers: Path) -> None:

@@ -61,6 +61,17 @@ def test_the_metadata_are_the_numbers_of_the_exhibits(handout: Handout) -> None:
         assert result["dataset"]["args"]["rows"] == lines["rows"][0]
 
 
+def test_a_tracker_is_told_the_estimate_by_the_bare_name_and_its_other_numbers_beside(handout: Handout) -> None:
+    numbers = handout.numbers()
+    for line in handout.table.to_dict("records"):
+        name = f"calib/{line['model']}/{line['estimator']}"
+        assert numbers[name] == line["point"]
+        for part in ("low", "high", "value", "floor"):
+            assert numbers[f"{name}_{part}"] == line[part]
+    ece = handout.table[handout.table["estimator"] == "ece"]
+    assert (ece["point"] != ece["value"]).all(), "else one could stand for the other"
+
+
 def test_the_words_are_those_of_the_screen(handout: Handout) -> None:
     card = handout.model_card()
     shown, frame = handout.exhibit("verdict")

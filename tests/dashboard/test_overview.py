@@ -16,13 +16,14 @@ import calib_core as cc
 from calib_core import NotAnswerable, Predictions
 from calib_core.datasets import DEMOS
 from calib_core.diagrams import classes_standing_out, local_accuracy, local_frequency, opening, overall_gap
+from calib_core.figures.look import REFERENCE
 from calib_core.inference import primary
 from calib_core.palette import outline, style
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
 from dashboard.glossary import TERMS
-from dashboard.hero import TILES, class_spark, diagram_spark
+from dashboard.hero import TILES, class_spark, diagram_spark, group_spark
 from dashboard.hero.sentence_slider import _arrived, payload
 from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
@@ -378,3 +379,25 @@ def test_marks_of_tiny_pictures_stand_where_their_numbers_say() -> None:
     np.testing.assert_allclose(slope * told + start, drawn_at, atol=0.1)
     ((x, y, _),) = re.findall(r'cx="([\d.]+)" cy="([\d.]+)" r="([\d.]+)"', diagram_spark(((0.5, 0.4, 1.0),), size=120))
     assert (float(x), float(y)) == (60, 70)
+
+
+def test_tiny_bars_are_grey_where_events_are_expected_and_coloured_where_they_are_observed() -> None:
+    svg = group_spark([4.0, 2.0], [1.0, 3.0], [True, False], height=104)
+    bars = re.findall(r'height="([\d.]+)" fill="([^"]+)" fill-opacity="([\d.]+)"', svg)
+    blue = style(0).colour
+    assert [(float(tall), colour) for tall, colour, _ in bars] == [
+        (84, REFERENCE),
+        (21, blue),
+        (42, REFERENCE),
+        (63, blue),
+    ]
+    assert float(bars[1][2]) > float(bars[3][2]), "the bin that is off is the stronger one"
+
+
+def test_tiny_marks_are_coloured_where_classes_stand_out() -> None:
+    classes = classes_standing_out(test_rows_of("synthetic-three-class"))
+    seen = []
+    for out in (True, False):
+        shown = replace(classes, stands_out=np.full(len(classes.names), out))
+        seen.append(set(re.findall(r'<circle[^>]* fill="([^"]+)"', class_spark(shown))))
+    assert seen == [{style(0).colour}, {REFERENCE}]

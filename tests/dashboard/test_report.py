@@ -28,7 +28,7 @@ from calib_core import ESTIMATORS, REDUCTIONS, InputError, NotAnswerable, Recipe
 from calib_core.evaluation.study import error_keys
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import FAMILIES
-from calib_core.text import score
+from calib_core.text import measured_between, score
 from dashboard import report, session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.line_words import READING
@@ -37,7 +37,8 @@ from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
 from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, within
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
-from dashboard.report.sections.front_card import _score
+from dashboard.report.sections.choices_behind import settings_table
+from dashboard.report.sections.front_card import _rows, _score
 from dashboard.report.sections.headline import HeadlineAnswer, _judged, headline
 from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
@@ -605,7 +606,9 @@ def test_page_one_of_two_classes_is_about_the_event(of_risk: Report) -> None:
     facts = {name: text for block in page_one if isinstance(block, FactList) for name, text in block.items}
     assert facts["Event"].startswith(f"“died”: {found.events:,.0f} of 600 rows")
     assert facts["Observed : expected"].startswith(f"{score(found.ratio)} (")
-    assert facts["Slope"].startswith(f"{score(found.slope)} (")
+    for name, value in (("Intercept", found.intercept), ("Slope", found.slope)):
+        low, high = (getattr(found, f"{name.lower()}_{end}") for end in ("low", "high"))
+        assert facts[name] == f"{score(value)} ({measured_between(low, high, 'score')})"
     few = f"These rows contain only {found.events:,.0f} events."
     assert any(isinstance(block, Paragraph) and few in block.text for block in page_one)
     printed_now = [block for block in first.blocks if not isinstance(block, Folded)]
@@ -652,3 +655,18 @@ def test_risks_that_are_right_are_not_called_too_high() -> None:
     selection = Selection(calibrators=(), source=Source(data=risks(1)))
     made = report.build(selection, Options(date=DATE, left_out=others))
     assert "too high" not in made.document.sections[0].blocks[0].text
+
+
+def test_the_settings_say_the_share_of_the_rows_that_calibrators_are_fitted_on() -> None:
+    selection = chosen("temperature", source=Source("demo:wine-logistic", share=0.3, by="share"))
+    frame = settings_table(Request(selection, Options())).frame.set_index("setting")["value"]
+    parts = session.parts(selection.source)
+    share = float(frame["share of calibration rows"])
+    assert share == 0.3
+    assert parts.fit.n_rows == pytest.approx(share * (parts.fit.n_rows + parts.test.n_rows), abs=2)
+
+
+def test_the_data_card_tells_rows_to_fit_from_rows_to_judge() -> None:
+    rows = cc.calls.divide(judged(session.scene_of(chosen()).models.shown[0]), share=0.2)
+    assert _rows(rows) == f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge"
+    assert rows.fit.n_rows < rows.test.n_rows

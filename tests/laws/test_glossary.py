@@ -43,3 +43,10 @@ def test_exhibits_name_terms_that_are() -> None:
     assert {term for terms in named.values() for term in terms} <= TERMS.keys()
     assert all(len(set(terms)) == len(terms) for terms in named.values())
     assert sum(map(bool, named.values())) > 8
+
+
+def test_the_sketch_of_over_confidence_lies_below_the_diagonal() -> None:
+    dots = re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', TERMS["over-confident"].picture)
+    size = float(ET.fromstring(TERMS["over-confident"].picture).get("height", ""))
+    assert len(dots) > 1
+    assert all(float(x) + float(y) > size for x, y in dots), "what is right, upwards, is less than what is said"

@@ -56,6 +56,7 @@ OPTIONS = [
     for option in command.params
     if isinstance(option, click.Option) and option.opts[0] != WITH
 ]
+FORM |= {f"{name} --with": "loads a package of others, as tests of extensions see" for name, _ in commands(main)}
 
 # ---- files ---------------------------------------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ def examples(rows):
         risk.ratio_verdict(large),
         risk.smooth_curve(two),
         risk.events_needed(),
-        cc.calls.update_gains(two, "site"),
+        cc.update_gains(two, "site"),
         diagrams.risk_diagram(two),
         diagrams.large_lines(two),
         (before := inference.baseline(made)),

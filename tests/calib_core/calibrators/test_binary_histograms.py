@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calib_core import CALIBRATORS
+from calib_core import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.calibrators import EqualWidthHistogram, LeceHistogram
 from calib_core.calibrators.row_weights import as_rows
@@ -87,3 +87,12 @@ def test_table_1_of_the_lece_paper():
             found[name].append(np.abs(made.probs - test.true_probs).mean())
     assert np.mean(found["means"]) == pytest.approx(0.049, abs=0.001)
     assert np.mean(found["errors"]) == pytest.approx(0.016, abs=0.0015)
+
+
+def test_the_promise_counts_the_rows_that_did_not_place_the_bins():
+    rng = np.random.default_rng(0)
+    scores = rng.random(2000).round(1)  # ties, so that a part of the rows places the bins
+    fitted = BINARY_CALIBRATORS.make("histogram", bins=5).fit(scores, rng.random(2000) < scores)
+    cells = fitted.cells()
+    assert cells.placing == fitted.placing_ > 0
+    assert cells.rows == fitted.averaged_.sum() == 2000 - cells.placing

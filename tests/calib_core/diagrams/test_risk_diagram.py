@@ -9,7 +9,9 @@ import pytest
 
 import calib_core as cc
 from calib_core import Predictions
+from calib_core.binning import EqualMass, EqualWidth, risk_bins
 from calib_core.diagrams import bins_standing_out, headline, models_in_range, risk_diagram
+from calib_core.reductions import claims_of
 from calib_core.text import exact_range
 
 RUNS, LEVEL = 200, 0.9
@@ -81,3 +83,12 @@ def test_a_stretch_is_named_only_where_each_of_its_bins_is_off() -> None:
 def test_without_an_event_there_is_no_diagram() -> None:
     with pytest.raises(cc.NotAnswerable, match="event"):
         risk_diagram(Predictions(np.full((4, 3), 1 / 3), [0, 1, 2, 0]))
+
+
+@pytest.mark.parametrize(("low", "tenths"), [(66, False), (67, False), (68, True), (90, True)])
+def test_risks_of_which_more_than_two_thirds_lie_in_one_bin_are_put_in_tenths(low: int, tenths: bool) -> None:
+    risk = np.append(np.linspace(0.001, 0.06, low), np.linspace(0.1, 0.9, 101 - low))
+    rows = Predictions(np.column_stack([1 - risk, risk]), np.arange(101) % 2)
+    filled = np.bincount((15 * risk).astype(int)) > 0
+    assert filled.sum() >= 5, "not for too few bins"
+    assert risk_bins(claims_of(rows, "event")) == (EqualMass(10) if tenths else EqualWidth(15))

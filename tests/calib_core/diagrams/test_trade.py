@@ -121,3 +121,12 @@ def test_the_plug_in_bound_by_hand():
     drawn = (np.random.default_rng(1).binomial(300, 0.6, 20_000) / 300 - 0.5) ** 2
     # 100 resamples know a standard deviation to 7 %: four of these.
     assert got == pytest.approx(0.01 + 1.6449 * drawn.std(), abs=4 * 0.07 * 1.6449 * drawn.std())
+
+
+def test_the_pointer_reads_the_deviations_of_what_is_drawn():
+    curves = trade_off(binary(300), ["histogram", "equal-width-histogram"], bins=(2, 5), repeats=3)
+    for i, trace in enumerate(figures.trade_off(curves).data):
+        np.testing.assert_array_equal(trace.y, curves.mse[i])
+        for name in ("mse_deviation", "error_deviation"):
+            np.testing.assert_array_equal([record[name] for record in trace.customdata], getattr(curves, name)[i])
+    assert (curves.mse_deviation != curves.error_deviation).all()

@@ -26,7 +26,7 @@ def clinical(seed=25, n=2500, bad=-0.9, shift=0.75, **more):
 
 @pytest.fixture(scope="module")
 def found():
-    return cc.calls.update_gains(clinical(), "site", folds=5)
+    return cc.update_gains(clinical(), "site", folds=5)
 
 
 def test_one_bad_site_is_named_and_its_update_stands_beside_that_of_all(found):
@@ -68,7 +68,7 @@ def test_every_number_is_that_of_a_loop_over_the_folds(found):
 
 def test_the_event_can_be_either_class():
     rows = clinical(n=800)
-    one, other = (cc.calls.update_gains(rows.with_event(name), "site", folds=3) for name in ("died", "survived"))
+    one, other = (cc.update_gains(rows.with_event(name), "site", folds=3) for name in ("died", "survived"))
     assert one.value == other.value
     assert one.frame()["gain"].tolist() == pytest.approx(other.frame()["gain"].tolist(), abs=1e-5)
     assert one.frame()["oe"].iloc[0] < 1 < other.frame()["oe"].iloc[0]
@@ -78,10 +78,10 @@ def test_where_nothing_is_off_nothing_helps_and_no_value_is_named():
     """Of twelve calibrated files hardly one shows a gain; the same files with a shift all do."""
     wrong = named = seen = 0
     for seed in range(12):
-        found = cc.calls.update_gains(clinical(seed, n=600, bad=0.0, shift=0.0), "sex", folds=4)
+        found = cc.update_gains(clinical(seed, n=600, bad=0.0, shift=0.0), "sex", folds=4)
         wrong += bool(found.frame()["helps"].any())
         named += found.off
-        shifted = cc.calls.update_gains(clinical(seed, n=600, bad=0.0), "sex", folds=4)
+        shifted = cc.update_gains(clinical(seed, n=600, bad=0.0), "sex", folds=4)
         seen += bool(shifted.frame()["helps"].any())
         assert found.off or found.sentence.startswith("No value of sex differs significantly from the others.")
     assert wrong <= 2  # .05 expected a file; above 2 of 12 in 2 % of cases
@@ -98,7 +98,7 @@ def test_the_worst_column_is_the_one_that_differs_and_none_where_none_does():
 def test_weights_that_are_copies_are_copies_in_the_same_fold():
     rows = clinical(n=700)
     weights = np.random.default_rng(0).integers(1, 3, 700)
-    found = cc.calls.update_gains(rows.replace(weights=weights), "site", folds=3).frame()
+    found = cc.update_gains(rows.replace(weights=weights), "site", folds=3).frame()
     assert np.isfinite(found["low"]).all()
     assert found["oe"].iloc[0] == pytest.approx((weights * rows.labels).sum() / (weights * rows.probs[:, 1]).sum())
 
@@ -106,10 +106,10 @@ def test_weights_that_are_copies_are_copies_in_the_same_fold():
 def test_what_cannot_be_asked_is_refused_in_a_sentence():
     rows = clinical(n=300)
     with pytest.raises(InputError, match="there is no metadata column 'ward'"):
-        cc.calls.update_gains(rows, "ward")
+        cc.update_gains(rows, "ward")
     with pytest.raises(NotAnswerable, match="has one value only"):
-        cc.calls.update_gains(rows.replace(metadata=pd.DataFrame({"site": ["a"] * 300})), "site")
+        cc.update_gains(rows.replace(metadata=pd.DataFrame({"site": ["a"] * 300})), "site")
     three = Predictions(np.full((6, 3), 1 / 3), [0, 1, 2] * 2, metadata=pd.DataFrame({"site": list("ababab")}))
-    for ask in (lambda: cc.calls.update_gains(three, "site"), lambda: cc.calls.worst_column(three)):
+    for ask in (lambda: cc.update_gains(three, "site"), lambda: cc.calls.worst_column(three)):
         with pytest.raises(NotAnswerable, match="need an event"):
             ask()

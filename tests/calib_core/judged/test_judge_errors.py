@@ -152,3 +152,12 @@ def test_levels_that_were_not_tried_are_a_rough_guide():
 def test_a_gap_has_no_such_correction():
     _, judge, people = marked(200, 40, 0)
     assert cc.judged.judged_gap(np.full(200, 0.9), judge, people).errors is None
+
+
+def test_the_sentence_says_what_the_judge_marks_where_people_say_right_and_where_they_say_wrong():
+    passed, failed = ([mark] * n for mark, n in ((1, 16), (0, 4)))
+    judge = [*passed, *failed, *[1] * 6, *[0] * 14, *[1] * 60, *[0] * 40]
+    people = [1] * 20 + [0] * 20 + [None] * 100
+    sentence = cc.judged.judged_share(judge, people).errors.sentence
+    assert sentence.startswith("The judge's mean mark is 80 % where people say right and 30 % where they say wrong;")
+    assert "60 % of the other rows are right" in sentence  # (.6 - .3) / (.8 - .3)

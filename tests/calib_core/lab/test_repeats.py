@@ -10,7 +10,7 @@ import calib_core as cc
 from calib_core import InputError, lab
 from calib_core.calibrators import Reduced
 from calib_core.lab.repeats import ROWS_AT_A_TIME
-from calib_core.lab.run_table import COLUMNS
+from calib_core.lab.run_table import COLUMNS, _worst
 from calib_core.lab.true_errors import holdout
 
 B = cc.BINARY_CALIBRATORS
@@ -82,6 +82,14 @@ def test_every_summary_is_what_its_words_say():
     ]
     assert line["share_held"] == pytest.approx(np.mean(asked))
     np.testing.assert_allclose(run.draws()["off"], values - true)
+
+
+def test_the_ends_of_a_percentile_hold_it_as_often_as_the_level_says():
+    rng, held = np.random.default_rng(0), []
+    for _ in range(1000):
+        found = _worst(rng.random(400), 0.9)
+        held.append(found["worst_low"] <= 0.95 <= found["worst_high"])
+    assert 0.88 < np.mean(held) < 0.95  # one-sided ends would hold it in 8 of 10
 
 
 def test_a_calibrators_line_is_the_true_error_it_leaves():

@@ -87,6 +87,19 @@ def test_unmarked(): pass
     found.stdout.fnmatch_lines(["*marked calibration and checked nothing*"])
 
 
+def test_options_of_a_marker_and_of_a_call_reach_what_is_judged(ran):
+    found = ran("""
+@pytest.mark.calibration(max_ece=0.9, notion="confidence", estimator="rmsce", level=0.8, bins=7)
+def test_marked(calibration):
+    line = calibration(*rows()).line
+    assert (line.notion, line.estimator, line.level) == ("confidence", "rmsce", 0.8)
+    assert line.bins.startswith("7 ")
+    line = calibration(*rows(), level=0.95, bins=5).line
+    assert (line.level, line.bins[:2]) == (0.95, "5 ")
+""")
+    found.assert_outcomes(passed=1)
+
+
 def test_what_is_given_wrongly_is_one_sentence(ran):
     found = ran("""
 def test_no_limit(calibration): calibration(*rows(50))

@@ -214,6 +214,17 @@ def test_what_cannot_be_told_is_not() -> None:
         skill_differences({"x": few, "y": few.take(range(50))})
 
 
+def test_a_pair_that_cannot_be_compared_has_a_line_for_every_measure() -> None:
+    rng = np.random.default_rng(0)
+    h = rng.uniform(0.5, 1, 200)
+    probs, labels = np.column_stack([1 - h, h]), (rng.random(200) < h).astype(int)
+    rows, silent = Predictions(probs, labels), Predictions(probs, labels, abstained=np.arange(200) < 50)
+    frame = skill_differences({"a": rows, "b": rows, "c": silent})
+    for _, pair in frame.groupby(["first", "second"]):
+        assert pair["measure"].tolist() == list(DIFFERENCES)
+    assert (frame["note"] != "").groupby(frame["second"]).all().to_dict() == {"b": False, "c": True}
+
+
 def test_a_model_does_not_differ_from_itself() -> None:
     p = Predictions.from_confidence([0.9, 0.5, 0.7] * 40, [True, True, False, False] * 30)
     frame = skill_differences({"a": p, "b": p})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ from scipy import stats
 
 import calib_core as cc
 from calib_core.inference import EventRatio, event_ratio, primaries, primary
+from calib_core.inference.verdicts.verdict import _with_p
+from calib_core.results.uncertainty import Verdict
 from calib_core.risk import events_needed, in_the_large
 from calib_core.risk import ratio_ends as ends
 
@@ -198,3 +202,18 @@ def test_risks_of_zero_and_one_alone_have_a_verdict():
     found = cc.estimate(predictions(s, s), "event").verdict()
     assert found.ratio.value == 1
     assert found.ratio.needed <= 1
+
+
+def test_events_are_enough_where_as_many_are_expected_as_are_needed():
+    """What happened has no say in it: whether rows could tell is known beforehand."""
+    ratio = EventRatio(observed=90, expected=30, rows=1000, low=2, high=4, tail=0.05, tolerance=1.25, needed=60)
+    assert not ratio.enough
+    assert replace(ratio, observed=30, expected=90).enough
+
+
+@pytest.mark.parametrize(("p", "decides"), [(0.02, "error"), (0.07, "ratio"), (0.2, "ratio")])
+def test_the_p_value_is_that_of_the_error_where_it_is_shown_at_one_side_of_the_level(p, decides):
+    ratio = EventRatio(90, 30, 1000, low=2, high=4, tail=0.05, tolerance=1.25, needed=20, p_value=0.001)
+    found = Verdict("miscalibrated", 0.02, "", low=0.03, point=0.06, high=0.09, ratio=ratio)
+    estimate = SimpleNamespace(interval=lambda level: SimpleNamespace(p_value=p))
+    assert _with_p(found, estimate, 0.9).p_value == {"error": p, "ratio": 0.001}[decides]
