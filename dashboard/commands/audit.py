@@ -47,7 +47,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
     "--calibrator",
     "calibrators",
     multiple=True,
-    help="Also audit the predictions recalibrated by this calibrator (repeatable).",
+    help="Also audit the predictions recalibrated by this calibrator: a key, or a recipe as JSON (repeatable).",
 )
 @_shared.judge_option
 @_shared.split_options
@@ -167,8 +167,9 @@ def _models(
         models[name or "as given"] = parts.test
         for recipe in recipes:
             calibrator = recipe.build()
-            ready = calibrator if parts.folds is not None else fitted(parts, calibrator)
-            models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
+            with _shared.of_confidences(recipe, parts.test):
+                ready = calibrator if parts.folds is not None else fitted(parts, calibrator)
+                models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
     assert first is not None
     if first.folds is None:
         return models, first.judged, ""

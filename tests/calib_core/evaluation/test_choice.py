@@ -776,6 +776,8 @@ def test_whether_a_mean_risk_is_off_is_told_by_its_own_rows_in_units_that_vary_t
 def test_an_error_that_does_not_fall_is_not_printed_as_one_that_does():
     p = risks(400, seed=7, off=1.1)
     left = choose(p, ["intercept"]).remaining(p)
-    assert left.before is not None and left.line.line.point < left.before.line.point and left.error
+    assert left.before is not None
+    assert left.line.line.point < left.before.line.point
+    assert left.error
     assert type(left)(left.before, left.line).error == ""
     assert type(left)(left.line, left.line).error == ""
