@@ -326,6 +326,7 @@ def _show(
     lines: pd.DataFrame,
     note: str,
 ) -> None:
+    from calib_core.evaluation.study import SCORES
     from dashboard.exhibits import columns as of
     from dashboard.exhibits import line_words
 
@@ -342,5 +343,6 @@ def _show(
     for name, coverage in over.items():
         if coverage < 1:
             texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
-    for text in (*texts, *filter(None, [note]), line_words.VALUE, line_words.FLOOR, *line_words.notes(lines)):
+    scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
+    for text in (*texts, *filter(None, [note]), line_words.VALUE, line_words.FLOOR, *scores, *line_words.notes(lines)):
         click.echo(_outputs.plain(text))

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
 @click.command("choose")
 @click.argument("file", type=_shared.FILE)
-@click.option("--candidate", "keys", multiple=True, help="Calibrator to try, such as temperature, or a recipe as JSON; as "
-              "often as needed. "
-              "By default the usual ones for such rows.")  # fmt: skip
+@click.option("--candidate", "keys", multiple=True, help="Calibrator to try: a key, or a recipe as JSON; as often as "
+              "needed. By default the usual ones for such rows.")  # fmt: skip
 @click.option("--score", type=click.Choice(["log-loss", "brier"]), default="log-loss", show_default=True,
               help="What they are chosen by.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Parts of the rows.")

@@ -239,8 +239,9 @@ def selective(compared, data):
 def overall(compared, data):
     lines, shown = [], compared.frame.to_dict("records")
     for (title, model), line in zip(data.models.items(), shown, strict=True):
-        says, right = float(np.mean(model.kept.h)), float(np.mean(model.kept.right))
-        side = "" if line["low"] - 1e-9 <= says <= line["high"] + 1e-9 else "over" if says > right else "under"
+        says, right = (float(np.mean(part)) for part in data.claim(model))
+        sides = ("too high", "too low") if data.of_event else ("over-confident", "under-confident")
+        inside = line["low"] - 1e-9 <= says <= line["high"] + 1e-9
         lines.append(
             {
                 "model": title,
@@ -248,7 +249,7 @@ def overall(compared, data):
                 "claimed": says,
                 "right": right,
                 "gap": says - right,
-                "direction": f"{side}-confident" if side else "",
+                "direction": "" if inside else sides[says < right],
             }
         )
     compared.all_same(lines)
