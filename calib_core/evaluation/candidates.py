@@ -121,14 +121,25 @@ def rows_needed(recipe: Recipe, classes: int) -> int:
     >>> rows_needed(CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described("platt")), 2)
     100
     """
-    if declared := CALIBRATORS[recipe.key].flags.profile.rows_needed(classes):
+    if declared := int(CALIBRATORS[recipe.key].flags.profile.rows_needed(classes)):
         return declared
     parts = (
         BINARY_CALIBRATORS.recipe(each)
         for each in vars(as_calibrator(recipe)).values()
         if isinstance(each, BinaryCalibrator)
     )
-    return round(ROWS_A_NUMBER * sum(BINARY_CALIBRATORS[part.key].flags.numbers for part in parts))
+    return ROWS_A_NUMBER * sum(int(BINARY_CALIBRATORS[part.key].flags.numbers) for part in parts)
+
+
+def of_confidence(recipe: Recipe) -> Recipe | None:
+    """The binary calibrator of the same name, applied to the confidence; None where there is none.
+
+    >>> of_confidence(Recipe("CALIBRATORS", "temperature")).title
+    'Temperature scaling of the confidence'
+    """
+    if recipe.key not in BINARY_CALIBRATORS:
+        return None
+    return CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described(recipe.key))
 
 
 COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",

@@ -60,9 +60,10 @@ class Remaining(OneLine):
         An estimate of 0 without its interval would read as if nothing remained. Empty, too, where one is not known.
         """
         old, new = None if self.before is None else self.before.line, self.line.line
-        if old is None or not all(isinstance(x, float) and np.isfinite(x) for x in (old.point, new.point)):
+        if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
             return ""
-        if new.point >= old.point or new.written(new.point) == old.written(old.point):
+        # Not a number is no smaller one.
+        if not (0 <= new.point < old.point < np.inf) or new.written(new.point) == old.written(old.point):
             return ""
         ends = "" if new.interval == "–" else f" ({at_level(new.level)} interval {new.interval})"
         return f"{old.written(old.point).removesuffix(' %')} → {new.written(new.point)}{ends}"

@@ -401,17 +401,16 @@ def _recipe_of_json(registry: Registry[Any], text: str) -> Recipe:
 @contextmanager
 def of_confidences(recipe: Recipe, predictions: Predictions) -> Iterator[None]:
     """Where a calibrator of whole rows is fitted on single claims: the refusal names the option that works."""
-    from calib_core import CALIBRATORS, NotAnswerable
-    from calib_core.calibrators.base import BINARY_CALIBRATORS
-    from calib_core.evaluation.candidates import SINGLE
+    from calib_core import NotAnswerable
+    from calib_core.evaluation.candidates import SINGLE, of_confidence
 
     try:
         yield
     except NotAnswerable as why:
-        if predictions.kind not in SINGLE or recipe.key not in BINARY_CALIBRATORS:
+        works = of_confidence(recipe) if predictions.kind in SINGLE else None
+        if works is None:
             raise
-        inner = CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described(recipe.key))
-        raise NotAnswerable(f"{why}. Calibrate the confidence: --calibrator {calibrator_option(inner)}") from why
+        raise NotAnswerable(f"{why}. Calibrate the confidence: --calibrator {calibrator_option(works)}") from why
 
 
 def calibrator_option(recipe: Recipe) -> str:

@@ -189,7 +189,7 @@ def _show(found: CalibratorChoice, score: str, head: list[str], also: _Advice) -
 
     frame = found.frame()
     lines = _exhibit_forms.aligned(Recommendation(score).columns_at(found.level, frame), frame)
-    then = ()
+    then: tuple[str, ...] = ()
     if found.recalibrate:
         option = _shared.calibrator_option(found.recipe)
         then = (f"To audit the result, add to calib audit, or to calib fit to keep it: --calibrator {option}",)

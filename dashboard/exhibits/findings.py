@@ -142,7 +142,7 @@ def how_judged(scene: Scene) -> str:
     """How the p-values and intervals of places are made."""
     if counts_rows(scene.get(scene.model.predictions)):
         return (
-            "p of a place: exact, by the law of how many of its rows come true if each has the chance that is predicted "
+            "p of a place: exact, by the law of how many of its rows come true if each has its predicted chance "
             "(Poisson-binomial). Intervals: Clopper and Pearson's. Rows are taken to be independent."
         )
     return (

@@ -95,7 +95,9 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """What is said below a table of lines: its looks (``looks``), and why numbers are missing, each once."""
     noted = frame[frame["note"].astype(bool)]
     # A line with a value lacks no more than what calibrated models would show.
-    reasons = noted.groupby(["note", noted["value"].notna()], sort=False)["title"].unique()
+    reasons: dict[tuple[str, bool], dict[str, None]] = {}
+    for title, note, measured in zip(noted["title"], noted["note"], noted["value"].notna(), strict=True):
+        reasons.setdefault((note, measured), {})[title] = None
     missing = (
         f"No noise floor for {', '.join(map(inside, titles))}: {note}." if measured else f"{', '.join(titles)}: {note}."
         for (note, measured), titles in reasons.items()

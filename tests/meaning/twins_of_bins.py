@@ -261,7 +261,8 @@ def overall(compared, data):
         assert outer[0] < line["low"] < inner[0], line
         assert inner[1] < line["high"] < outer[1], line
     compared.holds((frame["low"] < frame["right"]) & (frame["right"] < frame["high"]), "low", "high")
-    own = [by_hand.count_p(m.kept.h, int(sum(m.kept.right))) for m in data.models.values()]
+    claims = [data.claim(model) for model in data.models.values()]
+    own = [by_hand.count_p(scores, int(sum(outcomes))) for scores, outcomes in claims]
     sides = zip(own, shown, strict=True)
     compared.holds([by_hand.shares_a_level(p, line, line["claimed"]) for p, line in sides], "p")
     compared.words("headline", "basis", "method")
