@@ -781,3 +781,15 @@ def test_an_error_that_does_not_fall_is_not_printed_as_one_that_does():
     assert left.error
     assert type(left)(left.before, left.line).error == ""
     assert type(left)(left.line, left.line).error == ""
+
+
+def test_a_gain_of_one_value_that_may_be_none_is_no_sentence_and_the_contrast_names_its_rows():
+    p = sites(4000)
+    update, found = cc.evaluation.advice.own_update(p), choose(p, held_out=sites(2000, seed=1))
+    assert "n the calibration rows" in cc.evaluation.advice.sentences(found, update=update)[1]
+    own = found.recipe
+    other = replace(found, recipe=Recipe("CALIBRATORS", "intercept"))
+    assert cc.evaluation.advice.sentences(other, update=update)[1].startswith("c is off more")
+    table = found.table.copy()
+    table.loc[found.recipes.index(own), "low"] = -1e-6
+    assert len(cc.evaluation.advice.sentences(replace(other, table=table), update=update)) == 1
