@@ -165,7 +165,7 @@ def _claim(table: pd.DataFrame, name: str) -> str:
     numbers = f"mean confidence {says}, accuracy {right}"
     if len(off) == 1:
         return f"At {where}, {name} is {kinds[0]}: {numbers}."
-    return begun(f"{name} is {counts} of {n} bins. The largest gap is at {where}: {numbers}.")
+    return begun(f"{name} is {counts} of {n} bins. The largest significant gap is at {where}: {numbers}.")
 
 
 def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:

@@ -110,16 +110,19 @@ def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
     """Whose risk is off more than that of the others, by the numbers of the table where its own update is in it."""
     if update is None:
         return ""
+    contrast = update.contrast("the calibration rows" if choice.held_out else "")
     if dict(choice.recipe.params).get("only") == update.value:
-        return update.contrast
+        return contrast
     for recipe, (_, line) in zip(choice.recipes, choice.table.iterrows(), strict=True):
         if dict(recipe.params).get("only") == update.value:
             gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
             if low != low:
-                return f"{update.value} is off more than the other rows. {update.contrast}"
+                return f"{update.value} is off more than the other rows. {contrast}"
+            if low <= 0:
+                return ""  # what includes 0 is no evidence that its own update helps
             ends = f"{at_level(choice.level)} interval {written(low)} to {written(high)}"
             return (
                 f"{update.value} is off more than the other rows: updating its intercept alone gains {written(gain)} "
-                f"({ends}). {update.contrast}"
+                f"({ends}). {contrast}"
             )
     return update.sentence

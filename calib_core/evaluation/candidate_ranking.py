@@ -9,6 +9,8 @@ import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.distributions import t as student
+from calib_core.defaults import SIGNIFICANCE
+from calib_core.inference.intervals.mean_gap import GapSums
 
 ENOUGH = 2.0
 """Nats by which the mixture of the candidates must beat the model: outcomes e^2 = 7.4 times as likely."""
@@ -34,7 +36,8 @@ class Contest:
     candidate all but rules out, and how much more that would then cost the candidate, on average (``bold_claims``).
     ``weights`` (n,) of the rows, their mean 1; ``units`` (n,) what each row belongs to; ``simplicity``: of the
     candidates, simplest least; ``level`` of the paired tests; ``losses`` (n,) what the model loses in each row, where
-    that is a log loss.
+    that is a log loss; ``risks`` (m, n) of an event after each candidate, NaN of one that could not be fitted, and
+    ``happened`` (n,), where the rows are risks.
     """
 
     gains: Float64s
@@ -45,6 +48,8 @@ class Contest:
     simplicity: Sequence[tuple[float, ...]]
     level: float
     losses: Float64s | None = None
+    risks: Float64s | None = None
+    happened: Bools | None = None
 
     @property
     def every(self) -> Bools:
@@ -79,11 +84,14 @@ class Contest:
         They have at least ``HALF`` of its gain and the paired interval of the difference (Student's, of the sums of
         units) includes 0; or they have ``MOST`` of it, which is as much as matters. Neither counts where a candidate is
         clearly worse by the log loss that is left (``CLEARLY`` and ``NATS``): where a few rows make most of the gain,
-        any map has most of it, and their losses make the interval too wide to show that others differ.
+        any map has most of it, and their losses make the interval too wide to show that others differ. Nor does a map
+        of an event's risk whose mean is significantly off where that of the best is not (``off_on_average``): a
+        temperature pulls every risk towards 50 %, and so moves the mean of risks that are mostly small.
         """
         best, totals = self.best(rows), self.totals(rows)
         if not best:
             return []
+        bias_counts = not self.off_on_average(best, rows)
         return [
             int(i)
             for i in np.flatnonzero(self.eligible(rows))
@@ -92,7 +100,26 @@ class Contest:
                 totals[i] >= MOST * totals[best]
                 or (totals[i] >= HALF * totals[best] and self._behind(best, int(i), rows) <= 0)
             )
+            and not (bias_counts and self.off_on_average(int(i), rows))
         ]
+
+    def off_on_average(self, which: int, rows: Bools) -> bool:
+        """Does the mean risk after this candidate differ significantly from the observed frequency in these rows?
+
+        By the test of the mean gap (``GapSums.chance``); rows of a unit vary together. False without an event.
+        """
+        if self.risks is None or self.happened is None:
+            return False
+        w, risk = self.weights[rows], self.risks[which, rows]
+        apart, total = self.happened[rows] - risk, float(w.sum())
+        _, unit = np.unique(self.units[rows], return_inverse=True)
+        sums = np.bincount(unit, weights=w * apart)
+        around = np.bincount(unit, weights=w * (apart - float(w @ apart) / total))
+        claimed = float(np.square(w) @ (risk * (1.0 - risk)))
+        deviation = max(float(np.square(around).sum()), claimed) ** 0.5 / total
+        mean, observed = float(w @ risk) / total, float(w @ self.happened[rows]) / total
+        residual = float(np.square(sums).sum()) ** 0.5 / total
+        return GapSums(total, mean, observed, deviation, float(w.max()) / total, residual).chance <= SIGNIFICANCE
 
     def _clearly_worse(self, best: int, other: int, rows: Bools) -> bool:
         if self.losses is None:

@@ -31,6 +31,8 @@ SURE = 0.05
 """Probability at which calibrated models look as if a map of one number would help."""
 FEW_ROWS = 1000
 """Rows up to which a map of one number is also tested by the likelihood ratio."""
+ROWS_A_NUMBER = 50
+"""Rows that a calibrator needs for every number it fits."""
 FEW = 50
 """A calibrator that needs more than so many times the rows is not among those tried unasked."""
 _NEVER = Predictions([[1.0, 0.0]], [1])
@@ -108,13 +110,36 @@ def _numbers(recipe: Recipe, classes: int) -> float:
     """How many numbers a calibrator fits, or bins it fills, as declared; infinite where that is not."""
     if dict(recipe.params).get("by"):
         return np.inf
+    return rows_needed(recipe, classes) / ROWS_A_NUMBER or np.inf
+
+
+def rows_needed(recipe: Recipe, classes: int) -> int:
+    """How many calibration rows a calibrator needs, about, as it declares or its binary calibrator does; 0 if neither.
+
+    >>> rows_needed(Recipe("CALIBRATORS", "temperature"), 3)
+    50
+    >>> rows_needed(CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described("platt")), 2)
+    100
+    """
+    if declared := int(CALIBRATORS[recipe.key].flags.profile.rows_needed(classes)):
+        return declared
     parts = (
         BINARY_CALIBRATORS.recipe(each)
         for each in vars(as_calibrator(recipe)).values()
         if isinstance(each, BinaryCalibrator)
     )
-    inner = sum(BINARY_CALIBRATORS[part.key].flags.numbers for part in parts)
-    return CALIBRATORS[recipe.key].flags.profile.rows_needed(classes) / 50 or inner or np.inf
+    return ROWS_A_NUMBER * sum(int(BINARY_CALIBRATORS[part.key].flags.numbers) for part in parts)
+
+
+def of_confidence(recipe: Recipe) -> Recipe | None:
+    """The binary calibrator of the same name, applied to the confidence; None where there is none.
+
+    >>> of_confidence(Recipe("CALIBRATORS", "temperature")).title
+    'Temperature scaling of the confidence'
+    """
+    if recipe.key not in BINARY_CALIBRATORS:
+        return None
+    return CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described(recipe.key))
 
 
 COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",
@@ -204,7 +229,7 @@ class FoldTrial:
         return line | self._accuracy(recipe, after) | self._order(after if event is None else seen)
 
     def _named(self, recipe: Recipe) -> dict[str, Any]:
-        needed = CALIBRATORS[recipe.key].flags.profile.rows_needed(self.rows.n_classes or 2)
+        needed = rows_needed(recipe, self.rows.n_classes or 2)
         return {"calibrator": recipe.key, "title": recipe.title, "rows_needed": needed}
 
     def test(self, after: Predictions, apart: Float64s, level: float | None = None) -> tuple[Difference, bool, str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arguments import as_share, as_whole
-from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s
+from calib_core._base.arrays import LOG_FLOOR, Bools, Codes, Float64s
 from calib_core._base.column_texts import coded_texts
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
@@ -55,12 +55,15 @@ class Remaining(OneLine):
 
     @property
     def error(self) -> str:
-        """The error before and after with the interval of the latter, as in both lines; empty where one is not known.
+        """The error before and after with the interval of the latter, as in both lines; empty where it does not fall.
 
-        An estimate of 0 without its interval would read as if nothing remained.
+        An estimate of 0 without its interval would read as if nothing remained. Empty, too, where one is not known.
         """
         old, new = None if self.before is None else self.before.line, self.line.line
-        if old is None or not all(isinstance(x, float) and np.isfinite(x) for x in (old.point, new.point)):
+        if old is None or not (isinstance(old.point, float) and isinstance(new.point, float)):
+            return ""
+        # Not a number is no smaller one.
+        if not (0 <= new.point < old.point < np.inf) or new.written(new.point) == old.written(old.point):
             return ""
         ends = "" if new.interval == "–" else f" ({at_level(new.level)} interval {new.interval})"
         return f"{old.written(old.point).removesuffix(' %')} → {new.written(new.point)}{ends}"
@@ -115,7 +118,8 @@ class CalibratorChoice(OneLine):
     """Whether to recalibrate and with what, and how sure that is.
 
     ``recipe`` is recommended: the identity unless recalibrating is shown to help. ``winner`` has the best score on all
-    ``rows`` (of ``among``) by cross-validation; ``equals`` do as well as it, and the simplest of them is recommended;
+    ``rows`` (of ``among``) by cross-validation; ``equals`` do as well as it, and the simplest of them is recommended
+    (the identity is among them where no gain is shown);
     ``picks`` are what the same rule recommends without each fold. ``about`` is the recommended calibrator or, where
     none is, the one that comes nearest to being it; ``gain`` is its gain over the model, whose score is ``before``, on
     the ``held_out`` rows or, where these are 0, on all rows, cross-fitted, with its interval at ``level``: the numbers
@@ -602,6 +606,8 @@ class _Tried:
             tested_on = judged.n_rows
             tested = judged.weights is None and judged.row_groups is None
             found = found if _shown(lines[found]) else 0
+        if not found:
+            equals = sorted({0, *equals})  # no gain is shown: the model does as well as any
         gain = Difference(*(float(str(lines[about][name])) for name in ("gain", "low", "high", "p")))
         return CalibratorChoice(
             recipe=recipes[found],
@@ -651,8 +657,19 @@ class _Tried:
     def _contest(self) -> Contest:
         rows, weights = self.trial.rows, self.trial.weights
         units = np.arange(rows.n_rows) if rows.row_groups is None else rows.row_groups.codes
+        losses = self.trial.losses if self.trial.score == "log-loss" else None
         return Contest(self.gains, self.bold, self.price, weights / weights.mean(), units, self.order, self.trial.level,
-                       self.trial.losses if self.trial.score == "log-loss" else None)  # fmt: skip
+                       losses, *self._risks())  # fmt: skip
+
+    def _risks(self) -> tuple[Float64s, Bools] | tuple[None, None]:
+        """The event's risk after each candidate, and in which rows it happened; nothing where there is no event."""
+        rows = self.trial.rows
+        if rows.event is None:
+            return None, None
+        risks = np.full((len(self.recipes), rows.n_rows), np.nan)
+        for i, after in self.afters.items():
+            risks[i] = after.rows.column(rows.event)
+        return risks, np.asarray(rows.true_labels == rows.event)
 
     def _of_picks(self, picked: Sequence[int]) -> tuple[Difference, bool, str]:
         """The gain where each fold is judged after what is picked without it, with its test."""

@@ -85,13 +85,16 @@ class UpdateGains(OneLine):
                 sentences.append("A new slope gains nothing more.")
         return " ".join(sentences)
 
-    @property
-    def contrast(self) -> str:
-        """What one intercept for all rows would do to the value that is off, and to the others."""
+    def contrast(self, rows: str = "") -> str:
+        """What one intercept for all rows would do to the value that is off, and to the others.
+
+        ``rows`` names the rows that this is about, where the sentences around it are about others.
+        """
         lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
         common = lines["intercept"]
+        where = f"On {rows}, o" if rows else "O"
         return (
-            f"One intercept for all rows would leave {self.value} at O:E {written(common['oe_value'])} "
+            f"{where}ne intercept for all rows would leave {self.value} at O:E {written(common['oe_value'])} "
             f"and bring the others to {written(common['oe_others'])}."
         )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import shlex
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -370,9 +372,13 @@ def binning_record(scheme: Recipe | None) -> Any:
 
 
 def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> Recipe:
-    """The recipe of a member of a registry, with parameters given as name=value."""
+    """The recipe of a member of a registry: a key, with parameters given as name=value, or a recipe as JSON."""
     from dashboard.selection import value_of
 
+    if key.startswith("{"):
+        if params:
+            raise click.UsageError("A recipe as JSON holds its parameters: leave --param out.")
+        return _recipe_of_json(registry, key)
     entry, given = registry[key], {}
     for text in params:
         name, equals, value = text.partition("=")
@@ -380,6 +386,36 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
             raise click.BadParameter(f"{_outputs.plain(text)!r} is not name=value.", param_hint="NAME=VALUE")
         given[name.strip()] = entry.read(name.strip(), value_of(entry.param(name.strip()), value))
     return registry.described(key, **given)
+
+
+def _recipe_of_json(registry: Registry[Any], text: str) -> Recipe:
+    from calib_core import Recipe
+
+    try:
+        data = json.loads(text)
+    except ValueError as why:
+        raise click.UsageError(f"{_outputs.plain(text[:80])} is not a recipe as JSON: {why}.") from why
+    return Recipe.from_dict(registry.family, data)
+
+
+@contextmanager
+def of_confidences(recipe: Recipe, predictions: Predictions) -> Iterator[None]:
+    """Where a calibrator of whole rows is fitted on single claims: the refusal names the option that works."""
+    from calib_core import NotAnswerable
+    from calib_core.evaluation.candidates import SINGLE, of_confidence
+
+    try:
+        yield
+    except NotAnswerable as why:
+        works = of_confidence(recipe) if predictions.kind in SINGLE else None
+        if works is None:
+            raise
+        raise NotAnswerable(f"{why}. Calibrate the confidence: --calibrator {calibrator_option(works)}") from why
+
+
+def calibrator_option(recipe: Recipe) -> str:
+    """What --calibrator is given for a recipe: its key, or where it has parameters itself as JSON, for a shell."""
+    return shlex.quote(recipe.to_json() if recipe.params else recipe.key)
 
 
 # -- telling --------------------------------------------------------------------------------------------------
@@ -393,6 +429,8 @@ def warn(loaded: Loaded) -> None:
 
 _OWN_OPTION = ("label", "event")
 """Fields of the reading that have an option of their own name."""
+_STATEMENTS = ("It is ", "The ", "Rows ", "Attempts ", "Labels ", "Predicted ")
+"""How the label of a change begins that states something about the file; others say what to do."""
 
 
 def _options(finding: Finding) -> str:
@@ -406,8 +444,12 @@ def _options(finding: Finding) -> str:
         whole = [",".join(each)] if not any("," in item for item in each) or len(each) == 1 else each
         texts += [f"--read {shlex.quote(f'{name}={item}')}" for item in whole]
     if finding.code == "outcome" and not texts:
-        return "Another column: --label COLUMN"
-    return f"{finding.change_label}: {' '.join(texts)}" if texts else ""
+        return "If the outcome is another column, give --label COLUMN"
+    label, how = finding.change_label or "", " ".join(texts)
+    if texts and label.startswith(_STATEMENTS):
+        # A button may state what is so; among sentences it would contradict the one before it.
+        return f"If {label[0].lower()}{label[1:]}, give {how}"
+    return f"{label}: {how}" if texts else ""
 
 
 def file_record(loaded: Loaded) -> dict[str, Any]:

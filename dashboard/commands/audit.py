@@ -47,7 +47,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
     "--calibrator",
     "calibrators",
     multiple=True,
-    help="Also audit the predictions recalibrated by this calibrator (repeatable).",
+    help="Also audit the predictions recalibrated by this calibrator: a key, or a recipe as JSON (repeatable).",
 )
 @_shared.judge_option
 @_shared.split_options
@@ -167,8 +167,9 @@ def _models(
         models[name or "as given"] = parts.test
         for recipe in recipes:
             calibrator = recipe.build()
-            ready = calibrator if parts.folds is not None else fitted(parts, calibrator)
-            models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
+            with _shared.of_confidences(recipe, parts.test):
+                ready = calibrator if parts.folds is not None else fitted(parts, calibrator)
+                models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
     assert first is not None
     if first.folds is None:
         return models, first.judged, ""
@@ -325,6 +326,7 @@ def _show(
     lines: pd.DataFrame,
     note: str,
 ) -> None:
+    from calib_core.evaluation.study import SCORES
     from dashboard.exhibits import columns as of
     from dashboard.exhibits import line_words
 
@@ -341,5 +343,6 @@ def _show(
     for name, coverage in over.items():
         if coverage < 1:
             texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
-    for text in (*texts, *filter(None, [note]), line_words.VALUE, line_words.FLOOR, *line_words.notes(lines)):
+    scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
+    for text in (*texts, *filter(None, [note]), line_words.VALUE, line_words.FLOOR, *scores, *line_words.notes(lines)):
         click.echo(_outputs.plain(text))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 @click.command("choose")
 @click.argument("file", type=_shared.FILE)
-@click.option("--candidate", "keys", multiple=True, help="Calibrator to try, such as temperature; as often as needed. "
-              "By default the usual ones for such rows.")  # fmt: skip
+@click.option("--candidate", "keys", multiple=True, help="Calibrator to try: a key, or a recipe as JSON; as often as "
+              "needed. By default the usual ones for such rows.")  # fmt: skip
 @click.option("--score", type=click.Choice(["log-loss", "brier"]), default="log-loss", show_default=True,
               help="What they are chosen by.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Parts of the rows.")
@@ -72,11 +72,14 @@ def command(
 
     import pandas as pd
 
+    import calib_core as cc
+
     by_model = _each_model.load_models(file, models_in, read, "")
     first = next(iter(by_model.values()))
     if not as_json:
         _shared.warn(first)
-    how = {"candidates": list(keys) or None, "score": score, "folds": folds, "random_state": seed, "level": level}
+    recipes = [_shared.recipe_of(cc.CALIBRATORS, key) for key in keys]
+    how = {"candidates": recipes or None, "score": score, "folds": folds, "random_state": seed, "level": level}
     given = {name: _rows(loaded, "all" if judge == "all" else rows, judge) for name, loaded in by_model.items()}
     found = {name: _chosen(name, on, judging, **how) for name, (on, judging, _) in given.items()}
     advice = {} if as_csv else {name: _advice(found[name], by_model[name], *given[name][:2]) for name in found}
@@ -186,5 +189,9 @@ def _show(found: CalibratorChoice, score: str, head: list[str], also: _Advice) -
 
     frame = found.frame()
     lines = _exhibit_forms.aligned(Recommendation(score).columns_at(found.level, frame), frame)
-    for text in (*head, *also.sentences(found), "", *lines, about_table(found), *found.notes):
+    then: tuple[str, ...] = ()
+    if found.recalibrate:
+        option = _shared.calibrator_option(found.recipe)
+        then = (f"To audit the result, add to calib audit, or to calib fit to keep it: --calibrator {option}",)
+    for text in (*head, *also.sentences(found), "", *lines, about_table(found), *found.notes, *then):
         click.echo(_outputs.plain(text))

@@ -12,7 +12,8 @@ from dashboard.commands._reading_options import ReadingOptions
 
 @click.command("fit")
 @click.argument("file", type=_shared.FILE)
-@click.option("--calibrator", "key", required=True, help="Which calibrator, such as temperature or top-label-hb.")
+@click.option("--calibrator", "key", required=True, help="Which calibrator: a key such as temperature, or "
+              "a recipe as JSON.")  # fmt: skip
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the calibrator.")
 @click.option("-o", "--output", type=_shared.OUTPUT, required=True, help="Where the fitted calibrator goes (.json).")
 @click.option(
@@ -72,7 +73,8 @@ def command(
         _shared.warn(loaded)
         chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
         given = loaded.rows(chosen)
-        number, text = given.n_rows, calibrator.fit_on(given).to_json()
+        with _shared.of_confidences(recipe, given):
+            number, text = given.n_rows, calibrator.fit_on(given).to_json()
     _outputs.write(output, text.encode())
     line = f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}"
     click.echo(_outputs.plain(line), err=True)

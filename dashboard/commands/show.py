@@ -15,7 +15,7 @@ from dashboard.commands import _exhibit_forms, _selection_options, _shared
 @click.argument("file")
 @click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="An option of the exhibit; repeatable.")
 @click.option("--model", help="Title of the model looked at; by default the base model.")
-@click.option("--notion", help="Notion of calibration looked at; by default top-label.")
+@click.option("--notion", help="Notion of calibration looked at; by default the event of two classes, else top-label.")
 @click.option("--format", "form", type=click.Choice(_exhibit_forms.FORMS), default="text", show_default=True,
               help="How it is written.")  # fmt: skip
 @_selection_options.options

@@ -39,8 +39,8 @@ _COMPARED = (
 CORRECTED = (
     "p (corrected): Holm's correction (1979) within one family (the bins, the classes, the values of one column). It "
     "is then multiplied by the number of kinds of places, and for slices by the number of columns. At most 0.05 is "
-    "significant: the chance of any false alarm among all bins, classes and slices is at most 5 %. Every column "
-    "of this name has the same value."
+    "significant: the chance of any false alarm among all bins, classes and slices is at most 5 %. This p-value "
+    "is the same in every table, card and report."
 )
 """How p-values of places are corrected: the same everywhere."""
 

@@ -343,13 +343,13 @@ def probability(heading: str, name: str | None = None) -> Column:
     return Column(heading, (name or heading,), _known(_chance), digits="%.2g")
 
 
-def probability_of(name: str, whose: str) -> Column:
+def probability_of(name: str, whose: str, heading: str = "") -> Column:
     """A column of p-values, each with the name of what it is of where that is not the line itself."""
 
     def both(p: Any, whose: Any) -> str:
         return NOT_KNOWN if _missing(p) else " ".join(filter(None, (_chance(float(p)), f"({whose})" if whose else "")))
 
-    return Column(name, (name, whose), both, digits="%.2g", apart=1)
+    return Column(heading or name, (name, whose), both, digits="%.2g", apart=1)
 
 
 def verdict(heading: str = "verdict", name: str | None = None) -> Column:

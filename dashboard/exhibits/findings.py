@@ -110,7 +110,7 @@ class Findings(Exhibit):
             f"Tested: {_places(scene)}{slices}. Bins: {scene.in_bins}. First come the significant places, the largest "
             "gap first; then the others by p.",
             f"{how_judged(scene)} {CORRECTED}",
-            "All rows together are the one question fixed in advance: their p is not corrected.",
+            *_of_all_rows(scene),
             "A gap that was picked because it is large is smaller on average in new rows.",
         )
 
@@ -125,10 +125,26 @@ def _places(scene: Scene) -> str:
     )
 
 
+def _of_all_rows(scene: Scene) -> tuple[str, ...]:
+    """How all rows, and predicted classes, are judged where that differs from other places."""
+    rows = scene.get(scene.model.predictions)
+    once = "All rows are one question fixed in advance: their p is not corrected for the other places."
+    if rows.groups is not None:
+        return (once,)
+    return (
+        f"{once} Their p and interval are those of the mean gap, at the level that it shares with the errors that it "
+        "bounds.",
+        *(() if scene.claims == "event" else ("p of a predicted class is that of its errors over all bins.",)),
+    )
+
+
 def how_judged(scene: Scene) -> str:
     """How the p-values and intervals of places are made."""
     if counts_rows(scene.get(scene.model.predictions)):
-        return "p and intervals: exact, of the binomial law, rows taken to be independent."
+        return (
+            "p of a place: exact, by the law of how many of its rows come true if each has its predicted chance "
+            "(Poisson-binomial). Intervals: Clopper and Pearson's. Rows are taken to be independent."
+        )
     return (
         "p and intervals: by Hoeffding's bound (1963), for as many rows of equal weight as they are worth; rows of a "
         "group count together. All rows in groups have Korn and Graubard's interval (1998), and its p."

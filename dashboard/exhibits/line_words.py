@@ -14,7 +14,7 @@ from calib_core import Predictions
 from calib_core.defaults import LEVEL
 from calib_core.evaluation.study import Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
-from calib_core.text import at_level, begun
+from calib_core.text import at_level, inside
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
@@ -25,6 +25,10 @@ FLOOR = (
     "Noise floor: 95 % of perfectly calibrated models with these predictions show a measured value of at most this. p: "
     "the share of them that show as much as was measured, of this error or of the one named, which it contains; "
     "corrected for the errors that contain one another."
+)
+OF_SCORES = (
+    "Of accuracy the noise floor is what 95 % stay above. p of a score counts only models that do as badly or worse; "
+    "Spiegelhalter's test is two-sided."
 )
 NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"
@@ -69,8 +73,11 @@ def measured(measure: Measure) -> of.Column:
     return of.in_unit(measure.name, measure.name, cc.inference.unit_of(measure.estimator), best=best)
 
 
-def columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
-    """What is printed of every line; marks and bins where lines differ in them, verdicts where there are any."""
+def columns(frame: pd.DataFrame, p: str = "p") -> tuple[of.Column, ...]:
+    """What is printed of every line; marks and bins where lines differ in them, verdicts where there are any.
+
+    ``p`` is the heading of the p-values.
+    """
     level = frame["level"].iloc[0] if len(frame) else LEVEL
     return (
         of.measured("estimate", "point"),
@@ -78,7 +85,7 @@ def columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
         *([of.text("about", "mark")] if frame["mark"].astype(bool).any() else []),
         of.measured("as measured", "value"),
         of.measured("noise floor", "floor"),
-        of.probability_of("p", "p_of"),
+        of.probability_of("p", "p_of", p),
         *([of.verdict()] if frame["verdict"].notna().any() else []),
         *([of.text("bins")] if mixed(frame["bins"]) else []),
     )
@@ -88,9 +95,13 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
     """What is said below a table of lines: its looks (``looks``), and why numbers are missing, each once."""
     noted = frame[frame["note"].astype(bool)]
     # A line with a value lacks no more than what calibrated models would show.
-    noted = noted.assign(title=noted["title"].where(noted["value"].isna(), "noise floor of " + noted["title"]))
-    reasons = noted.groupby("note", sort=False)["title"].unique()
-    missing = (f"{begun(', '.join(titles))}: {note}." for note, titles in reasons.items())
+    reasons: dict[tuple[str, bool], dict[str, None]] = {}
+    for title, note, measured in zip(noted["title"], noted["note"], noted["value"].notna(), strict=True):
+        reasons.setdefault((note, measured), {})[title] = None
+    missing = (
+        f"No noise floor for {', '.join(map(inside, titles))}: {note}." if measured else f"{', '.join(titles)}: {note}."
+        for (note, measured), titles in reasons.items()
+    )
     return *looks(frame), *missing
 
 

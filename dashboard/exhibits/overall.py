@@ -16,22 +16,23 @@ from dashboard.session import Call, Scene, call
 @EXHIBITS.register("overall", "Overall")
 @dataclass(frozen=True)
 class Overall(Exhibit):
-    """What each model says on average beside how often it is right, with an interval that no verdict contradicts."""
+    """Mean confidence and accuracy, or mean risk and frequency of an event, with an interval no verdict contradicts."""
 
     reads = "counts"
 
     meanings = of.Meanings(
         {
-            "claimed": "mean confidence of all rows",
-            "right": "share of all rows that is right",
-            "gap": "mean confidence less the share right",
-            "direction": "side on which the interval of the share right excludes the mean confidence, else empty",
+            "claimed": "mean confidence, or risk, of all rows",
+            "right": "share of all rows that is right, or has the event",
+            "gap": "claimed less right",
+            "direction": "which way the gap goes where p is at most 0.05, else empty",
         }
     )
 
     def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
         """Every model's gap over all rows, by title."""
-        gaps = scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins))
+        notion = {"notion": "event"} if scene.claims == "event" else {}
+        gaps = scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins, **notion))
         return scene.answered(gaps)[0]
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
@@ -41,8 +42,8 @@ class Overall(Exhibit):
         return (
             of.text("model"),
             of.whole("rows"),
-            of.share("says", "claimed"),
-            of.share("right"),
+            of.share("predicted", "claimed"),
+            of.share("observed", "right"),
             of.between("90 % interval", "low", "high"),
             of.probability("p"),
             of.text("shown", "headline"),

@@ -30,12 +30,12 @@ class Scores(Exhibit):
         return call(cc.inference.estimate_lines, found)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        return of.text("score", "title"), of.text("model"), *line_words.columns(frame)
+        return of.text("score", "title"), of.text("model"), *line_words.columns(frame, "p (worse than calibrated)")
 
     def words(self, scene: Scene) -> Words:
         caption = (
             "Accuracy (higher is better) and proper scores (lower is better) of whole predictions on "
-            f"{scene.judged_rows}; no calibration errors: they answer to accuracy too. {line_words.READING} Of "
-            "accuracy: what 95 % stay above, and the share that does as badly."
+            f"{scene.judged_rows}; no calibration errors: they answer to accuracy too. {line_words.READING} "
+            f"{line_words.OF_SCORES}"
         )
         return Words(caption).also(scene.rows_counted, *line_words.notes(scene.get(self.table(scene))))

@@ -37,7 +37,8 @@ class SliceColumns(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.dots(scene))
         return Words(
-            f"{scene.model.title}. The column with the largest significant gap first; in each, the largest gap first.",
+            f"{scene.model.title}. The column with the largest significant gap first; in each, the "
+            "largest significant gap first, then by p.",
             headline=(f"{found.headline}.", found.basis),
             notes=(how_tested(scene), CORRECTED),
         )

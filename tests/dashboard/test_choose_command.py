@@ -2,12 +2,15 @@
 
 import json
 import math
+import shlex
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import calib_core as cc
+from calib_core.registry.registry import Recipe
 from dashboard.cli import main
 
 CANDIDATES = ("temperature", "isotonic-ovr")
@@ -69,3 +72,40 @@ def test_what_cannot_be_is_one_sentence(file):
     assert "did you mean 'temperature'" in run(file, "--candidate", "temperatur", code=2).stderr
     assert "--json and --csv exclude each other" in run(file, "--json", "--csv", code=2).stderr
     assert run(file, *tried(), "--csv").stdout.startswith("calibrator,title,score,gain,low,high")
+
+
+def test_what_is_recommended_for_confidences_is_an_option_that_audit_and_fit_accept(tmp_path):
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.5, 0.99, 600)
+    path, kept = tmp_path / "answers.csv", tmp_path / "map.json"
+    right = rng.random(600) < 0.5 + 0.4 * (confidence - 0.5)
+    pd.DataFrame({"confidence": confidence.round(3), "correct": right.astype(int)}).to_csv(path, index=False)
+    record = json.loads(run(path, "--json").stdout)
+    recipe = record["recommended"]
+    assert recipe["key"] == "confidence"
+    option = run(path).stdout.rpartition("--calibrator ")[2]
+    assert json.loads(shlex.split(option)[0]) == recipe, "what is printed is what is recommended"
+    title = Recipe.from_dict("CALIBRATORS", recipe).title
+    line = next(line for line in record["lines"] if line["title"] == title)
+    assert line["rows_needed"] in (50, 100, 150)
+    for command in (("audit", path), ("fit", path, "-o", kept)):
+        call = [*map(str, command), "--calibrator"]
+        done = CliRunner().invoke(main, [*call, json.dumps(recipe)], prog_name="calib")
+        assert done.exit_code == 0, done.output
+        refused = CliRunner().invoke(main, [*call, "temperature"], prog_name="calib")
+        assert refused.exit_code == 2
+        offered = json.loads(shlex.split(refused.output.rpartition("--calibrator ")[2])[0])
+        assert offered == {"key": "confidence", "params": {"binary": {"key": "temperature"}}}
+    assert CliRunner().invoke(main, ["fit", str(path), "-o", str(kept), "--calibrator", "{no"]).exit_code == 2
+
+
+def test_where_the_model_is_kept_it_does_as_well_as_the_best(tmp_path):
+    rng = np.random.default_rng(1)
+    confidence = rng.uniform(0.5, 0.99, 300)
+    path = tmp_path / "calibrated.csv"
+    right = (rng.random(300) < confidence).astype(int)
+    pd.DataFrame({"confidence": confidence.round(3), "correct": right}).to_csv(path, index=False)
+    record = json.loads(run(path, "--json").stdout)
+    assert not record["gain_shown"]
+    assert record["lines"][0]["calibrator"] == "identity"
+    assert record["lines"][0]["equal_to_best"]

@@ -185,9 +185,10 @@ def test_the_rows_judged_can_be_chosen(rows, number):
 def test_a_refused_notion_says_why_once():
     pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
     said = run("audit", "answers.csv").stdout
-    assert said.count("these predictions hold (confidence, correct) only: the probabilities of the other") == 1
     # The accuracy is there, and so are the scores of the claims made: what calibrated models would show is not.
-    assert "Noise floor of Accuracy, Class-wise: these predictions hold" in said
+    reason = "these predictions hold (confidence, correct) only: the probabilities of the other classes are unknown."
+    ends = [line.removesuffix(reason) for line in said.splitlines() if line.endswith(reason)]
+    assert ends == ["No noise floor for accuracy: ", "Class-wise: "], "one sentence for each lack"
     lines = {line["estimator"]: line for line in json.loads(run("audit", "answers.csv", "--json").stdout)["lines"]}
     p = cc.read_predictions("answers.csv")
     assert lines["log-loss"]["value"] == cc.estimate(p, "confidence", "log-loss").value

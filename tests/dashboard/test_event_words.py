@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -190,3 +191,22 @@ def test_the_event_has_its_name_in_fitted_numbers_and_in_the_table_of_costs() ->
     scene = session.scene_of(selection.replace(calibrators=(Recipe("CALIBRATORS", "intercept"),)))
     assert " died" in EXHIBITS.make("fitted").words(scene).caption
     assert "died = 0, died" in " ".join(EXHIBITS.make("decisions").words(scene).notes)
+
+
+def test_the_mean_over_all_rows_is_of_the_event_of_two_classes_unless_the_class_predicted_is_wanted(tmp_path):
+    """Risks twice too high, mostly below one half: the mean risk is far off, the confidence hardly."""
+    risk = np.random.default_rng(0).beta(2, 5, 400)
+    died = np.random.default_rng(1).random(400) < risk / 2
+    path = tmp_path / "risk.csv"
+    pd.DataFrame({"risk": risk.round(4), "died": died.astype(int)}).to_csv(path, index=False)
+
+    def claimed(*more):
+        ended = CliRunner().invoke(main, ["show", "overall", str(path), "--format", "csv", *more], prog_name="calib")
+        assert ended.exit_code == 0, ended.output
+        return pd.read_csv(io.StringIO(ended.stdout)).iloc[0]
+
+    for more in ((), ("--notion", "event")):
+        assert claimed(*more)["claimed"] == pytest.approx(risk.mean(), abs=1e-3)
+        assert claimed(*more)["right"] == pytest.approx(died.mean())
+    confidence = np.maximum(risk, 1 - risk)
+    assert claimed("--notion", "top-label")["claimed"] == pytest.approx(confidence.mean(), abs=1e-3)

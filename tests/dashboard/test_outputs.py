@@ -146,7 +146,7 @@ def test_no_terminal_acts_on_a_value_of_a_column(files: bytes, command: list[str
 
 def test_what_is_assumed_comes_with_the_option_that_settles_it(files: bytes) -> None:
     pd.read_csv("p.csv").assign(weight=2.5).to_csv("w.csv", index=False)
-    option = """Rows count as "weight" says: --read weights=weight"""
+    option = """If rows count as "weight" says, give --read weights=weight"""
     assert option in calib("gate", "w.csv", "--max-ece", "0.9").stderr
     assert "weight" not in calib("gate", "w.csv", "--max-ece", "0.9", "--read", "weights=weight").stderr
     pd.DataFrame({"confidence": [1, 5, 3], "correct": [0, 1, 1]}).to_csv("r.csv", index=False)

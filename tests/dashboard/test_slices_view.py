@@ -278,7 +278,7 @@ def test_what_is_said_of_few_groups_are_sentences_with_an_end(tmp_path: Any) -> 
     file = few_groups(tmp_path, patient=["p", "q"] * 30, half=["x"] * 30 + ["y"] * 30)
     answer = calib("audit", file, "--read", "group=patient", "--where", "site=a", "--estimator", "ece")
     assert "\nRows belong to 1 group (patient): " in answer.stdout
-    assert "judge one row a group. The test on the Brier score" in answer.stdout
+    assert "judge one row a group. Spiegelhalter's two-sided test" in answer.stdout
     scanned = calib("slices", file, "--read", "group=patient", "--where", "site=b", "--scan")
     assert (scanned.exit_code, scanned.stdout) == (2, "")
     assert "rows in 1 group (patient) cannot be divided so" in scanned.stderr

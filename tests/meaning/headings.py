@@ -220,6 +220,7 @@ OWN = {
     ("rates", "coverage"): "rows answered",
     ("recommendation", "score"): "log loss|Brier",
     ("rows", "part"): "rows",
+    ("scores", "p"): r"^p \(worse than calibrated\)$",
     ("rows", "rows"): "number",
     ("selective", "coverage"): "of all rows",
     ("selective", "risk"): "^wrong$",

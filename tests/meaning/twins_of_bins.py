@@ -239,8 +239,9 @@ def selective(compared, data):
 def overall(compared, data):
     lines, shown = [], compared.frame.to_dict("records")
     for (title, model), line in zip(data.models.items(), shown, strict=True):
-        says, right = float(np.mean(model.kept.h)), float(np.mean(model.kept.right))
-        side = "" if line["low"] - 1e-9 <= says <= line["high"] + 1e-9 else "over" if says > right else "under"
+        says, right = (float(np.mean(part)) for part in data.claim(model))
+        sides = ("too high", "too low") if data.of_event else ("over-confident", "under-confident")
+        inside = line["low"] - 1e-9 <= says <= line["high"] + 1e-9
         lines.append(
             {
                 "model": title,
@@ -248,7 +249,7 @@ def overall(compared, data):
                 "claimed": says,
                 "right": right,
                 "gap": says - right,
-                "direction": f"{side}-confident" if side else "",
+                "direction": "" if inside else sides[says < right],
             }
         )
     compared.all_same(lines)
@@ -260,7 +261,8 @@ def overall(compared, data):
         assert outer[0] < line["low"] < inner[0], line
         assert inner[1] < line["high"] < outer[1], line
     compared.holds((frame["low"] < frame["right"]) & (frame["right"] < frame["high"]), "low", "high")
-    own = [by_hand.count_p(m.kept.h, int(sum(m.kept.right))) for m in data.models.values()]
+    claims = [data.claim(model) for model in data.models.values()]
+    own = [by_hand.count_p(scores, int(sum(outcomes))) for scores, outcomes in claims]
     sides = zip(own, shown, strict=True)
     compared.holds([by_hand.shares_a_level(p, line, line["claimed"]) for p, line in sides], "p")
     compared.words("headline", "basis", "method")

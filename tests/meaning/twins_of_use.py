@@ -266,8 +266,11 @@ def recommendation(compared, data):
     compared.same("p_holm", by_hand.holm(frame["p"].tolist()))
     compared.holds((frame["picked"] >= 0) & (frame["picked"].sum() <= 7), "picked")
     best = frame["equal_to_best"]
-    compared.holds(~best | (frame["calibrator"] != "identity"), "equal_to_best")
-    assert not best.any() or frame["picked"][best].max() == frame["picked"].max()
+    # Some line does as well as the best; where that is the model as it is, it is kept.
+    assert best.any()
+    others = best & (frame["calibrator"] != "identity")
+    compared.holds(~others | (frame["gain"] > 0) | best.iloc[0], "equal_to_best")
+    assert not others.any() or frame["picked"][others].max() == frame["picked"].max()
     compared.holds(frame["rows_needed"] >= 0, "rows_needed")
     assert frame["rows_needed"].iloc[0] == 0
     compared.words("calibrator", "title", "note")

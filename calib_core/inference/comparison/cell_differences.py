@@ -133,5 +133,6 @@ def _where(binning: Any, bins_of: BinsOf, cells: tuple[int, int], alone: int) ->
     else:
         what = f"in {number} bins" + (", one a value" if cuts(binning).one_a_value else "")
     whose = "" if bins_of == "each" else f", those of the {bins_of} model"
-    left_out = f"; {alone} rows alone in a bin are left out" if alone else ""
+    single = "1 row alone in a bin is" if alone == 1 else f"{alone} rows alone in a bin are"
+    left_out = f"; {single} left out" if alone else ""
     return what + whose + left_out

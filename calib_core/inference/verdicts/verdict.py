@@ -308,10 +308,13 @@ def _sane(estimate: Estimate, *ends: float) -> None:
             raise NotAnswerable(f"no verdict: the {name} is not a finite number ({number})")
 
 
+_TEST = "Spiegelhalter's two-sided test on the Brier score"
+
+
 def any_size(low: float | None, shown: TestOfCalibration) -> str:
     """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
     if shown.p_value <= SIGNIFICANCE:
-        return f"The test on the Brier score shows an error ({chance(shown.p_value)})."
+        return f"{_TEST} shows an error ({chance(shown.p_value)})."
     if low:
-        return f"The test on the Brier score does not see it ({chance(shown.p_value)}): it misses errors that cancel."
-    return f"The test on the Brier score shows no error ({chance(shown.p_value)}). Errors that cancel escape that test."
+        return f"{_TEST} does not see it ({chance(shown.p_value)}): it misses errors that cancel."
+    return f"{_TEST} shows no error ({chance(shown.p_value)}). Errors that cancel escape that test."

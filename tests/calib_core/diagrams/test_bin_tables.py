@@ -159,7 +159,7 @@ def test_the_headline_claims_what_the_intervals_show() -> None:
             fine, high[0], says(0.95, 0.95, 300)
         ),
         "Net is under-confident in 1 and over-confident in 1 of 3 bins. "
-        "The largest gap is at 30 to 40 %: mean confidence 35 %, accuracy 70 %.": bare(
+        "The largest significant gap is at 30 to 40 %: mean confidence 35 %, accuracy 70 %.": bare(
             says(0.35, 0.7, 300), says(0.55, 0.55, 300), high[1]
         ),
         "No bin of net is significantly off.": bare(fine),

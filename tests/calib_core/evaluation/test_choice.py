@@ -744,3 +744,52 @@ def test_where_the_model_stays_the_folds_counted_are_those_of_the_calibrator_nam
     same, best = (sum(pick == each for pick in found.picks) for each in (found.about, found.winner))
     assert same != best
     assert f"in {same} of {len(found.picks)}" in found.notes[0]
+
+
+def test_a_map_that_moves_the_mean_risk_off_is_no_equal_of_one_that_keeps_it():
+    """A temperature pulls small risks towards 50 %: it gains, but more events are then expected than happen."""
+    rng = np.random.default_rng(0)
+    chance = rng.beta(2, 6, 800)
+    log_odds = 2.2 * np.log(chance / (1 - chance)) + 1.2
+    risk = 1 / (1 + np.exp(-log_odds))
+    p = Predictions(np.column_stack([1 - risk, risk]), (rng.random(800) < chance).astype(int))
+    found = choose(p, ["temperature", "logistic-recalibration"])
+    assert found.recipe.key == "logistic-recalibration"
+    table = found.frame().set_index("calibrator")
+    observed = p.true_labels.mean()
+    assert abs(table.loc["temperature", "mean_risk"] - observed) > 0.03
+    assert abs(table.loc[found.recipe.key, "mean_risk"] - observed) < 0.01
+
+
+def test_whether_a_mean_risk_is_off_is_told_by_its_own_rows_in_units_that_vary_together():
+    happened = np.arange(400) % 10 < 3
+    risks = np.vstack([np.full(400, 0.3), np.full(400, 0.36), np.full(400, 0.3)])
+    given = Contest(np.zeros((3, 400)), np.zeros((3, 400)), np.zeros((3, 400)), np.ones(400), np.arange(400),
+                    [(0.0,)] * 3, 0.9, None, risks, happened)  # fmt: skip
+    assert [given.off_on_average(i, given.every) for i in range(3)] == [False, True, False]
+    assert not given.off_on_average(1, np.arange(400) < 40), "forty rows do not show a gap of 6 points"
+    ten = replace(given, units=np.argsort(happened, kind="stable").argsort() // 40)
+    assert not ten.off_on_average(1, ten.every), "ten units that come out alike are no four hundred rows"
+    assert not contest(np.zeros((2, 10))).off_on_average(1, np.ones(10, bool)), "no event, no mean risk"
+
+
+def test_an_error_that_does_not_fall_is_not_printed_as_one_that_does():
+    p = risks(400, seed=7, off=1.1)
+    left = choose(p, ["intercept"]).remaining(p)
+    assert left.before is not None
+    assert left.line.line.point < left.before.line.point
+    assert left.error
+    assert type(left)(left.before, left.line).error == ""
+    assert type(left)(left.line, left.line).error == ""
+
+
+def test_a_gain_of_one_value_that_may_be_none_is_no_sentence_and_the_contrast_names_its_rows():
+    p = sites(4000)
+    update, found = cc.evaluation.advice.own_update(p), choose(p, held_out=sites(2000, seed=1))
+    assert "n the calibration rows" in cc.evaluation.advice.sentences(found, update=update)[1]
+    own = found.recipe
+    other = replace(found, recipe=Recipe("CALIBRATORS", "intercept"))
+    assert cc.evaluation.advice.sentences(other, update=update)[1].startswith("c is off more")
+    table = found.table.copy()
+    table.loc[found.recipes.index(own), "low"] = -1e-6
+    assert len(cc.evaluation.advice.sentences(replace(other, table=table), update=update)) == 1

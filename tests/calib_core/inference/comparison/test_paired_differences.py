@@ -13,7 +13,7 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions, RegistryError, compare, estimate
 from calib_core.binning import Distinct, EqualWidth, Groups
 from calib_core.inference import paired_difference, paired_table
-from calib_core.inference.comparison.cell_differences import SIMULATED, PairedDomain
+from calib_core.inference.comparison.cell_differences import SIMULATED, PairedDomain, _where
 from calib_core.inference.comparison.interval_differences import LADDER
 from calib_core.inference.comparison.joint_cells import (
     Residuals,
@@ -313,7 +313,7 @@ def test_claims_by_class_are_judged_in_groups_and_it_is_said_so():
     assert made == paired_difference(a, b, "top-label", "debiased-l2", Groups(20))
     assert "groups of at least 50 rows" in paired_difference(a, b, "top-label", "ece").about
     fine = paired_difference(a, b, "top-label", "debiased-l2", 100)
-    assert "rows alone in a bin are left out" in fine.about
+    assert "alone in a bin" in fine.about
     assert not fine.tested
 
 
@@ -502,3 +502,10 @@ def test_abstaining_rows_count_for_neither():
     left = [p.take(np.flatnonzero(~declined)) for p in (a, b)]
     for notion, key, bins in (("confidence", "debiased-l2", EqualWidth(5)), (None, "accuracy", None)):
         assert paired_difference(*said, notion, key, bins) == paired_difference(*left, notion, key, bins)
+
+
+@pytest.mark.parametrize(("alone", "words"), [(0, ""), (1, "; 1 row alone in a bin is left out"), (2, "2 rows alone")])
+def test_one_row_alone_is_one_row(alone, words):
+    text = _where(EqualWidth(10), "first", (10, 10), alone)
+    assert words in text
+    assert ("alone" in text) == bool(alone)
