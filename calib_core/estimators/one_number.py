@@ -212,10 +212,10 @@ def _probabilities(y_prob: ArrayLike) -> NDArray[Any]:
     given = plain(y_prob)
     if given.ndim not in (1, 2) or not given.size:
         raise InputError(f"y_prob has shape {given.shape}; give one risk per row, or one probability per row and class")
-    table = given.reshape(len(given), -1)
+    table: NDArray[Any] = given.reshape(len(given), -1)
     if table.dtype.kind not in "fiub":
-        read = pd.to_numeric(pd.Series(table.ravel().astype(object)), errors="coerce").to_numpy(dtype=np.float64)
-        read = read.reshape(table.shape)
+        values = pd.to_numeric(pd.Series(table.ravel().astype(object)), errors="coerce")
+        read: NDArray[Any] = values.to_numpy(dtype=np.float64).reshape(table.shape)
         text = np.array([isinstance(value, str) for value in table.flat]).reshape(table.shape) | np.isnan(read)
         if text.any():
             place = _first(text)

@@ -83,4 +83,6 @@ def test_findings_are_said_in_words_of_the_event(clinic):
     assert "says" not in texts
     assert findings_headline(table)[0].startswith(("Where site = north", "Over all rows", "Of rows"))
     same = findings(cc.Predictions.from_confidence(clinic[1], clinic[2] == 1, metadata=rows.metadata), 5)
-    assert same[["says", "right", "p", "low", "high"]].equals(table[["says", "right", "p", "low", "high"]])
+    # All rows of an event share their level with more errors than those of bare confidences.
+    places = [frame[frame["kind"] != "direction"].reset_index(drop=True) for frame in (same, table)]
+    assert places[0][["says", "right", "p", "low", "high"]].equals(places[1][["says", "right", "p", "low", "high"]])
