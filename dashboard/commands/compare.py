@@ -75,11 +75,11 @@ def command(
 
     Each FILE holds one model's predictions of the same rows in the same order; or one FILE holds all of them, and the
     column of --models-in names the model, or the models' columns stand side by side, as two risks beside one event.
-    For every pair: both errors, their difference (below 0: the first errs less; the estimate that its
-    interval is about, which the difference of two plug-in values need not be), its interval, the p-value of no
-    difference, and the p-value corrected for the number of pairs (Holm); and in a word whether the first is shown
-    to be better, worse, or not worse by the margin. Without bins of your choice claims by class are judged in
-    groups of rows: the output says so.
+    For every pair: both errors, the first less the second (of errors and losses below 0 is better, of accuracy above
+    0; the estimate that its interval is about, which the difference of two plug-in values need not be), its interval,
+    the p-value of no difference, and the p-value corrected for the number of pairs (Holm); and in a word whether the
+    first is shown to be better, worse, or not worse by the margin. Without bins of your choice claims by class are
+    judged in groups of rows: the output says so.
 
     \b
     Examples:

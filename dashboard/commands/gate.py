@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from dashboard.commands import _outputs, _passages, _reading_options, _shared
 from dashboard.commands._passages import Passage
@@ -140,7 +141,10 @@ def _passage(
         if form != "json":  # whose record has the findings
             _shared.warn(loaded)
         judged, which, _ = loaded.judged_rows(judge, rows)
+        asked = click.get_current_context().get_parameter_source("ratio") != ParameterSource.DEFAULT
         check = gate_check(judged, before=baseline_for(name, kept) if kept else None, **how)
+        if asked and check.line.ratio is None:
+            raise InputError("--max-ratio judges the event of two classes, which this check is not about: leave it out")
     except (InputError, RegistryError, OSError) as why:
         _shared.trace()
         return Passage(path, name, time.perf_counter() - begun, why=_shared.sentence_of(why))

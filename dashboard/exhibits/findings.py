@@ -132,8 +132,8 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     if rows.groups is not None:
         return (once,)
     return (
-        f"{once} Their p and interval are those of the mean gap, at the level that it shares with the errors that it "
-        "bounds.",
+        f"{once} It allows for the errors that this mean gap bounds, up to five, which share a level with its "
+        "interval: p is larger, and the interval wider, than those of the gap alone or of a slice of nearly all rows.",
         *(() if scene.claims == "event" else ("p of a predicted class is that of its errors over all bins.",)),
     )
 

@@ -115,7 +115,8 @@ class InTheLargeExhibit(Exhibit):
             f"rows. Predicted and observed frequency {differs}."
         )
         return Words(caption, f"Calibration in the large of {title}. {caption}").also(
-            found.method,
+            f"Intervals of observed frequency, gap, ratio and intercept: {found.method}; the end towards the predicted "
+            "mean allows for the errors that the gap bounds.",
             "Observed to expected: events that happened for every one that the predicted risks add up to. Intercept: "
             "the shift in log-odds that makes the mean risk right; 0 when calibrated. Slope: 1 when calibrated; below "
             "1, high risks are too high and low risks too low.",

@@ -175,3 +175,16 @@ def test_an_error_just_above_the_limit_rarely_passes(n, score):
             known[right] = gate(claims(np.full(n, score), np.arange(n) < right), 0.02, *CONFIDENCE)[0]
         passed += known[right] == WITHIN
     assert not more_than(passed / 2000, 2000), passed / 2000
+
+
+def test_a_ratio_that_cannot_be_judged_is_no_check():
+    rng = np.random.default_rng(0)
+    three = matrix(rng.dirichlet(np.ones(3), 300), rng.integers(3, size=300))
+    code, _, error = gate(three, 0.9, "--max-ratio", "1.25")
+    assert code == COULD_NOT_RUN
+    assert "--max-ratio" in error
+    assert gate(three, 0.9)[0] != COULD_NOT_RUN
+    risk = rng.random(300)
+    two = pd.DataFrame({"risk": risk, "died": (rng.random(300) < risk).astype(int)})
+    assert gate(two, 0.9, "--max-ratio", "1.9")[0] == WITHIN
+    assert gate(two, 0.9, "--max-ratio", "1.9", *CONFIDENCE)[0] == COULD_NOT_RUN

@@ -13,7 +13,8 @@ Why so: p_corrected depends on the rows alone, not on what is displayed next to 
 everywhere or nowhere. Holm holds for tests of the same rows, and a sum of shares holds for families that share rows:
 the chance that any place of a calibrated model is called off is at most 5 %. Rates of false discoveries (Benjamini and
 Hochberg) find more in long lists, but a p-value corrected so depends on which other lists are shown with it. All rows
-together are no place: that is the one question fixed in advance, tested by itself at 5 %.
+together are no place: that is the one question fixed in advance, tested at the level that it shares with the errors
+it bounds.
 
 References: Holm 1979; Bonferroni's inequality for the split.
 """
