@@ -141,9 +141,9 @@ def _passage(
         if form != "json":  # whose record has the findings
             _shared.warn(loaded)
         judged, which, _ = loaded.judged_rows(judge, rows)
-        asked = click.get_current_context().get_parameter_source("ratio") != ParameterSource.DEFAULT
+        required = click.get_current_context().get_parameter_source("ratio") != ParameterSource.DEFAULT
         check = gate_check(judged, before=baseline_for(name, kept) if kept else None, **how)
-        if asked and check.line.ratio is None:
+        if required and check.line.ratio is None:
             raise InputError("--max-ratio judges the event of two classes, which this check is not about: leave it out")
     except (InputError, RegistryError, OSError) as why:
         _shared.trace()

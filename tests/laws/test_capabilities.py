@@ -21,7 +21,7 @@ ALLOWED = {
     ("calibrators/base.py", "_predictions", "getattr"): "what people give as probabilities: a frame has columns",
     ("estimators/base.py", "estimate", "hasattr"): "what people give as predictions, whatever it is",
     ("binning/base.py", "as_binning", "getattr"): "what people give as bins, whatever it is",
-    ("evaluation/candidates.py", "_numbers", "isinstance"): "parameters of a recipe: a part counts with its own",
+    ("evaluation/candidates.py", "rows_needed", "isinstance"): "parameters of a recipe: a part counts with its own",
     (
         "inference/intervals/binned_errors.py",
         "_by_variance",

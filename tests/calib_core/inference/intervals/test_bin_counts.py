@@ -17,6 +17,7 @@ from calib_core.claims.tallies import Moments
 from calib_core.estimators import Binned
 from calib_core.estimators.base import reads_bins
 from calib_core.inference.intervals.binning_sweep import floors
+from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.squared_errors import pairs
 from calib_core.inference.noise.cell_draws import FineCells, counts_suffice
 from calib_core.reductions import as_reduction
@@ -35,6 +36,7 @@ class ByCounts:
     floor: float
     grid: Any
     fine: Moments
+    listed: Any = None
     weights: None = None
     same_rows: bool = False
     grain: str = "counts"
@@ -42,7 +44,10 @@ class ByCounts:
     @classmethod
     def of(cls, claims, grid):
         grid = grid.astype(claims.dtype)
-        return cls(claims.strata, claims.shares, claims.dtype, claims.floor, grid, claims.moments([grid]))
+        return cls(claims.strata, claims.shares, claims.dtype, claims.floor, grid, claims.moments([grid]), claims)
+
+    def one_a_row(self, ranks=1):
+        return ranks == 1
 
     def tally(self, edges):
         return self.moments([edges])
@@ -74,6 +79,9 @@ def counting(notion, grid):
     split = kind.split
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, "split", lambda self, predictions: ByCounts.of(split(self, predictions), grid))
+        # The mean gap is read on the fine grid of summaries, which this one is not: of its own counts (``Summary``).
+        of = EventRows.of_claims
+        patch.setattr(EventRows, "of_claims", lambda claims, rows: of(getattr(claims, "listed", claims), rows))
         yield
 
 

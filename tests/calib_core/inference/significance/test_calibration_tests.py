@@ -57,14 +57,17 @@ def test_large_samples_have_the_normal_p_of_spiegelhalters_z():
     assert shown_at_all(half).p_value == pytest.approx(spiegelhalter(half).p_value, abs=0.04)
 
 
-def test_a_thousand_classes_over_confident_are_shown_though_top_label_errors_have_no_power():
+def test_a_thousand_classes_over_confident_are_shown_where_top_label_bins_alone_have_no_power():
     rng = np.random.default_rng(2)
     p = network_like(1500, 1000, rng, 1.3)
     over = p**2.2
     made = Predictions(over / over.sum(1, keepdims=True), drawn(p, rng))
     assert estimate(made).value > 0.25
     assert shown_at_all(made).p_value < 1e-3
-    assert estimate(made, "top-label").p_value > shown_at_all(made).p_value
+    top = estimate(made, "top-label")
+    assert top.noise_floor.p_value > shown_at_all(made).p_value
+    assert top.p_value < 1e-3
+    assert top.interval().p_of == "mean gap"
 
 
 def test_a_mild_over_confidence_is_shown_more_often_than_by_a_confidence_ece():
