@@ -193,8 +193,8 @@ def test_no_answer_takes_copies_for_news(name, once, copied):
 BUILT_ON_THEM = {
     "canonical_errors", "deciding", "estimate_line", "estimate_lines", "estimates", "interval", "noise_floor",
     "on_scale_of", "on_tolerance_scale", "plain_line", "primaries", "sharpen", "unbinned_bounds", "unbinned_tests",
-    "verdict", "verdicts", "verdict_strip", "gate_check", "baseline", "increase", "local_frequency", "risk_diagram", "large_lines",
-    "event_ratio", "updated_frequency",
+    "verdict", "verdicts", "verdict_strip", "gate_check", "baseline", "increase", "local_frequency", "risk_diagram",
+    "large_lines", "event_ratio", "updated_frequency",
 }  # fmt: skip
 """Made of estimates, whose answers are those above."""
 WITHOUT_CHANCE = {
