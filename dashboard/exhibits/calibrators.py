@@ -9,6 +9,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core.evaluation.study import every_measure
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.before_and_after import BeforeAndAfter
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.line_words import measured
 from dashboard.selection import mixed
@@ -25,13 +26,7 @@ class Calibrators(Exhibit):
 
     meanings = of.Meanings(
         {
-            "Accuracy": "share of rows that is right",
-            "Log loss": "mean of minus log of the probability of what was true",
-            "Brier score": "mean squared distance to what was true: summed over classes, of two classes the event's",
-            "*-ECE": "raw ECE in the notion named",
-            "*-MCE": "largest gap of a bin in the notion named",
-            "TL-MCE of bins": "largest gap of a bin, its classes averaged by their rows",
-            "bins": "bins that errors are judged in",
+            **BeforeAndAfter.meanings,
             "returns": "what its predictions hold",
             "keeps_class": "whether the calibrator never changes the predicted class",
             "keeps_order": "whether it never changes the order of the classes",

@@ -21,16 +21,6 @@ from dashboard.session import Call, Scene, call
 class ClassKernel(KernelCurveExhibit, ByClass):
     """How often claims of each score about one class come true, without bins, with a band."""
 
-    meanings = of.Meanings(
-        {
-            "score": "place on the curve",
-            "curve": "share of rows at this score that comes true",
-            "density": "how dense scores lie here, per unit of the scale that is smoothed (log-odds by default)",
-            "lower": "lower end of the band",
-            "upper": "upper end of the band",
-        }
-    )
-
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         title, curve = self._curve(scene)
         drawn = scene.get(curve)

@@ -33,16 +33,6 @@ class KernelCurveExhibit(Exhibit):
     ] = 0.8
 
     printed = 0
-
-
-@EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
-@dataclass(frozen=True)
-class KernelReliability(KernelCurveExhibit):
-    """How often the model looked at is right at each confidence, without bins, over its stars."""
-
-    height = 560
-    formula = cc.diagrams.KernelCurve.formula
-
     meanings = of.Meanings(
         {
             "score": "place on the curve",
@@ -52,6 +42,15 @@ class KernelReliability(KernelCurveExhibit):
             "upper": "upper end of the band",
         }
     )
+
+
+@EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
+@dataclass(frozen=True)
+class KernelReliability(KernelCurveExhibit):
+    """How often the model looked at is right at each confidence, without bins, over its stars."""
+
+    height = 560
+    formula = cc.diagrams.KernelCurve.formula
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, {scene.model.title: self._curve(scene)})
