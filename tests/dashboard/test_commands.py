@@ -550,7 +550,7 @@ def _files_for(words):
     probs, labels = ordinary_rows(150, 3)
     for word in words:
         if word.endswith(".csv"):
-            table(150).to_csv(word, index=False)
+            table(150, 2 if "--max-ratio" in words else 3).to_csv(word, index=False)
         elif word.endswith(".parquet"):
             table(150).to_parquet(word)
         elif word.endswith(".npz"):
