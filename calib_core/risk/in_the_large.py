@@ -11,7 +11,7 @@ from calib_core._base.arguments import as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE
-from calib_core.inference.intervals.error_hierarchy import event_ends
+from calib_core.inference.intervals.error_hierarchy import joint_event_ends
 from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.logistic_regression import ONE_RISK, maximum_likelihood, slope_profile
 from calib_core.inference.intervals.observed_expected import intercept_at, over, trials_of_fit
@@ -32,7 +32,7 @@ class InTheLarge(OneLine):
     ``rows`` and ``events`` are numbers (weights added up), ``expected`` the sum of the risks. The ends of ``observed``,
     ``gap`` (mean predicted less observed), ``ratio`` (observed to expected events) and ``intercept`` come from one
     statistic, the number of events: all of them exclude calibration, or none does. ``p_value`` is of the test that the
-    gap is 0 and the ratio 1 (``error_hierarchy.event_ends``). It decides whether there is a gap (``differs``), as for
+    gap is 0 and the ratio 1 (``joint_event_ends``). It decides whether there is a gap (``differs``), as for
     every place: at most .05 where intervals at level .9 exclude calibration. The intervals say how large it is.
     ``tail`` is the chance to miss of their end towards the expected number of events, (1 - level)/2 at most, which they
     share with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the intervals were not
@@ -139,7 +139,7 @@ def of_rows(
 ) -> InTheLarge:
     """The same where the rows of the event are at hand."""
     trials = rows.trials
-    ends, tail, p = event_ends(rows, predictions, level, bins)
+    ends, tail, p = joint_event_ends(rows, predictions, level, bins)
     mean, observed = trials.expected / trials.total, trials.observed / trials.total
     low, high = ends.low / trials.total, ends.high / trials.total
     slope, slope_low, slope_high, why = _slope(rows, level)

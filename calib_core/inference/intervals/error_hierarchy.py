@@ -436,8 +436,9 @@ def mean_gap(
     """By how much the claims of a notion are too low or too high on average, with ends no verdict contradicts.
 
     m = (1/N) sum_i (y_i - s_i) over all claims of one notion of one claim a row (confidence, top-label, class-specific,
-    event); scores s and outcomes y in [0, 1]. Of two classes with an event the ends are those of the number of events
-    (``EventGap``), as in ``risk.in_the_large``; else of a sum of residuals (``GapSums``). |m| can not exceed the
+    event); scores s and outcomes y in [0, 1]. The ends are those of the number of claims that came
+    true (``EventGap``), of an event as in ``risk.in_the_large``; of one of many classes those of a sum of residuals
+    (``GapSums``), as in the mean over classes. |m| can not exceed the
     calibration error in any bins, and its lower end is read at the level that all lines of these predictions share
     (``Chain``): an error in ``bins`` is never said to be smaller than the mean gap is shown to be. The sign test is
     two-sided: 0 is left out where |m| is more than its noise explains at ``MeanGap.tail``.
@@ -461,7 +462,7 @@ def mean_gap(
     return chain.mean_gap(level)
 
 
-def event_ends(
+def joint_event_ends(
     rows: EventRows, predictions: Predictions, level: float, bins: int | str | BinningScheme | None = None
 ) -> tuple[EventEnds, float, float]:
     """Ends for an event's mean number of events, the chance that the one towards the expected number misses, and p.

@@ -1,4 +1,4 @@
-"""The mean gap of an event's risk from the exact chances of the number of events: one construction for every output."""
+"""The mean gap of an event's risk, or of confidences, from the exact chances of how many come true."""
 
 from __future__ import annotations
 

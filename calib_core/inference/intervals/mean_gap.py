@@ -23,7 +23,7 @@ _PRECISE = 1e-9
 
 
 class Gap(Protocol):
-    """What the line of a mean gap needs to know: of all claims (``GapSums``), or of an event (``EventGap``)."""
+    """What the line of a mean gap needs to know: of one of many classes (``GapSums``), or by count (``EventGap``)."""
 
     @property
     def total(self) -> float: ...
