@@ -131,9 +131,12 @@ def _of_all_rows(scene: Scene) -> tuple[str, ...]:
     once = "All rows are one question fixed in advance: their p is not corrected for the other places."
     if rows.groups is not None:
         return (once,)
+    larger = (
+        "up to twice that of a test of the gap alone" if scene.claims == "event" else "larger than of the gap alone"
+    )
     return (
-        f"{once} It allows for the errors that this mean gap bounds, up to five, which share a level with its "
-        "interval: p is larger, and the interval wider, than those of the gap alone or of a slice of nearly all rows.",
+        f"{once} It allows for the errors that this mean gap bounds, as its interval does: p is {larger}. A slice of "
+        "nearly all rows is tested alone, and may have a smaller p.",
         *(() if scene.claims == "event" else ("p of a predicted class is that of its errors over all bins.",)),
     )
 

@@ -190,7 +190,36 @@ def test_of_two_classes_event_classes_and_top_label_are_in_order(name, weighted)
             assert all(a <= b + SLACK for a, b in ordered)
         assert_in_order(event, top)
         assert_in_order(confidence, top)
-        assert mean_gap(p).tail == mean_gap(p, "event").tail == mean_gap(p, cc.REDUCTIONS.make("class-specific")).tail
+        tails = [mean_gap(p, notion).tail for notion in ("event", cc.REDUCTIONS.make("class-specific"), "confidence")]
+        assert tails[0] == tails[1] == pytest.approx(4 * tails[2]), "the mean gap of the event has most of the level"
+
+
+@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("measure", ["ece", "rmsce", "mce", "debiased-l2"])
+def test_of_two_classes_an_error_has_one_interval_floor_and_p_value(name, measure):
+    p = of_two(name, 4, 300, 1.2)
+    notions = ["event", "class-wise", cc.REDUCTIONS.make("class-specific", cls=1 - p.event)]
+    made = [estimate(p, notion, measure) for notion in notions]
+    assert len({(each.interval().low, each.interval().high, each.noise_floor.mean) for each in made}) == 1
+    # Of rounded scores at an edge the value is of the bins of one class: which side they belong to is not mirrored.
+    if name in ("network", "rare"):
+        assert len({(round(each.value, 9), each.p_value) for each in made}) == 1
+
+
+def textbook(p):
+    """Two-sided exact test of the number of events, each row's chance its risk (Poisson-binomial, by convolution)."""
+    chances = np.ones(1)
+    for risk in p.probs[:, p.event]:
+        chances = np.convolve(chances, [1 - risk, risk])
+    mean, events = float(p.probs[:, p.event].sum()), int((p.labels == p.event).sum())
+    return float(chances[abs(np.arange(p.n_rows + 1) - mean) >= abs(events - mean) - 1e-9].sum())
+
+
+def test_the_mean_gap_costs_at_most_twice_its_textbook_p_value_and_never_less_than_it():
+    for seed in range(12):
+        p = of_two("network", seed, 600, 0.93)
+        alone, ours = textbook(p), mean_gap(p, "event").p_value
+        assert 0.8 * alone <= ours <= 2.1 * alone + 2e-3
 
 
 @pytest.mark.parametrize("bins", [8, 15, "equal-mass", "groups", "distinct"])

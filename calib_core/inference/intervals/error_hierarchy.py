@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, Floats
-from calib_core.binning.base import BinningScheme, as_intervals, cuts, of_interval
+from calib_core.binning.base import BinningScheme
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import LEVEL, SEED
@@ -27,6 +27,7 @@ from calib_core.inference.intervals.mean_gap import Gap, GapSums, MeanGap, mean_
 from calib_core.inference.intervals.observed_expected import EventEnds, grouped_p_value
 from calib_core.inference.intervals.simulated_domain import in_bins
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS
+from calib_core.inference.noise.two_classes import CLASS_WISE, CLOSE, EVENT, OF_ONE_STRATUM, mirrored
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import made_for_single_rows
 from calib_core.reductions.base import Reduction, claims_in, scope
@@ -34,18 +35,16 @@ from calib_core.reductions.class_wise import Event
 from calib_core.reductions.top import Confidence, TopLabel
 from calib_core.results.uncertainty import Interval
 
-CONFIDENCE, CLASS_WISE, EVENT = "confidence", "class-wise", "event"
-OF_ONE_STRATUM = ("class-specific", EVENT)
-"""Notions of one stratum of claims, whose error is never smaller than its mean gap."""
+CONFIDENCE = "confidence"
 
 _ABOVE = (2, "max", OF_BINS)
 """Orders of errors that are never smaller than the mean absolute error in the same bins."""
 _ECE = "ECE"
+_IN_BINS = 0.25
+"""What a line in bins may use of the chance to miss, where the mean gap uses 1."""
 _GIVEN = ", given these predictions"
 _OR_TOGETHER = ", or over all classes together where that is more"
 _OR_EVENT = ", or over all classes together or of the event where that is more"
-_CLOSE = 1e-6
-"""Edges that differ by less are one edge: 1 - 0.9 is not 0.1 to the last bit."""
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """What calibrated draws show, by what is asked: every line of the same predictions needs it."""
 
@@ -63,15 +62,19 @@ class Chain:
     lies below the mean of the points of their mean gaps. Ends:
 
         upper  the largest of the lines' own upper ends, each missing with (1 - level)/2,
-        lower  the largest of the lines' own lower ends, each read at one chance ``tail`` to miss,
+        lower  the largest of the lines' own lower ends, line j's read at the chance w_j a to miss,
         point  the largest of the lines' own points.
 
-    ``tail`` is the a at which the smallest p-value of the lines is at most a in a share (1 - level)/2 of calibrated
-    draws, the p-value of a draw being the share of draws that show as much; at least (1 - level)/2 over the number of
-    lines, at most (1 - level)/2. It is known from scores alone, and it is the same for all the lines. So no end and
-    no point of a line lies below that of one it dominates, and their lower ends miss together as often as one may.
+    w_j is 1 for the mean gap (of the event where there is one) and a quarter for every other line: the mean gap is
+    what most models are off by and what readers test themselves, and what it costs to test bins too should hardly
+    show in it. Of all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j / w_j
+    is at most a in a share (1 - level)/2 of calibrated draws, p_j of a draw being the share of draws that show as much
+    in line j; at least (1 - level)/2 over the sum of all w_j, at most (1 - level)/2. It is known from scores alone,
+    and every line of the same predictions is read with it. So no end and no point of a line lies below that of one
+    it dominates, and their lower ends miss together as often as one may.
 
-    References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3.
+    References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3; with weights
+    Genovese, Roeder & Wasserman 2006, Biometrika 93(3).
     """
 
     def __init__(self, bins: InBins) -> None:
@@ -96,10 +99,12 @@ class Chain:
         of = target(estimator)
         assert of is not None
         order, scale = of
+        # The largest error of a bin over its classes is of all classes, whatever errors those have alone.
+        own = self._asked if order == OF_BINS else self._bins
         if order in _ABOVE:
-            return self._raised(self._asked.interval(estimator, level), order, scale)
+            return self._raised(own.interval(estimator, level), order, scale)
         if order != 1 or not self.lines:
-            return self._asked.interval(estimator, level)
+            return own.interval(estimator, level)
         low, point, high = map(scale, self.ends(level))
         tested = in_bins(self._bins.facts, order, level)
         return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value, self.p_of)
@@ -163,15 +168,15 @@ class Chain:
         """The lines whose upper ends bound that of this estimator."""
         of = target(estimator)
         if of is None or of[0] != 1:
-            return [self._asked]
+            return [self._bins if of is not None and of[0] != OF_BINS else self._asked]
         return self._up_to if self._notion == TOP_LABEL else [self._bins]
 
     def ends(self, level: float) -> Ends:
         """Ends of the line that was asked about."""
         tail, outer = self.tail(level), (1.0 - level) / 2
-        below = [line.absolute(level, tail) for line in self._up_to]
+        below = [line.absolute(level, tail * self._weight(line)) for line in self._up_to]
         for gap in self._gaps_below:
-            found = MeanGap.of(gap, level, tail, self.shared(gap.chance))
+            found = self._read(gap, level, self._weight(gap))
             below.append(Ends(found.least, found.point, gap.most(outer)))
         if self._notion == CLASS_WISE:
             below.append(self._of_mean_gaps(level))
@@ -182,25 +187,27 @@ class Chain:
     def p_value(self) -> float:
         """The chance that a calibrated model shows as much in one of the lines up to this one: none counts twice.
 
-        (1 + #{smallest p-value of a draw <= that seen}) / (draws + 1), over all lines; of a mean gap that of
+        (1 + #{smallest p_j / w_j of a draw <= that seen}) / (draws + 1), over all lines; of a mean gap that of
         ``shared``. It falls from line to line.
         """
         return self._least_likely[0]
 
     def shared(self, chance: float) -> float:
-        """The p-value of a mean gap that noise makes with this ``chance``, corrected for the lines that share a level.
+        """The p-value of a mean gap that noise makes with this ``chance`` / w, corrected for the lines that share a.
 
-        The least a = (1 - level)/2 at which ``tail`` is more than ``chance``: the share of draws whose smallest p-value
-        is at most the next one above it; at least ``chance``, at most ``chance`` times the number of lines. So p is at
-        most a exactly where the lower end at that level is above 0.
+        The least (1 - level)/2 at which ``tail`` is more than ``chance``: the share of draws whose smallest p_j / w_j
+        is at most that, or where no level lies between that share and the next such number, at most this number; at
+        least ``chance``, at most ``chance`` times the sum of all w_j. So p is at most (1 - level)/2 exactly where the
+        lower end at that level is above 0.
 
         Reference: Westfall & Young 1993, §2.3.
         """
         smallest = self._smallest
-        above = int(np.searchsorted(smallest, chance, side="right"))
-        reached = np.searchsorted(smallest, smallest[above], side="right") if above < len(smallest) else len(smallest)
+        reached = above = int(np.searchsorted(smallest, chance, side="right"))
+        if above < len(smallest) and reached / len(smallest) >= smallest[above]:
+            reached = int(np.searchsorted(smallest, smallest[above], side="right"))
         chance = max(chance, np.finfo(np.float64).tiny)  # 0 would be proof
-        return float(np.clip(reached / len(smallest), min(chance, 1.0), min(1.0, chance * len(self._nodes))))
+        return float(np.clip(reached / len(smallest), min(chance, 1.0), min(1.0, chance * sum(self._weights))))
 
     @property
     def p_of(self) -> str:
@@ -231,8 +238,8 @@ class Chain:
 
     def _p_of_line(self, drawn: Float64s, node: Gap | InBins) -> float:
         if not isinstance(node, InBins):
-            return self.shared(node.chance)
-        share, smallest = float(_behind(drawn, _seen(node))), self._smallest
+            return self.shared(node.chance / self._weight(node))
+        share, smallest = float(_behind(drawn, _seen(node))) / self._weight(node), self._smallest
         return float((1 + np.searchsorted(smallest, share * (1.0 + 1e-12), side="right")) / (len(smallest) + 1))
 
     def lowest_at(self, tail: float) -> float:
@@ -243,11 +250,14 @@ class Chain:
     def mean_gap(self, level: float) -> MeanGap:
         """The lowest line: that of the mean gap."""
         # Of two classes each has a mean gap, the one less the other's.
-        gap = _gap_of(self._asked.question)
-        return MeanGap.of(gap, level, self.tail(level), self.shared(gap.chance))
+        leads = self._event is None or notion_of(self._asked.question) in OF_ONE_STRATUM
+        return self._read(_gap_of(self._asked.question), level, 1.0 if leads else _IN_BINS)
+
+    def _read(self, gap: Gap, level: float, weight: float) -> MeanGap:
+        return MeanGap.of(gap, level, self.tail(level) * weight, self.shared(gap.chance / weight))
 
     def tail(self, level: float) -> float:
-        """The chance to miss at which the lower ends of all these lines are read."""
+        """The chance to miss at which the lower end of the mean gap is read, and those of others in parts of it."""
         alpha = (1.0 - level) / 2
         smallest = self._smallest
         within = int(np.floor(alpha * len(smallest) * (1 + 1e-12)))
@@ -256,7 +266,7 @@ class Chain:
         # The largest value that at most a share alpha of the draws reach.
         reached = smallest[:within]
         kept = reached[reached < smallest[within]]
-        return float(np.clip(kept[-1] if len(kept) else 0.0, alpha / len(self._nodes), alpha))
+        return float(np.clip(kept[-1] if len(kept) else 0.0, alpha / sum(self._weights), alpha))
 
     # -- the lines ---------------------------------------------------------------------------------------------
 
@@ -299,6 +309,16 @@ class Chain:
         of_event: list[Gap | InBins] = [] if self._event is None else [self._event_gap, self._event]
         return [*first, *self.lines, *of_event]
 
+    def _weight(self, node: Gap | InBins) -> float:
+        """What part of ``tail`` a line is read at: the mean gap (of the event where there is one) at all of it."""
+        if self._notion == CLASS_WISE:
+            return 1.0
+        return 1.0 if node is (self._gap if self._event is None else self._event_gap) else _IN_BINS
+
+    @property
+    def _weights(self) -> list[float]:
+        return [self._weight(node) for node in self._nodes]
+
     @property
     def _gaps_below(self) -> list[Gap]:
         """The mean gaps that the line asked about is never smaller than."""
@@ -332,7 +352,7 @@ class Chain:
         if question.predictions.event is None:
             return None
         try:
-            if self._notion != EVENT and not self._mirrored:
+            if self._notion != EVENT and not mirrored(question):
                 return None
             event = self._bins if self._notion == EVENT else self._beside(Event())
             for other in (Confidence(), TopLabel()):
@@ -340,16 +360,6 @@ class Chain:
         except NotAnswerable:
             return None
         return event
-
-    @property
-    def _mirrored(self) -> bool:
-        """Do the bins of one class mirror those of the other?"""
-        scheme = self._bins.original.estimator.binning
-        fixed = as_intervals(scheme).fixed_edges() if of_interval(cuts(scheme)) else None
-        if fixed is None:
-            return True
-        edges = np.asarray(fixed, dtype=np.float64)
-        return bool(np.allclose(edges, (1.0 - edges)[::-1], rtol=0.0, atol=_CLOSE))
 
     def _beside(self, reduction: Reduction) -> InBins:
         """The same asked in another notion."""
@@ -378,12 +388,12 @@ class Chain:
 
     @property
     def _smallest(self) -> Float64s:
-        """The smallest p-value of the lines in calibrated draws, ascending."""
+        """The smallest p_j / w_j of the lines in calibrated draws, ascending."""
         return self._draws[1]
 
     @property
     def _draws(self) -> tuple[list[Float64s], Float64s]:
-        """What calibrated draws show in each line, and their smallest p-values; each ascending."""
+        """What calibrated draws show in each line, and their smallest p_j / w_j; each ascending."""
         question = self._bins.original
         about = CONFIDENCE if self._notion in (CONFIDENCE, TOP_LABEL) else question.reduction
         if self._event is not None:
@@ -392,7 +402,8 @@ class Chain:
         kept = _JOINT.setdefault(question.predictions, {})
         if key not in kept:
             sizes = self._of_rows() if self._notion == CLASS_WISE else self._of_claims()
-            smallest = np.min([_p_values(size) for size in sizes], axis=0)
+            found = [_p_values(size) / weight for size, weight in zip(sizes, self._weights, strict=True)]
+            smallest = np.min(found, axis=0)
             kept[key] = [np.sort(size) for size in sizes], np.sort(smallest)
         return kept[key]
 
@@ -539,7 +550,7 @@ def _both_ways(edges: Floats, others: list[Floats]) -> list[Floats]:
     mirrored = (1 - edges).astype(edges.dtype)
     near = np.clip(np.searchsorted(known, mirrored), 1, len(known) - 1)
     nearest = np.where(mirrored - known[near - 1] < known[near] - mirrored, known[near - 1], known[near])
-    return [edges, np.where(np.abs(nearest - mirrored) < _CLOSE, nearest, mirrored).astype(edges.dtype)]
+    return [edges, np.where(np.abs(nearest - mirrored) < CLOSE, nearest, mirrored).astype(edges.dtype)]
 
 
 def _gap_of(question: Question) -> Gap:

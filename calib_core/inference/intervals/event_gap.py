@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,8 +64,8 @@ class EventGap:
 
     @cached_property
     def middle(self) -> float:
-        """The size of which the observed one is the median: the same with a chance of one half."""
-        return self.least(0.5)
+        """The size of which the observed one is the median: half of the chance to be just as far counts as farther."""
+        return self._shift(0.5, self._as_far_or_tied) * self.factor / self.total
 
     @property
     def chance(self) -> float:
@@ -95,24 +96,31 @@ class EventGap:
             high = self.expected - shift if shift > 0 else max(high, self.expected)
         return low * self.factor, high * self.factor
 
-    def _shift(self, tail: float) -> float:
+    def _shift(self, tail: float, chance: Callable[[float], float] | None = None) -> float:
         """The same in events of the effective rows."""
+        chance = chance or self._as_far
         size = abs(self.observed - self.expected)
-        if self._as_far(0.0) >= tail:
+        if chance(0.0) >= tail:
             return 0.0
         low, high = 0.0, size
         while high - low > _PRECISE * max(size, 1.0):
             middle = (low + high) / 2
-            low, high = (middle, high) if self._as_far(middle) < tail else (low, middle)
+            low, high = (middle, high) if chance(middle) < tail else (low, middle)
         return low
 
-    def _as_far(self, theta: float) -> float:
-        """The chance that the events are as far from E as they were, on either side, if their mean is E + theta."""
+    def _as_far_or_tied(self, theta: float) -> float:
+        return (self._as_far(theta) + self._as_far(theta, beyond=1.0)) / 2
+
+    def _as_far(self, theta: float, beyond: float = 0.0) -> float:
+        """The chance that the events are as far from E as they were, on either side, if their mean is E + theta.
+
+        Or farther than that by so many events ``beyond``.
+        """
         more = self.observed >= self.expected
         share = float(np.clip((self.expected + (theta if more else -theta)) / self.rows, 0.0, 1.0))
         other = 2 * self.expected - self.observed
         above, below = (self.observed, other) if more else (other, self.observed)
-        return _at_least(above, self.rows, share) + _at_most(below, self.rows, share)
+        return _at_least(above + beyond, self.rows, share) + _at_most(below - beyond, self.rows, share)
 
 
 @dataclass(frozen=True)

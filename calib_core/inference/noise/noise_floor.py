@@ -24,6 +24,7 @@ from calib_core.inference.noise.cell_copula import LEAST_OUTCOMES, shared_outcom
 from calib_core.inference.noise.cell_draws import MANY_ROWS, FineCells, counts_suffice
 from calib_core.inference.noise.cell_sums import claimed_covariance, normal
 from calib_core.inference.noise.score_draws import calibrated_scores
+from calib_core.inference.noise.two_classes import of_event
 from calib_core.predictions.predictions import InputError
 from calib_core.reductions.base import counts
 from calib_core.results.uncertainty import NoiseFloor
@@ -68,8 +69,12 @@ def noise_floors(
     apart = len(set(smoothed)) > 1 or (questions[0].reduction is None and counts(questions[0].predictions) is not None)
     if apart and len(questions) > 1:
         return [noise_floors([q], resamples, random_state)[0] for q in questions]
-    first = questions[0] if _by_cells(questions) else questions[0].written_out
-    every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in questions[1:])]
+    # Of two classes an error in mirrored bins is one number, and so is its floor.
+    drawn = [of_event(q) or q for q in questions]
+    if len({q.reduction for q in drawn}) > 1:
+        return [noise_floors([q], resamples, random_state)[0] for q in questions]
+    first = drawn[0] if _by_cells(drawn) else drawn[0].written_out
+    every = [first, *(Question(first.predictions, first.reduction, q.estimator) for q in drawn[1:])]
     found = np.concatenate(list(_null_values(every, resamples, random_state)), axis=1)
     if first.predictions.row_groups is not None:
         found = np.array([of_groups(q, values, random_state) for q, values in zip(every, found, strict=True)])
