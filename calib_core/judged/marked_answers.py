@@ -14,7 +14,7 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.judged.corrected_mean import JudgedMean, judged_gap, judged_share
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.readers.proposal.verdict_words import as_read, marks_some, verdicts
+from calib_core.readers.proposal.answer_words import as_read, marks_some, verdicts
 from calib_core.readers.table import Table
 from calib_core.slices.cut import PARTS, divided_by
 

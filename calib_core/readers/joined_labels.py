@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.foreign.recognition import joined_by_shape
-from calib_core.readers.formats.bare_numbers import ARRAY
+from calib_core.readers.formats.delimited import ARRAY
 from calib_core.readers.messages import affected, listed, quoted
 from calib_core.readers.proposal.column_roles import named, role
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Array, LabelJoin, Table
+from calib_core.readers.tool_shapes import joined_by_shape
 from calib_core.text import inert
 
 LABEL = "label"

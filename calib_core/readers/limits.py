@@ -1,5 +1,10 @@
 """Every limit of the readers, with its reason; a file beyond one is refused before it costs memory or time."""
 
+from __future__ import annotations
+
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.messages import size
+
 FILE_BYTES = 1 << 30
 """1 GiB: 50,000 rows of 1,000 classes are 200 MB as float32 NPZ and 445 MB as CSV."""
 
@@ -70,3 +75,24 @@ matching takes seconds; a million true boxes in one image would take minutes."""
 
 BOX_OVERLAPS = 10_000_000
 """Those of them that overlap, which are held in memory until detections have chosen: 5 for each of 2 million."""
+
+
+def needed(rows: int, columns: int) -> int:
+    """Bytes that reading and checking takes: the values twice, as they come and as they are held, and each row's own.
+
+    >>> needed(1_000_000, 3)
+    148000000
+    """
+    return rows * (ROW_BYTES + 2 * 8 * columns)
+
+
+def check_rows(name: str, rows: int, columns: int) -> None:
+    """InputError for a table that is too large to be read as a whole, which says how it can be read all the same."""
+    if rows <= ROWS and needed(rows, columns) <= WORKING_BYTES:
+        return
+    cost = f"{size(needed(rows, columns))} of memory and about {rows * ROW_SECONDS:,.0f} s"
+    raise InputError(
+        f"{name} has {rows:,} rows of {columns:,} columns, which take {cost} to read at once; at most "
+        f"{ROWS:,} rows and {size(WORKING_BYTES)} are: count them with calib summarise, which reads "
+        "files of any size in parts, or save fewer rows"
+    )

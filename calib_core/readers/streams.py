@@ -19,12 +19,12 @@ from calib_core.readers.formats import npy, parquet_child
 from calib_core.readers.formats.detection import looks_like, read_table, table_of_lines
 from calib_core.readers.formats.json_text import one_value
 from calib_core.readers.formats.parquet import bounds, check_lengths
-from calib_core.readers.formats.utf8_blocks import utf8_blocks
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.row_sets import rows_for_testing
 from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
+from calib_core.readers.text_encoding import utf8_blocks
 
 VALUES, FEWEST_ROWS, MOST_ROWS = 4_000_000, 4096, 1 << 18
 """Values of a run, and the fewest and most rows it may have."""

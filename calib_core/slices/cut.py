@@ -17,7 +17,7 @@ from calib_core._base.arguments import as_whole
 from calib_core._base.arrays import Float64s
 from calib_core._base.column_texts import is_number, named_codes, stored
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.readers.proposal.verdict_words import as_read, marks_some
+from calib_core.readers.proposal.answer_words import as_read, marks_some
 from calib_core.reductions.base import counts
 from calib_core.slices.conditions import Condition, Slice, Span, Value, columns_of, metadata_column, no_columns
 from calib_core.slices.counted_values import kept_sums

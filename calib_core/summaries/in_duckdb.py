@@ -16,7 +16,7 @@ from calib_core.claims.exact_sums import ExactSums
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.conversion import predictions
-from calib_core.readers.formats.parquet_columns import columns_of
+from calib_core.readers.formats.parquet import columns_of
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.streams import runs

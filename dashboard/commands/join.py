@@ -35,7 +35,7 @@ def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, out
       calib join out-of-fold.npy labels.npy --by-place -o both.csv && calib audit both.csv
     """
     from calib_core.readers import as_csv, with_labels
-    from calib_core.readers.checks.join_checks import join_findings
+    from calib_core.readers.checks.model_checks import join_findings
 
     if keys and by_place:
         raise click.UsageError("--key and --by-place exclude each other.")

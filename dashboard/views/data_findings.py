@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from calib_core.readers import Checked, Finding
-from calib_core.readers.checks.check_list import Outcome
+from calib_core.readers.checks.examination import Outcome
 from dashboard.glossary import explained
 from dashboard.theme import markdown_plain
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import Reading, Table
-from calib_core.readers.proposal.verbal_confidence import PHRASES, SOURCES, phrases, stands_for
+from calib_core.readers.proposal.answer_words import PHRASES, SOURCES, phrases, stands_for
 from calib_core.registry.citations import bibliography
 from dashboard.theme import markdown_plain
 from dashboard.views.data_trial import Role, amend

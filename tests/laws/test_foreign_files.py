@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import calib_core as cc
 from calib_core.readers import examine, predictions, propose
-from calib_core.readers.foreign import known_shapes
+from calib_core.readers.tool_shapes import known_shapes
 from tests.corpus.every_writer import WRITERS
 from tests.corpus.foreign_files import ForeignFile
 from tests.corpus.promises import unfit

@@ -29,8 +29,8 @@ from calib_core.diagrams.small_diagrams import SmallDiagrams
 from calib_core.evaluation import study
 from calib_core.figures.look import figure_template
 from calib_core.judged import marked_answers
-from calib_core.readers.checks.check_list import Checked
-from calib_core.readers.checks.finding import Finding
+from calib_core.readers.checks.examination import Checked
+from calib_core.readers.table_findings import Finding
 
 NAMES = [f"{letter}, <b>a class</b> with a long\nname" * 4 for letter in "abc"]
 PLOTLY = "application/vnd.plotly.v1+json"

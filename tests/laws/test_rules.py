@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from calib_core.readers import RULES, Finding
-from calib_core.readers.checks.check_list import CHECKS
+from calib_core.readers.checks.examination import CHECKS
 from dashboard.glossary import TERMS
 from tests.laws.test_words import code_in
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from calib_core.readers.checks.finding import Finding
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import listed, quoted
-from calib_core.readers.number_texts import numbers
-from calib_core.readers.proposal.class_names import digits, score_classes
-from calib_core.readers.proposal.label_codes import label_texts, plain, unknown_label
+from calib_core.readers.number_texts import looks_numeric, numbers
+from calib_core.readers.proposal.class_columns import called_alike, side_by_side_with, summed_block
+from calib_core.readers.proposal.column_roles import class_of, one_hot_class, role
+from calib_core.readers.proposal.label_codes import digits, label_texts, plain, score_classes, unknown_label
 from calib_core.readers.proposal.score_columns import score_names
 from calib_core.readers.reading import LabelCoding
+from calib_core.readers.table import Table
+from calib_core.readers.table_findings import Finding
 from calib_core.text import percent
 
 _ENOUGH_ROWS = 50
@@ -232,3 +234,60 @@ def leak(subject: Subject) -> Iterator[Finding]:
             # With two columns, scores that happen to be 0 and 1 are a sure model and not a leak.
             if k > 2:
                 yield Finding("problem", "leak", problem, change, f"Leave out {quoted(names[j])}")
+
+
+def beside_classes(subject: Subject) -> Iterator[Finding]:
+    """Columns beside those called like the labels' classes: which are read as classes too, and which are not."""
+    table, reading = subject.table, subject.reading
+    if len(reading.label) != 1 or reading.label[0] not in table.columns or len(reading.classes) != len(reading.scores):
+        return
+    if any(name not in table.columns or class_of(name) for name in reading.scores):
+        return
+    alike = called_alike(table, reading.scores, reading.label[0])
+    if len(alike) < 2:
+        return
+    spelled = dict(zip(reading.scores, reading.classes, strict=True))
+    if more := [name for name in reading.scores if name not in alike]:
+        summed = reading.kind != "logits"
+        if summed and len(summed_block(table, alike, alike) or ()) != len(alike):
+            return  # without them rows would not sum to 1
+        why = "with them rows sum to 1 better" if summed else f"their numbers are like those of {listed(alike, 3)}"
+        be, stand = ("is", "stands") if len(more) == 1 else ("are", "stand")
+        yield Finding(
+            "note" if summed else "warning",
+            "classes-beside",
+            f"No label is called {listed(more, 5)}, which {stand} side by side with columns of classes and {be} read "
+            f"as {_class(more)} that never came true: {why}.",
+            _change(alike, spelled),
+            f"Leave {listed(more, 3)} out",
+        )
+    elif reading.kind == "logits":
+        free = [name for name in table.columns if name not in reading.used and _free(table, name)]
+        every = side_by_side_with(table, alike, free)
+        if left := [name for name in every if name not in alike]:
+            be, stand = ("is", "stands") if len(left) == 1 else ("are", "stand")
+            yield Finding(
+                "note",
+                "classes-beside",
+                f"No label is called {listed(left, 5)}, which {stand} side by side with columns of classes and {be} "
+                "read as none.",
+                _change(every, spelled),
+                f"Read {listed(left, 3)} as {_class(left)}",
+            )
+
+
+def _class(names: Sequence[str]) -> str:
+    return "a class" if len(names) == 1 else "classes"
+
+
+def _change(names: Sequence[str], spelled: dict[str, str]) -> dict[str, Any]:
+    return {
+        "scores": tuple(names),
+        "classes": tuple(spelled.get(name, name) for name in names),
+        "label_coding": "names",
+    }
+
+
+def _free(table: Table, name: str) -> bool:
+    column = table.columns[name]
+    return looks_numeric(column) and len(column) == table.n_rows and role(name) is None and not one_hot_class(name)

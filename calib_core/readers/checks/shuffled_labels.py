@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core.readers.checks.finding import Finding
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.messages import quoted
 from calib_core.readers.table import Array
+from calib_core.readers.table_findings import Finding
 from calib_core.text import percent
 
 _FEWEST_ROWS = 50

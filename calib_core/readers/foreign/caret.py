@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from calib_core.readers.foreign.level_columns import as_classes, known_fields, repeats, several, texts_of, tuned
-from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Table
+from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 PREDICTED, LABEL, ROW, RESAMPLE, TUNING = "pred", "obs", "rowIndex", "Resample", "tuning"
 _BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, "weights"})

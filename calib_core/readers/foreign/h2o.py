@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from calib_core.readers.checks.finding import Finding
-from calib_core.readers.checks.rules import rule
 from calib_core.readers.foreign.level_columns import as_classes, as_named, known_fields, label_among, spelled, texts_of
-from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.messages import listed
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
+from calib_core.readers.table_findings import Finding, rule
+from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 PREDICTED, CALIBRATED = "predict", "cal_"
 SETS = ("raw", "calibrated")

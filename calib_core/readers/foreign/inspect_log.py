@@ -1,19 +1,292 @@
-"""Logs of inspect_ai: samples with what scorers say of them, as .json files and in .eval archives."""
+"""Logs of inspect_ai and frames of their samples: what scorers say of answers, and the confidence beside it."""
 
 from __future__ import annotations
 
+import json
 import math
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from calib_core.readers.checks.finding import Finding
-from calib_core.readers.foreign import inspect_grades
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
-from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
-from calib_core.readers.messages import quoted
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core._base.arrays import Float64s
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.column_store import Columns, lacking, number
+from calib_core.readers.foreign.level_columns import values_of
+from calib_core.readers.messages import listed, quoted
+from calib_core.readers.number_texts import MISSING_TEXT, numbers
+from calib_core.readers.proposal.answer_words import FALSE, TRUE, in_words
+from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Reading
-from calib_core.readers.table import Table
+from calib_core.readers.table import Array, Table
+from calib_core.readers.table_findings import Finding
+from calib_core.readers.tool_shapes import (
+    JsonDocument,
+    Record,
+    ShapeOfColumns,
+    ShapeOfRecords,
+    shape_of_columns,
+    shape_of_records,
+)
+from calib_core.text import percent, several
+
+SCORE, CORRECT, CONFIDENCE, METADATA = "score_", "correct_", "confidence_", "metadata_"
+FROM_LOGPROBS, OF_SAMPLE, OF_STORE = "confidence_from_logprobs", "metadata_confidence", "store_confidence"
+_PARTIAL = {"": math.nan, ", partly right as right": 1.0, ", partly right as wrong": 0.0}
+_ABSTAINED = {"": math.nan, ", no answer as wrong": 0.0}
+_DETAILS = ("_answer", "_explanation", "_metadata", "_value_history")
+"""Endings of what a frame of samples tells beside a score."""
+_BESIDE = ("id", "epoch", "task", "model", "eval_id")
+"""Columns that go along, beside those of the samples' own metadata."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grades:
+    """What a scorer says, (n,): 1 right, 0 wrong, between partly right, NaN where it says nothing; who abstained."""
+
+    values: Float64s
+    abstained: NDArray[np.bool_]
+
+    def columns(self, scorer: str) -> dict[str, Array]:
+        """A column of what is right, without what is neither; and others that count it as right or wrong."""
+        partial = (self.values > 0) & (self.values < 1)
+        found = {}
+        for some, as_partial in _PARTIAL.items() if partial.any() else (("", math.nan),):
+            for none, as_abstained in _ABSTAINED.items() if self.abstained.any() else (("", math.nan),):
+                values = np.where(partial, as_partial, self.values)
+                found[f"{CORRECT}{scorer}{some}{none}"] = np.where(self.abstained, as_abstained, values)
+        return found
+
+
+def grades(values: Iterable[Any]) -> Grades | None:
+    """The grades of a scorer's values, such as C, I, P, N, 1 or 0; None of values that are no grades.
+
+    >>> found = grades(["C", "I", "P", "N", None, 1, True])
+    >>> found.values.tolist(), found.abstained.tolist().index(True)
+    ([1.0, 0.0, 0.5, nan, nan, 1.0, 1.0], 3)
+    >>> grades([7, 3]), grades(["a text"]), grades([0.2, 0.7])
+    (None, None, None)
+    """
+    each = list(values)
+    abstained = np.array([isinstance(value, str) and value.strip() == "N" for value in each], dtype=bool)
+    found = [math.nan if none else _grade(value) for value, none in zip(each, abstained, strict=True)]
+    if any(grade is None for grade in found):
+        return None
+    graded = np.array(found, dtype=np.float64)
+    # Numbers of which none is 0 or 1 are a measure of something, and no verdicts.
+    return Grades(graded, abstained) if np.isin(graded, (0.0, 1.0)).any() else None
+
+
+def graded(table: Table) -> Table:
+    """The table with columns of what each scorer calls right, of columns such as "score_choice"."""
+    found: dict[str, Array] = {}
+    for name, column in table.columns.items():
+        if not name.startswith(SCORE) or name.endswith(_DETAILS) or "confidence" in name.casefold():
+            continue
+        if (each := grades(column.tolist())) is not None:
+            found |= each.columns(name.removeprefix(SCORE))
+    return replace(table, columns={**table.columns, **found})
+
+
+def _grade(value: Any) -> float | None:
+    """One of them; None of what is no grade."""
+    if value is None:
+        return math.nan
+    if isinstance(value, str):
+        word = value.strip()
+        if word in ("C", "I", "P"):
+            return {"C": 1.0, "I": 0.0, "P": 0.5}[word]
+        if word.casefold() in MISSING_TEXT:
+            return math.nan
+        if word.casefold() in TRUE | FALSE:
+            return float(word.casefold() in TRUE)
+        try:
+            value = float(word)
+        except ValueError:
+            return None
+    if not isinstance(value, bool | int | float):
+        return None
+    return float(value) if math.isnan(value) or 0 <= value <= 1 else None
+
+
+# -- what the columns mean -------------------------------------------------------------------------------------
+
+
+def scorers(table: Table) -> list[str]:
+    """Names of the scorers that say right or wrong."""
+    names = [name.removeprefix(CORRECT) for name in table.columns if name.startswith(CORRECT)]
+    return [name for name in names if not name.endswith((*list(_PARTIAL)[1:], *list(_ABSTAINED)[1:]))]
+
+
+def confidences(table: Table, scorer: str = "") -> list[str]:
+    """Columns of confidences: the scorer's own, scorers of confidence, the sample's, others', of log-probabilities."""
+    own = [f"{CONFIDENCE}{scorer}", f"{CONFIDENCE}{scorer}_metadata"]
+    others = [name for name in table.columns if name.startswith(CONFIDENCE) and name != FROM_LOGPROBS]
+    scored = [name for name in table.columns if name.startswith(SCORE) and "confidence" in name.casefold()]
+    ordered = dict.fromkeys([*own, *scored, OF_SAMPLE, OF_STORE, *others, FROM_LOGPROBS])
+    return [name for name in ordered if name in table.columns and _confident(table.columns[name])]
+
+
+def _confident(column: Array) -> bool:
+    return bool(np.isfinite(numbers(column)).any()) or in_words(column)
+
+
+def fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Confidence and correctness, attempts at a question as a group; InputError to ask which scorer."""
+    if chosen.get("layout", "confidence") != "confidence":
+        return {}
+    names = scorers(table)
+    correct = chosen.get("correct")
+    if correct is None and len(names) != 1:
+        raise InputError(_which(table, names))
+    correct = correct or f"{CORRECT}{names[0]}"
+    scorer = next((name for name in names if str(correct).startswith(f"{CORRECT}{name}")), "")
+    known = confidences(table, scorer)
+    if not known and "confidence" not in chosen:
+        raise InputError(
+            f"{table.name} says what is right and has no confidence in the answers: let the scorer put confidence into "
+            "its metadata (0 to 1, or 0 to 100), or log log-probabilities of the answer"
+        )
+    beside = [n for n in table.columns if n in _BESIDE or (n.startswith(METADATA) and n != OF_SAMPLE)]
+    found: dict[str, Any] = {"layout": "confidence", "correct": correct, "metadata": tuple(beside)}
+    if known:
+        found["confidence"] = known[0]
+    if "missing" not in chosen and _gaps(table, str(correct), str(chosen.get("confidence") or found["confidence"])):
+        found["missing"] = "exclude"
+    if _attempts(table):
+        found["group"] = "id"
+    return found
+
+
+def _gaps(table: Table, *names: str) -> bool:
+    return any((label_texts(table.columns[name]) == "").any() for name in names if name in table.columns)
+
+
+def _which(table: Table, names: list[str]) -> str:
+    if not names:
+        return (
+            f"{table.name} has no scorer that says right or wrong (C and I, or 1 and 0): log one, or name a column of "
+            "1 and 0 as correct"
+        )
+    columns = [f"{CORRECT}{name}" for name in names]
+    return (
+        f"{table.name} has {len(names)} scorers that say what is right, {listed(names, 5)}: choose one as correct, "
+        f"such as {quoted(columns[0])}"
+    )
+
+
+def _attempts(table: Table) -> bool:
+    """Are there several questions, and of some of them more than one row?"""
+    ids = label_texts(table.columns["id"])
+    return 1 < len(set(ids.tolist())) < len(ids)
+
+
+# -- what they leave open --------------------------------------------------------------------------------------
+
+
+def findings(table: Table, reading: Reading) -> Iterator[Finding]:
+    """What stays open once a scorer is chosen."""
+    correct = str(reading.correct)
+    scorer = next((name for name in scorers(table) if correct.startswith(f"{CORRECT}{name}")), None)
+    if scorer is not None:
+        yield from _about_grades(table, correct, scorer)
+    yield from _about_confidence(table, reading, scorer or "")
+    yield from _about_copies(table)
+    if _attempts(table):
+        each = label_texts(table.columns["id"])
+        if reading.models is not None and reading.model is not None:
+            each = each[label_texts(table.columns[reading.models]) == reading.model]
+        n, ids = len(each), len(set(each.tolist()))
+        if reading.group is None:
+            yield Finding(
+                "warning",
+                "group",
+                f"{n:,} rows are attempts at {ids:,} questions, and are taken for independent: intervals come out "
+                "narrower than they are.",
+                {"group": "id"},
+                "Attempts at a question belong together",
+            )
+        else:
+            yield Finding(
+                "note",
+                "foreign",
+                f"{n:,} rows are attempts at {ids:,} questions: they are taken together and never averaged.",
+            )
+
+
+def _about_copies(table: Table) -> Iterator[Finding]:
+    named = [name for name in ("eval_id", "id", "epoch") if name in table.columns]
+    copies = int(pd.DataFrame({name: label_texts(table.columns[name]) for name in named}).duplicated().sum())
+    if copies and "epoch" in named:
+        yield Finding(
+            "warning",
+            "foreign",
+            f"{several(copies)} repeat a sample and epoch of the same run: if the run is in the file twice, remove one "
+            "copy; its rows are no further attempts.",
+        )
+
+
+def _about_grades(table: Table, correct: str, scorer: str) -> Iterator[Finding]:
+    plain = table.columns[f"{CORRECT}{scorer}"]
+    rest = correct.removeprefix(f"{CORRECT}{scorer}")
+    none = next((ending for ending in list(_ABSTAINED)[1:] if rest.endswith(ending)), "")
+    some = rest.removesuffix(none)
+    for ending in list(_PARTIAL)[1:]:
+        name = f"{CORRECT}{scorer}{ending}"
+        if name not in table.columns or ending == some:
+            continue
+        partial = int((np.isnan(plain) & ~np.isnan(table.columns[name])).sum())
+        as_what = ending.removeprefix(", partly right as ")
+        now = "left out" if not some else f"counted as {some.removeprefix(', partly right as ')}"
+        message = f"{quoted(scorer)} calls {several(partial, 'answers')} partly right (P), {now}."
+        yield Finding(
+            "note" if some or as_what == "wrong" else "warning",
+            "foreign",
+            message if some or as_what == "right" else "Or are answers that are partly right wrong?",
+            {"correct": f"{CORRECT}{scorer}{ending}{none}"},
+            f"Count partly right as {as_what}",
+        )
+    for ending in list(_ABSTAINED)[1:]:
+        name = f"{CORRECT}{scorer}{ending}"
+        if name not in table.columns or ending == none:
+            continue
+        abstained = int((np.isnan(plain) & ~np.isnan(table.columns[name])).sum())
+        yield Finding(
+            "warning",
+            "foreign",
+            f"{quoted(scorer)} finds no answer (N) in {several(abstained)}, left out and not counted as wrong.",
+            {"correct": f"{CORRECT}{scorer}{some}{ending}"},
+            "Count no answer as wrong",
+        )
+
+
+def _about_confidence(table: Table, reading: Reading, scorer: str) -> Iterator[Finding]:
+    used = reading.confidence
+    for other in confidences(table, scorer):
+        if other != used:
+            middle = numbers(table.columns[other])
+            about = f", mean {np.nanmean(middle):.3g}" if np.isfinite(middle).any() else ""
+            yield Finding(
+                "note",
+                "foreign",
+                f"Confidence is taken from {quoted(used)}; there is {quoted(other)}, too{about}.",
+                {"confidence": other},
+                f"Take {other}",
+            )
+    if used == FROM_LOGPROBS:
+        known = numbers(table.columns[used])
+        yield Finding(
+            "note",
+            "foreign",
+            "Confidence is the probability of the answer's letter among the letters of the options, from log-"
+            f"probabilities of its token (in {percent(float(np.isfinite(known).mean()))} of the rows); letters that "
+            "are not listed count as 0, which makes it a little too high.",
+        )
+
 
 _VERDICTS = ("score", "correct", "accuracy", "grade", "value")
 """Keys of a score of several parts under which the verdict stands."""
@@ -40,17 +313,17 @@ class InspectLog(ShapeOfRecords):
             if not scores:
                 left.append(str(record.get("id")))
                 continue
-            values = {f"{inspect_grades.SCORE}{scorer}": value for scorer, value in _verdicts(scores)}
+            values = {f"{SCORE}{scorer}": value for scorer, value in _verdicts(scores)}
             columns.add({**_beside(record, document.about), **_confidences(record, scores), **values}, place)
         notes = [lacking(left, "no score")] if left else []
         notes += _unfinished(document.about)
-        return inspect_grades.graded(columns.table(notes=notes, by_line=document.by_line))
+        return graded(columns.table(notes=notes, by_line=document.by_line))
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-        return inspect_grades.fields(table, chosen)
+        return fields(table, chosen)
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        yield from inspect_grades.findings(table, reading)
+        yield from findings(table, reading)
 
 
 def _unfinished(about: Mapping[str, Any]) -> list[str]:
@@ -86,7 +359,7 @@ def _beside(record: Record, about: Mapping[str, Any]) -> dict[str, Any]:
     named = {key: known[key] for key in ("task", "model") if isinstance(known.get(key), str)}
     metadata = record.get("metadata")
     kept = metadata.items() if isinstance(metadata, dict) else ()
-    own = {f"{inspect_grades.METADATA}{key}": value for key, value in kept if _single(value)}
+    own = {f"{METADATA}{key}": value for key, value in kept if _single(value)}
     return {"id": str(record["id"]), "epoch": record["epoch"], **named, **own}
 
 
@@ -99,7 +372,7 @@ def _confidences(record: Record, scores: Mapping[str, Mapping[str, Any]]) -> dic
     found: dict[str, Any] = {}
     for scorer, score in scores.items():
         value, metadata = score["value"], score.get("metadata")
-        name = f"{inspect_grades.CONFIDENCE}{scorer}"
+        name = f"{CONFIDENCE}{scorer}"
         if isinstance(value, dict):
             parts = [part for key, part in value.items() if "confidence" in key.casefold() and _single(part)]
             if parts:
@@ -109,9 +382,9 @@ def _confidences(record: Record, scores: Mapping[str, Mapping[str, Any]]) -> dic
     store = record.get("store")
     for key, value in store.items() if isinstance(store, dict) else ():
         if (key == "confidence" or key.endswith(":confidence")) and _single(value):
-            found[inspect_grades.OF_STORE] = value
+            found[OF_STORE] = value
     if (share := letter_share(record, scores)) is not None:
-        found[inspect_grades.FROM_LOGPROBS] = share
+        found[FROM_LOGPROBS] = share
     return found
 
 
@@ -169,3 +442,60 @@ def _tokens(record: Record) -> list[Mapping[str, Any]]:
         else:
             found = found[step] if isinstance(found, list) and found else None
     return list(filter(_is_object, found)) if isinstance(found, list) else []
+
+
+_KEYS = {"sample_id", "eval_id", "id", "epoch"}
+_DETAIL = "_metadata"
+
+
+@shape_of_columns
+class SamplesFrame(ShapeOfColumns):
+    """A row for each sample and epoch; the column target is the right answer, not whether it was given."""
+
+    key = "inspect-samples"
+    title = "a frame of samples of inspect_ai (samples_df)"
+    layout = "confidence"
+
+    def recognises(self, table: Table) -> bool:
+        return table.columns.keys() >= _KEYS and any(name.startswith(SCORE) for name in table.columns)
+
+    def table(self, table: Table) -> Table:
+        details = {
+            f"{CONFIDENCE}{name.removeprefix(SCORE)}": _of_metadata(column)
+            for name, column in table.columns.items()
+            if name.startswith(SCORE) and name.endswith(_DETAIL) and column.dtype == object
+        }
+        return graded(replace(table, columns={**table.columns, **details}))
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        found = fields(table, chosen)
+        runs = values_of(table, "eval_id")
+        if not found or len(runs) < 2 or not _same_questions(table):
+            return found
+        return {**found, "models": "eval_id", "model": runs[0], "question": ("id", "epoch")}
+
+    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
+        runs = values_of(table, "eval_id")
+        if len(runs) > 1 and reading.models is not None:
+            message = f"The frame has {len(runs)} runs over the same questions, read as {len(runs)} models."
+            yield Finding("note", "foreign", message)
+        yield from findings(table, reading)
+
+
+def _of_metadata(column: Array) -> Array:
+    """The confidence in the metadata of each score, which are JSON; missing where there is none."""
+    return pd.Series([number(_metadata(text).get("confidence")) for text in column], dtype="float64").to_numpy()
+
+
+def _metadata(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text) if text.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _same_questions(table: Table) -> bool:
+    """Do runs answer the same questions, and each of them once an epoch?"""
+    rows = pd.DataFrame({name: label_texts(table.columns[name]) for name in ("eval_id", "id", "epoch")})
+    return bool(rows.duplicated(["id", "epoch"]).any() and not rows.duplicated().any())

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.checks.finding import Finding
+from calib_core.readers.column_store import Columns, lacking, number
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD, SCORES, ChoiceRows, fields_of_choices, places_among
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
-from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.formats.parquet_child import RECORDS
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
+from calib_core.readers.table_findings import Finding
+from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 
 @shape_of_columns

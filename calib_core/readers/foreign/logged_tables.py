@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.foreign.json_documents import flattened
-from calib_core.readers.foreign.recognition import (
+from calib_core.readers.formats.jsonl import flattened
+from calib_core.readers.proposal.column_roles import class_of, named
+from calib_core.readers.table import Table
+from calib_core.readers.tool_shapes import (
     JsonDocument,
     ShapeOfColumns,
     ShapeOfRecords,
     shape_of_columns,
     shape_of_records,
 )
-from calib_core.readers.proposal.column_roles import class_of, named
-from calib_core.readers.table import Table
 
 _SCORES = ("probabilities", "logits", "log-probabilities", "confidence")
 _FILE = "eval_results_table.json"

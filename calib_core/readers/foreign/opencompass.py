@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.checks.finding import Finding
+from calib_core.readers.column_store import Columns, identifier, lacking, number
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD
-from calib_core.readers.foreign.growing_columns import Columns, identifier, lacking, number
-from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
+from calib_core.readers.table_findings import Finding
+from calib_core.readers.tool_shapes import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.text import count
 
 _MARK = "label: "

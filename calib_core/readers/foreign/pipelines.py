@@ -1,24 +1,35 @@
-"""Output of Hugging Face pipelines: for each text or image a list of labels with their scores, largest first."""
+"""Output of Hugging Face pipelines: lists of labels with their scores, or a table of labels and scores.
+
+The same two names elsewhere are a true label and the probability of one class; the values tell them apart.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.checks.finding import Finding
+from calib_core.readers.column_store import Columns, lacking, number
 from calib_core.readers.foreign.choice_rows import CLASSES
-from calib_core.readers.foreign.growing_columns import Columns, lacking, number
-from calib_core.readers.foreign.recognition import JsonDocument, Record, ShapeOfRecords, shape_of_records
+from calib_core.readers.foreign.level_columns import texts_of
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import looks_numeric
 from calib_core.readers.proposal.column_roles import named
-from calib_core.readers.reading import Reading
-from calib_core.readers.table import Table
+from calib_core.readers.reading import Layout, Reading
+from calib_core.readers.table import Array, Table
+from calib_core.readers.table_findings import Finding
+from calib_core.readers.tool_shapes import (
+    JsonDocument,
+    Record,
+    ShapeOfColumns,
+    ShapeOfRecords,
+    shape_of_columns,
+    shape_of_records,
+)
 from calib_core.text import count
 
 _SCORES, _CONFIDENCE, _PREDICTED = "scores", "confidence", "predicted"
@@ -167,3 +178,69 @@ def _zero_shot(record: Record) -> dict[str, float]:
 
 def _plain(rest: Record) -> dict[str, Any]:
     return {key: value for key, value in rest.items() if isinstance(value, str | int | float | bool)}
+
+
+_LABEL, _SCORE = "label", "score"
+_ROWS = 10
+"""Rows of two labels at least, all with a score of 1/2 or more, before a table without a truth is taken for output."""
+
+
+@shape_of_columns
+class PipelineTable(ShapeOfColumns):
+    """pandas.DataFrame(pipeline(texts)): no score is below 1 / K, as no largest of K probabilities is."""
+
+    key = "transformers-table"
+    title = "a table of a Hugging Face pipeline's labels and scores"
+    layout: ClassVar[Layout] = "top-label"
+
+    def recognises(self, table: Table) -> bool:
+        if not {_LABEL, _SCORE} <= table.columns.keys() or table.matrices or named(table.columns, "predicted"):
+            return False
+        labels, scores = table.columns[_LABEL], table.columns[_SCORE]
+        if scores.dtype.kind != "f" or not _is_text(labels):
+            return False
+        predicted, truths = texts_of(table, _LABEL), _truths(table)
+        classes = predicted.union(*(texts_of(table, name) for name in truths))
+        if not (len(classes) > 1 and scores.max() <= 1 and scores.min() >= 1 / len(classes)):
+            return False
+        return bool(truths) or (len(scores) >= _ROWS and len(predicted) > 1)
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        if chosen.get("layout", self.layout) != self.layout:
+            return {}
+        truths = _truths(table)
+        if not truths:
+            least = f"no score is below 1 / {len(texts_of(table, _LABEL))}, whatever the label"
+            raise InputError(
+                f"{table.name} is {self.title}, the predicted ones ({least}); add a column of the true labels, spelled "
+                f"alike, or choose layout=wide if {quoted(_LABEL)} is the true one"
+            )
+        called = named(truths, "label") or truths
+        if len(called) > 1 and "label" not in chosen:
+            raise InputError(f"{table.name}: {listed(called)} could all be the true label; choose label")
+        return {"layout": self.layout, "kind": "probabilities", "confidence": _SCORE, "predicted": _LABEL,
+                "label": (called[0],)}  # fmt: skip
+
+    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
+        if reading.predicted == _LABEL and reading.label:
+            yield Finding(
+                "note",
+                "foreign",
+                f"{quoted(_LABEL)} is read as the class that the pipeline predicted, {quoted(_SCORE)} as its "
+                f"probability and {quoted(reading.label[0])} as the true class.",
+            )
+
+
+def _is_text(column: Array) -> bool:
+    return column.dtype == object and not looks_numeric(column)
+
+
+def _truths(table: Table) -> list[str]:
+    """Columns of classes that are predicted too, and of few others."""
+    predicted = texts_of(table, _LABEL)
+    found = {
+        name: texts_of(table, name)
+        for name, column in table.columns.items()
+        if name not in (_LABEL, _SCORE) and len(column) == table.n_rows and _is_text(column)
+    }
+    return [name for name, texts in found.items() if predicted & texts and len(texts - predicted) <= len(predicted)]

@@ -15,8 +15,8 @@ from calib_core.readers.foreign.level_columns import (
     spelled,
     without_missing,
 )
-from calib_core.readers.foreign.recognition import ShapeOfColumns, shape_of_columns
 from calib_core.readers.table import Table
+from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 PREFIX, PREDICTED, ROW, CONFIG, RESAMPLE = ".pred_", ".pred_class", ".row", ".config", "id"
 MANGLED = f"X{PREFIX}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.foreign.recognition import (
+from calib_core.readers.table import Table
+from calib_core.readers.tool_shapes import (
     JsonDocument,
     ShapeOfColumns,
     ShapeOfRecords,
     shape_of_columns,
     shape_of_records,
 )
-from calib_core.readers.table import Table
 
 
 @shape_of_records

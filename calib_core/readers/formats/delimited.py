@@ -2,6 +2,9 @@
 
 pandas reads the values and the csv module the header; what is ours is that pandas guesses nothing: not a missing
 value, not an index, and no text that only looks like a number.
+
+The csv module counts where there are quotes; elsewhere numpy does, four times as fast: a file of 100 MB would take
+half as long again with the csv module alone.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import contextlib
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,13 +25,204 @@ from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
-from calib_core.readers.formats.bare_numbers import bare_numbers
-from calib_core.readers.formats.delimited_lines import Lines, data_lines
-from calib_core.readers.formats.memory_estimate import check_rows
+from calib_core.readers.limits import check_rows
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.number_texts import written_as
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.text_encoding import utf8
+
+ARRAY = "array"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)", re.IGNORECASE)
+_TABLES = (",", ";")
+"""What separates columns of tables, which have a header."""
+
+
+def bare_numbers(data: bytes, name: str, exact: dict[str, Any]) -> Table | None:
+    """The table of text whose lines are numbers with tabs or spaces between; None where the first may be a header.
+
+    Numbers with a decimal point are data. Whole numbers alone are data where they stand one a line, as labels do:
+    several may be the numbers of classes.
+
+    >>> bare_numbers(b"0.7\\t0.3\\n0.2\\t0.8\\n", "p.txt", {}).matrices["array"].tolist()
+    [[0.7, 0.3], [0.2, 0.8]]
+    >>> bare_numbers(b"0\\t1\\n0.7\\t0.3\\n", "p.csv", {})
+    """
+    first, second = _first_lines(data)
+    if any(delimiter in first for delimiter in _TABLES):
+        return None
+    fields, below = first.split(), second.split()
+    if not fields or not all(_NUMBER.fullmatch(field.strip()) for field in fields) or len(fields) > limits.COLUMNS:
+        return None
+    if _whole(fields) and not (len(fields) == 1 and _whole(below)):
+        return None
+    if b" " in data:
+        # As numpy.savetxt writes: any number of spaces apart.
+        data = b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
+    try:
+        lines = data_lines(data, 0, 1, "\t", len(fields), name)
+    except InputError as why:
+        raise InputError(str(why).replace("the header has", "the first has")) from why
+    if (n_bytes := len(lines.numbers) * len(fields) * 8) > limits.DECODED_BYTES:
+        raise InputError(f"{name} has {size(n_bytes)} of numbers; at most {size(limits.DECODED_BYTES)} are read")
+    options: dict[str, Any] = {"sep": "\t", "header": None, "usecols": range(len(fields)), "index_col": False}
+    try:
+        numbers: pd.DataFrame = pd.read_csv(io.BytesIO(data), dtype=np.float64, **(options | exact))
+    except ValueError:
+        texts: pd.DataFrame = pd.read_csv(io.BytesIO(data), dtype=str, **options)
+        raise InputError(_no_number(texts, lines.numbers, name)) from None
+    values = numbers.to_numpy()
+    if len(fields) > 1:
+        return Table(name, "csv", matrices={ARRAY: frozen(values)}, lines=lines.numbers)
+    column = values[:, 0]
+    whole = not np.isnan(column).any() and bool((np.abs(column) < 2**53).all() and (column == np.floor(column)).all())
+    return Table(name, "csv", {ARRAY: frozen(column.astype(np.int64) if whole else column.copy())}, lines=lines.numbers)
+
+
+def _first_lines(data: bytes) -> tuple[str, str]:
+    """The first two lines that are not empty, without what surrounds them."""
+    filled = (line.strip(" \r\n") for line in data[: 2 * limits.HEADER_BYTES].decode("utf-8", "replace").splitlines())
+    lines = [line for line in filled if line]
+    return (*lines[:2], "", "")[0], (*lines[:2], "", "")[1]
+
+
+def _whole(fields: Sequence[str]) -> bool:
+    return all(re.fullmatch(r"[+-]?\d+", field.strip()) for field in fields)
+
+
+def _no_number(frame: pd.DataFrame, places: NDArray[np.int64], name: str) -> str:
+    """The sentence about the first field that is no number."""
+    texts = frame.to_numpy(dtype=object)
+    wrong = np.array([[isinstance(v, str) and not _NUMBER.fullmatch(v.strip()) for v in row] for row in texts])
+    row, column = (int(i) for i in np.argwhere(wrong)[0])
+    return (
+        f"{name}, line {places[row]}: {quoted(texts[row, column])} is not a number; the first line is numbers, so that "
+        "every line has to be: write numbers alone, or a header line with a name for every column"
+    )
+
+
+_LF = ord("\n")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Line number of every row, and whether every row ends in one empty field more than the header has."""
+
+    numbers: NDArray[np.int64]
+    extra_field: bool
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Of consecutive lines: number in the file, fields (0 for a blank line), whether the last field is empty."""
+
+    numbers: NDArray[np.int64]
+    fields: NDArray[np.int64]
+    last_empty: NDArray[np.bool_]
+
+
+def data_lines(data: bytes, start: int, first_line: int, delimiter: str, n_fields: int, name: str) -> Lines:
+    """Check every line from byte ``start`` on, the line ``first_line`` of the file, against the header's count."""
+    plain = data.find(b'"', start) < 0
+    pieces = (_count_plain if plain else _count_quoted)(data, start, first_line, delimiter, name)
+    numbers: list[NDArray[np.int64]] = []
+    # Rows ending in a delimiter are fine when all do: remember which of the two the first row was.
+    extra: bool | None = None
+    for piece in pieces:
+        filled = piece.fields > 0
+        if not filled.any():
+            continue
+        if extra is None:
+            first = int(filled.argmax())
+            extra = bool(piece.fields[first] == n_fields + 1 and piece.last_empty[first])
+        wrong = filled & (piece.fields != n_fields + extra)
+        if extra:
+            wrong |= filled & ~piece.last_empty
+        if wrong.any():
+            i = int(wrong.argmax())
+            first_row = not numbers and not filled[:i].any()
+            raise InputError(_ragged(name, int(piece.numbers[i]), int(piece.fields[i]), n_fields, delimiter, first_row))
+        numbers.append(piece.numbers[filled])
+    every = np.concatenate(numbers) if numbers else np.empty(0, dtype=np.int64)
+    return Lines(every, bool(extra))
+
+
+def _ragged(name: str, line: int, fields: int, expected: int, delimiter: str, first_row: bool) -> str:
+    if delimiter == "," and fields > expected:
+        hint = "; decimal commas? save with decimal points, or with ; between columns"
+    elif first_row and fields == expected + 1:
+        hint = "; names of rows, as R's write.table adds them? save with row.names = FALSE"
+    else:
+        hint = "; complete or remove the line"
+    return f"{name}, line {line} has {fields} field{'s' * (fields != 1)}, the header has {expected}{hint}"
+
+
+def _count_plain(data: bytes, start: int, first_line: int, delimiter: str, name: str) -> Iterator[_Counted]:
+    """Without quotes a field ends at a delimiter or line end, wherever it stands: numpy counts them."""
+    line = first_line
+    while start < len(data):
+        stop = min(start + limits.SCAN_BYTES, len(data))
+        if stop < len(data):
+            stop = data.rfind(b"\n", start, stop) + 1 or data.find(b"\n", stop, start + limits.LINE_BYTES) + 1
+            if not stop:
+                if len(data) - start > limits.LINE_BYTES:
+                    raise InputError(f"{name}, line {line} is longer than {limits.LINE_BYTES >> 20} MB; is it a table?")
+                stop = len(data)
+        piece = _count_piece(data[start:stop], line, ord(delimiter), name)
+        yield piece
+        start, line = stop, line + len(piece.numbers)
+
+
+def _count_piece(text: bytes, first_line: int, delimiter: int, name: str) -> _Counted:
+    raw = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", dtype=np.uint8)
+    # Mark before and after each field: its length is what lies between two marks.
+    marks = np.flatnonzero((raw == delimiter) | (raw == _LF))
+    ends = np.flatnonzero(raw[marks] == _LF)
+    gaps = np.diff(marks, prepend=-1) - 1
+    if gaps.max(initial=0) > limits.FIELD_CHARS:
+        line = first_line + int(np.searchsorted(ends, int(gaps.argmax())))
+        raise InputError(_oversized(name, line))
+    fields = np.diff(ends, prepend=-1).astype(np.int64)
+    line_ends = marks[ends]
+    last = gaps[ends] - ((raw[line_ends - 1] == ord("\r")) & (line_ends > 0) & (gaps[ends] > 0))
+    blank = (fields == 1) & (last == 0)
+    # A line of spaces counts as blank, as pandas has it; such lines are rare enough to look at one by one.
+    for i in np.flatnonzero((fields == 1) & ~blank) if delimiter in (ord(","), ord(";"), ord("\t")) else ():
+        blank[i] = not text[line_ends[i] - gaps[ends][i] : line_ends[i]].strip()
+    return _Counted(first_line + np.arange(len(ends), dtype=np.int64), np.where(blank, 0, fields), (last == 0) & ~blank)
+
+
+def _count_quoted(data: bytes, start: int, first_line: int, delimiter: str, name: str) -> Iterator[_Counted]:
+    """With quotes a field may hold delimiters and line ends: the csv module counts, at about 100 MB/s."""
+    handle = io.BytesIO(data)
+    handle.seek(start)
+    reader = csv.reader(io.TextIOWrapper(handle, "utf-8", newline=""), delimiter=delimiter, strict=True)
+    numbers: list[int] = []
+    fields: list[int] = []
+    last_empty: list[bool] = []
+    line = first_line
+    try:
+        for row in reader:
+            blank = not row or (len(row) == 1 and not row[0].strip())
+            numbers.append(line)
+            fields.append(0 if blank else len(row))
+            last_empty.append(bool(row) and not row[-1])
+            line = first_line + reader.line_num
+    except csv.Error as e:
+        if "field limit" in str(e):
+            raise InputError(_oversized(name, line)) from e
+        last = first_line + reader.line_num - 1
+        raise InputError(
+            f"{name}, line {line}: a quote ({quoted('').strip()[0]}) is not closed or stands inside a field "
+            f"(reading stopped at line {last}); write a quote inside a field twice"
+        ) from e
+    yield _Counted(
+        np.array(numbers, dtype=np.int64), np.array(fields, dtype=np.int64), np.array(last_empty, dtype=bool)
+    )
+
+
+def _oversized(name: str, line: int) -> str:
+    return f"{name}, line {line}: a field is longer than {limits.FIELD_CHARS:,} characters; is a quote not closed?"
+
 
 INDEX = "index"
 """Name given to a first column without one, as ``DataFrame.to_csv`` writes its index."""

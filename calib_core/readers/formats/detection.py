@@ -8,13 +8,13 @@ from pathlib import Path
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import FileFormat, by_bytes, by_ending, plain_text
-from calib_core.readers.foreign.recognition import of_columns
 from calib_core.readers.formats import npy
 from calib_core.readers.formats.folder import folder_table
 from calib_core.readers.formats.jsonl import parse_lines
 from calib_core.readers.formats.unicode_form import one_form
 from calib_core.readers.messages import size
 from calib_core.readers.table import Table, file_label
+from calib_core.readers.tool_shapes import of_columns
 
 _REFUSED = (
     (

@@ -11,35 +11,41 @@ import pandas as pd
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.foreign.recognition import proposed_fields
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import MISSING_TEXT, looks_numeric, numbers, numbers_as_written
-from calib_core.readers.proposal.class_block import block_of, called_alike
-from calib_core.readers.proposal.class_names import (
+from calib_core.readers.proposal.answer_words import in_words, ratings
+from calib_core.readers.proposal.class_columns import (
+    ScoreSets,
+    absent_event,
+    block_of,
+    called_alike,
+    called_covariate,
+    class_called,
+    is_share,
+    other_class,
+    outcome_columns,
+    risk_columns,
+    sets_of_matrices,
+    side_by_side,
+)
+from calib_core.readers.proposal.column_roles import class_of, named, one_hot_class, role
+from calib_core.readers.proposal.label_codes import (
     classes_of_both,
     digits,
+    label_inside,
+    label_texts,
     numbered,
+    plain,
     positive_of,
     score_classes,
     spelled_alike,
 )
-from calib_core.readers.proposal.column_roles import class_of, named, one_hot_class, role
-from calib_core.readers.proposal.label_codes import label_inside, label_texts, plain
 from calib_core.readers.proposal.long_form import question_columns
-from calib_core.readers.proposal.model_columns import ScoreSets, is_share, sets_of_matrices, side_by_side
-from calib_core.readers.proposal.rejected_scores import check_for_scores
-from calib_core.readers.proposal.risk_columns import (
-    absent_event,
-    called_covariate,
-    class_called,
-    other_class,
-    outcome_columns,
-    risk_columns,
-)
+from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
-from calib_core.readers.proposal.verbal_confidence import in_words, ratings
 from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind, checked_fields
 from calib_core.readers.table import SUMMARY, Array, Table
+from calib_core.readers.tool_shapes import proposed_fields
 
 _SAMPLE_ROWS = 5000
 _MOST_METADATA = 100

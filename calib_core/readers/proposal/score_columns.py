@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,9 +11,10 @@ from calib_core.predictions.predictions import InputError
 from calib_core.predictions.validation import RESCALED
 from calib_core.readers.messages import affected, listed, quoted
 from calib_core.readers.number_texts import missing_text, numbers
+from calib_core.readers.proposal.answer_words import confidences, ratings, shares_of
+from calib_core.readers.proposal.column_roles import class_of, role
 from calib_core.readers.proposal.label_codes import coded_labels, label_texts
 from calib_core.readers.proposal.score_survey import evidence, survey
-from calib_core.readers.proposal.verbal_confidence import confidences, ratings, shares_of
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
 
@@ -157,3 +160,28 @@ def sums_off(table: Table, probs: Array, kept: Kept) -> str:
         f"{found.sums[worst]:.6g} and not to 1; {affected(int((off > RESCALED).sum()), len(off))}, "
         f"this one most. {advice}"
     )
+
+
+_SCORES = ("probabilities", "logits", "log-probabilities")
+_PREFIX = re.compile(r"(y_)?(pred_)?p(rob|roba|robability)?s?|logits?|z|softmax|log_?(probs?|softmax)")
+
+
+def check_for_scores(table: Table) -> None:
+    """InputError where scores are not numbers, or the whole table is one column; nothing where names are only strange.
+
+    >>> check_for_scores(Table("a.csv", "csv", {"p y": np.array(["0.7 1"], dtype=object)}))
+    Traceback (most recent call last):
+    ...
+    calib_core._base.errors.InputError: a.csv: it was read as one column, "p y"; separate a score column a class and \
+the labels by commas, semicolons or tabs, below one header line
+    """
+    if table.format == "csv" and len(table.names) == 1:
+        raise InputError(
+            f"{table.name}: it was read as one column, {quoted(table.names[0])}; separate a score column a class and "
+            "the labels by commas, semicolons or tabs, below one header line"
+        )
+    for name in table.columns:
+        found = class_of(name)
+        called = role(name) in _SCORES or (found is not None and _PREFIX.fullmatch(found[0]))
+        if called and np.isnan(numbers(table.numeric(name))).all():
+            raise InputError(f"{table.name}, column {quoted(name)} holds no number; fill in the scores")

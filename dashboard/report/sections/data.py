@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from calib_core import InputError
-from calib_core.readers.checks.check_list import Checked, Outcome
+from calib_core.readers.checks.examination import Checked, Outcome
 from calib_core.text import begun
 from dashboard import session
 from dashboard.exhibits import EXHIBITS

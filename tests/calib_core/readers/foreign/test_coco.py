@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import calib_core as cc
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import as_csv, examine, limits, propose, read_table, with_labels
-from calib_core.readers.foreign import box_matching
-from calib_core.readers.foreign.box_matching import Boxes, matched
+from calib_core.readers.foreign import coco
+from calib_core.readers.foreign.coco import Boxes, matched
 from calib_core.readers.table import Table
 from tests.corpus.coco_files import FOUND, TRUE, annotations, results
 
@@ -86,8 +86,8 @@ TRUE_ROW = st.tuples(ROW, st.booleans()).map(lambda r: [*r[0], float(r[1])])
 def test_the_same_matches_as_the_loop(found: list[list[float]], true: list[list[float]], most: int) -> None:
     thresholds = [0.1, 0.5, 1.0]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(box_matching, "MOST_OF_AN_IMAGE", most)
-        patched.setattr(box_matching, "_PAIRS_OF_A_BLOCK", 5)
+        patched.setattr(coco, "MOST_OF_AN_IMAGE", most)
+        patched.setattr(coco, "_PAIRS_OF_A_BLOCK", 5)
         expected = [evaluated(found, true, t, most) for t in thresholds]
         np.testing.assert_array_equal(ours(found, true, thresholds).T, expected)
 

@@ -15,7 +15,8 @@ import pytest
 
 import calib_core as cc
 from calib_core.readers import limits, read_table
-from calib_core.readers.formats import eval_archive, npy
+from calib_core.readers.foreign import eval_archive
+from calib_core.readers.formats import npy
 from tests.corpus.inspect_files import NAME, archive, drawn, judged, log, score, summary
 
 ZSTD = 93

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calib_core.readers.formats.parquet_footer import promised_bytes
+from calib_core.readers.formats.parquet import promised_bytes
 
 ROWS = 3000
 

@@ -9,7 +9,7 @@ import pytest
 import scipy
 
 from calib_core.readers import examine, predictions, propose
-from calib_core.readers.proposal.class_block import block_of
+from calib_core.readers.proposal.class_columns import block_of
 from calib_core.readers.table import Table
 
 N = 60

@@ -9,7 +9,7 @@ import pytest
 
 from calib_core import InputError, Predictions
 from calib_core.readers import Reading, Table, examine, propose, read_predictions, read_table
-from calib_core.readers.proposal.risk_columns import absent_event, other_class, outcome_columns, risk_columns
+from calib_core.readers.proposal.class_columns import absent_event, other_class, outcome_columns, risk_columns
 from tests.corpus.risk_files import OUTCOME, RISK, SEX, N, RiskFile, files, table
 
 FILES = tuple(files())

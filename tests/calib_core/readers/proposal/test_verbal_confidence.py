@@ -7,7 +7,7 @@ import pytest
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import Reading, examine, predictions, propose, read_predictions, read_table
-from calib_core.readers.proposal.verbal_confidence import PHRASES, phrase_key, phrases, stands_for
+from calib_core.readers.proposal.answer_words import PHRASES, phrase_key, phrases, stands_for
 
 FILE = b"confidence,correct\nVery likely,1\nalmost-certain,1\nUnlikely.,0\nvery likely,0\n"
 

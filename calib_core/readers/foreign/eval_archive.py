@@ -1,4 +1,4 @@
-"""Archives of logs that inspect_ai writes: ZIP files of JSON, whose members may be compressed with zstd.
+"""
 
 The directory is zipfile's; members are unpacked here, in bounded memory whatever they promise, as Python's own zipfile
 knows zstd from 3.14 on alone.
@@ -21,8 +21,8 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.foreign.inspect_log import has_confidence
-from calib_core.readers.foreign.json_documents import DECODER, document_table
 from calib_core.readers.formats.json_text import JsonRefusedError
+from calib_core.readers.formats.jsonl import DECODER, document_table
 from calib_core.readers.formats.npy import ZIP, is_log
 from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Table

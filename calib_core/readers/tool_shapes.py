@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from calib_core.readers.checks.finding import Finding
 from calib_core.readers.reading import Layout, Reading
 from calib_core.readers.table import Table
+from calib_core.readers.table_findings import Finding
 from calib_core.registry.registry import RegistryError
 
 Record = Mapping[str, Any]

@@ -1,0 +1,266 @@
+"""Checks of columns beside the scores: weights, groups, marks of people, waiting times, outcomes, names."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterator
+
+import numpy as np
+import pandas as pd
+
+from calib_core.predictions.predictions import InputError
+from calib_core.predictions.row_groups import FEWEST_GROUPS
+from calib_core.predictions.validation import effective_rows
+from calib_core.readers.checks.model_checks import names_models
+from calib_core.readers.checks.subject import Subject
+from calib_core.readers.messages import listed, quoted
+from calib_core.readers.number_texts import looks_numeric, numbers
+from calib_core.readers.proposal.answer_words import marks_some, verdicts
+from calib_core.readers.proposal.class_columns import called_covariate, outcome_columns, two_values
+from calib_core.readers.proposal.column_roles import named, role
+from calib_core.readers.proposal.label_codes import label_texts, plain
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+from calib_core.readers.table_findings import Finding
+from calib_core.readers.tool_shapes import proposed_fields, question_of
+
+
+def unused_weights(subject: Subject) -> Iterator[Finding]:
+    """A column of numbers that is called weights, and is not used as such: body weights are called so too."""
+    table, reading = subject.table, subject.reading
+    if reading.weights is not None:
+        return
+    for name in named(table.columns, "weights"):
+        if name in reading.used or len(table.columns[name]) != table.n_rows:
+            continue
+        try:
+            values = numbers(table.numeric(name))
+        except InputError:
+            continue
+        known = values[np.isfinite(values) & (values >= 0)]
+        if not known.any():
+            continue
+        worth = effective_rows(len(known), known / known.max())
+        yield Finding(
+            "note",
+            "weights",
+            f"The column {quoted(name)} ({known.min():.4g} to {known.max():.4g}) is not used: every row counts once. "
+            f"If it says how much each row counts, the {len(values):,} rows are worth about {worth:,.0f} equal ones.",
+            {"weights": name},
+            f"Rows count as {quoted(name)} says",
+        )
+        return
+
+
+_ATTEMPTS = (
+    *("attempt", "attempts", "attempt_id", "epoch", "trial", "repeat", "repetition", "rep", "rollout", "retry"),
+    *("generation", "sample_index", "run_index"),
+)
+"""Names of columns that number the attempts at a question."""
+
+
+def belonging(subject: Subject) -> Iterator[Finding]:
+    """A column named as people, questions or authors are, whose values repeat, while no column is the group.
+
+    Of fewer values than intervals need groups a column divides rows by topic rather than telling who they are of.
+    """
+    table, reading = subject.table, subject.reading
+    if reading.group is not None:
+        return
+    if (name := _tried_again(table, reading.used) or _asked_again(table, reading.used)) is not None:
+        n, groups = table.n_rows, len(set(label_texts(table.columns[name]).tolist()))
+        yield Finding(
+            "warning",
+            "group",
+            f"{n:,} rows are attempts at {groups:,} questions by the column {quoted(name)}, and are taken for "
+            "independent: intervals are narrower than they should be, and attempts at one "
+            "question stand on both sides of a split.",
+            {"group": name},
+            "Attempts at a question belong together",
+        )
+        return
+    for name in named(table.columns, "group"):
+        texts = label_texts(table.columns[name])
+        groups, n = len(set(texts.tolist())), len(texts)
+        if name in reading.used or not FEWEST_GROUPS <= groups < n or (texts == "").any():
+            continue
+        yield Finding(
+            "note",
+            "group",
+            f"The column {quoted(name)} has {groups:,} values in {n:,} rows: if rows with the same value belong "
+            "together, naming it the group keeps them on one side of every split and makes intervals honest about it.",
+            {"group": name},
+            "Rows with the same value belong together",
+        )
+        return
+
+
+def _asked_again(table: Table, used: Collection[str]) -> str | None:
+    """The column of questions, by its name or the file's shape, with questions that come more than once; else None.
+
+    Rows of several models over the same questions are no attempts: a column that names models tells them apart.
+    """
+    own = question_of(table)
+    for name in (*([own] if own in table.columns else []), *named(table.columns, "question")):
+        texts = label_texts(table.columns[name])
+        if name in used or len(texts) != table.n_rows or (texts == "").any():
+            continue
+        fewest = 1 if name == own else FEWEST_GROUPS
+        if not fewest <= len(set(texts.tolist())) < len(texts):
+            continue
+        models = [
+            each for each in table.columns if names_models(table, each) and len(table.columns[each]) == len(texts)
+        ]
+        rows = pd.DataFrame({each: label_texts(table.columns[each]) for each in (name, *models)})
+        if rows.duplicated().any():
+            return name
+    return None
+
+
+def _tried_again(table: Table, used: Collection[str]) -> str | None:
+    """The column of questions, where another numbers the attempts at each; None where there is none.
+
+    Every pair of both stands in one row, and questions come more than once: the same epoch of one row is no attempt.
+    """
+    numbered = [name for name in table.columns if name.strip().casefold() in _ATTEMPTS]
+    for attempt in numbered[:1]:
+        for name in (*named(table.columns, "question"), *named(table.columns, "group"), *named(table.columns, "index")):
+            if name in used or len(table.columns[name]) != len(table.columns[attempt]):
+                continue
+            rows = pd.DataFrame(
+                {"question": label_texts(table.columns[name]), "attempt": label_texts(table.columns[attempt])}
+            )
+            questions = rows["question"].nunique()
+            if (
+                FEWEST_GROUPS <= questions < len(rows)
+                and not rows.duplicated().any()
+                and (rows["question"] != "").all()
+            ):
+                return name
+    return None
+
+
+def people_marks(subject: Subject) -> Iterator[Finding]:
+    """A column that says right or wrong of some rows and nothing of the others, beside one that says it of all."""
+    table, reading = subject.table, subject.reading
+    if reading.correct is None:
+        return
+    for name, column in table.columns.items():
+        if name in reading.used or len(column) != table.n_rows or not marks_some(column):
+            continue
+        marked = int((~np.isnan(verdicts(table, name))).sum())
+        yield Finding(
+            "note",
+            "people-marks",
+            f"The column {quoted(name)} says right or wrong of {marked:,} of {table.n_rows:,} rows, and nothing of the "
+            f"others. If people marked these, drawn at random, and a judge all rows in {quoted(reading.correct)}, what "
+            "the judge says can be corrected: see Judged answers among the views of Explore, or run calib judge.",
+        )
+        return
+
+
+_EVENTS = frozenset({"event", "status", "died", "death", "dead"})
+_FOLLOWED = ("followup", "follow_up", "follow up", "follow-up", "survival", "time_to_event")
+_TIMES = frozenset(
+    {"time", "times", "futime", "tte", *_FOLLOWED, *(f"{name}_time" for name in (*_FOLLOWED, "os", "pfs"))}
+)
+
+
+def time_to_event(subject: Subject) -> Iterator[Finding]:
+    """A column of times beside a label that is called an event: rows without it may only not have been waited for."""
+    table, label = subject.table, subject.reading.label[0]
+    if plain(label) not in _EVENTS or subject.scores.shape[1] > 2:
+        return
+    for name, column in table.columns.items():
+        if plain(name) in _TIMES and name not in subject.reading.used and looks_numeric(column):
+            yield Finding(
+                "warning",
+                "time-to-event",
+                f"{quoted(name)} stands beside {quoted(label)}: where the event may still come (censored rows), 0 is "
+                "no outcome. Probabilities are judged at one time: keep the rows that were followed until then, or had "
+                "the event before.",
+            )
+            return
+
+
+_DIGITS = ("0", "1")
+
+
+def outcome_by_values(subject: Subject) -> Iterator[Finding]:
+    """A column taken as the outcome of a lone risk for its values, and not for its name."""
+    table, reading = subject.table, subject.reading
+    if subject.scores.shape[1] > 1 or len(reading.label) != 1 or table.joined is not None:
+        return
+    label = reading.label[0]
+    if label not in table.columns or role(label) == "label" or "label" in proposed_fields(table, {}):
+        return
+    yield Finding("warning", "outcome", *_told(table, reading, label))
+
+
+def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:
+    """The sentence, and the change to another column of two values where there is one."""
+    values = two_values(table.columns[label])
+    if set(values) <= set(_DIGITS):
+        seen = f"contains only {' and '.join(values)}"
+    else:
+        seen = f"has the values {listed(values)}"
+    sentence = f"{quoted(label)} {seen}: it is read as the outcome."
+    if {plain(value) for value in values} == {"1", "2"}:
+        sentence += f" The event is taken to be {quoted(reading.event or reading.classes[-1])}."
+    others = outcome_columns(table, set(reading.used)) or tuple(
+        name for name, column in table.columns.items()
+        if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
+    )  # fmt: skip
+    if not others:
+        return sentence, None, None
+    return sentence, {"label": others[:1]}, f"The outcome is {quoted(others[0])}"
+
+
+def unused_names(subject: Subject) -> Iterator[Finding]:
+    """An array that is called class names, and is as long as no row of scores, names a class twice, or is no text."""
+    columns = subject.table.columns
+    k = len(subject.reading.classes)
+    for name in named(columns, "class names"):
+        column = columns[name]
+        texts = [str(value) for value in column[: k + 1]]
+        if name in subject.reading.used or len(column) == subject.table.n_rows:
+            continue
+        if len(column) != k:
+            why = f"{len(column):,} names for {k:,} classes"
+        elif len(set(texts)) < k:
+            why = f"{quoted(next(text for text in texts if texts.count(text) > 1))} stands in it twice"
+        elif column.dtype != object:
+            why = "numbers and no text"
+        else:
+            continue
+        yield Finding("warning", "unused-names", f"The class names in {quoted(name)} are not used: {why}.")
+
+
+def look_alikes(subject: Subject) -> Iterator[Finding]:
+    """Names that look alike on screen, or hold characters nobody sees."""
+    table, reading = subject.table, subject.reading
+    names = list(dict.fromkeys((*table.names, *reading.classes)))
+    reported: list[str] = []
+    for name in names:
+        if any(name in other for other in reported):
+            continue
+        hidden = [c for c in name if unicodedata.category(c) in ("Cf", "Cc", "Co", "Zl", "Zp")]
+        if hidden:
+            reported.append(name)
+            points = ", ".join(sorted({f"U+{ord(c):04X}" for c in hidden}))
+            yield Finding("warning", "names", f"The name {quoted(name)} holds characters that are not shown: {points}.")
+    alike: dict[str, list[str]] = {}
+    for name in reading.classes:
+        alike.setdefault(_skeleton(name), []).append(name)
+    for same in alike.values():
+        if len(same) > 1:
+            yield Finding("warning", "names", f"Classes {listed(same)} look alike; they are kept apart.")
+
+
+# Cyrillic and Greek letters that look like Latin ones.
+_LOOKALIKES = str.maketrans("аеорсухіАВЕКМНОРСТХоαορνΑΒΕΗΙΚΜΝΟΡΤΧ", "aeopcyxiABEKMHOPCTXoaopvABEHIKMNOPTX")
+
+
+def _skeleton(name: str) -> str:
+    seen = "".join(c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf")
+    return plain(seen.translate(_LOOKALIKES))

@@ -1,0 +1,290 @@
+"""Answers with one confidence each: HAL, HELM, judged answers (Humanity's Last Exam) and scorers of uqlm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from calib_core.predictions.predictions import InputError
+from calib_core.readers.column_store import Columns, identifier, lacking, number
+from calib_core.readers.messages import listed
+from calib_core.readers.number_texts import looks_numeric
+from calib_core.readers.proposal.answer_words import judged as verdict
+from calib_core.readers.proposal.column_roles import named
+from calib_core.readers.reading import Reading
+from calib_core.readers.table import Table
+from calib_core.readers.table_findings import Finding
+from calib_core.readers.tool_shapes import (
+    JsonDocument,
+    Record,
+    ShapeOfColumns,
+    ShapeOfRecords,
+    shape_of_columns,
+    shape_of_records,
+)
+from calib_core.text import count, percent
+
+
+@shape_of_records
+class AgentTasks(ShapeOfRecords):
+    """An object of tasks by their names, each with its reward and its confidence."""
+
+    key = "hal-harness"
+    title = "agents' tasks of the HAL harness"
+    question = "task"
+
+    def recognises(self, document: JsonDocument) -> bool:
+        first = document.first
+        return all("reward" in each for each in first) and any(
+            "confidence" in each and ("confidence_details" in each or "abstention" in each or "cost" in each)
+            for each in first
+        )
+
+    def table(self, document: JsonDocument) -> Table:
+        columns, silent, partial = Columns(document.name), [], []
+        for place, record in document.records:
+            task = next((record[key] for key in ("task_id", "id", "key") if key in record), place)
+            value = record.get("reward")
+            reward = float(value) if isinstance(value, bool) else number(value)
+            confidence = number(record.get("confidence"))
+            if np.isnan(confidence):
+                silent.append(task)
+            elif reward not in (0.0, 1.0):
+                partial.append(task)
+            else:
+                row = {"task": str(task), "confidence": confidence, "correct": int(reward)}
+                columns.add(row | ({"cost": number(record["cost"])} if "cost" in record else {}), place)
+        notes = [lacking(silent, "no confidence")] if silent else []
+        notes += [lacking(partial, "a reward that is neither 0 nor 1")] if partial else []
+        return columns.table(by_line=document.by_line, notes=notes)
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
+
+
+_ID = "instance_id"
+
+
+@shape_of_records
+class HelmRun(ShapeOfRecords):
+    """per_instance_stats.json or display_predictions.json; scenario_state.json is sent there."""
+
+    key = "helm"
+    title = "instances of a HELM run (per_instance_stats.json or display_predictions.json)"
+    question = _ID
+
+    def recognises(self, document: JsonDocument) -> bool:
+        record = document.first[0]
+        return ("request_states" in record and "adapter_spec" in record) or all(
+            _ID in each and isinstance(each.get("stats"), list | dict) for each in document.first
+        )
+
+    def table(self, document: JsonDocument) -> Table:
+        if "request_states" in document.first[0]:
+            raise InputError(
+                f"{document.name} holds the requests of a HELM run; open per_instance_stats.json of the same folder, "
+                "which has max_prob and exact_match of every instance"
+            )
+        columns, bare, tied = Columns(document.name), [], []
+        for place, record in document.records:
+            stats = _stats(record.get("stats"))
+            confidence, correct = stats.get("max_prob", np.nan), stats.get("exact_match", np.nan)
+            instance = identifier(record.get(_ID))
+            if np.isnan(confidence) or np.isnan(correct):
+                bare.append(instance)
+            elif correct not in (0.0, 1.0):
+                tied.append(instance)
+            else:
+                columns.add({**_about(record), "confidence": confidence, "correct": int(correct)}, place)
+        if bare and not columns.rows:
+            raise InputError(
+                f"{document.name}: no instance has max_prob and exact_match, which HELM gives where every choice is "
+                "asked by itself (separate adapters); there is no confidence in this run"
+            )
+        notes = [lacking(bare, "no max_prob or exact_match")] if bare else []
+        notes += [lacking(tied, "several choices with the largest probability")] if tied else []
+        return columns.table(by_line=document.by_line, notes=notes)
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
+
+
+def _about(record: Record) -> dict[str, Any]:
+    perturbation = record.get("perturbation")
+    name = perturbation.get("name") if isinstance(perturbation, dict) else perturbation
+    return {
+        _ID: identifier(record.get(_ID)),
+        "trial": identifier(record.get("train_trial_index")),
+        "perturbation": "none" if name is None else str(name),
+    }
+
+
+def _stats(stats: Any) -> dict[str, float]:
+    """Means by name: of a list of statistics, or of an object of numbers."""
+    if isinstance(stats, dict):
+        return {name: number(value) for name, value in stats.items()}
+    found: dict[str, float] = {}
+    for each in stats if isinstance(stats, list) else []:
+        name = each.get("name") if isinstance(each, dict) else None
+        if isinstance(name, dict) and "mean" in each:
+            found.setdefault(str(name.get("name")), number(each["mean"]))
+    return found
+
+
+_CONFIDENCE, _BELOW, _CORRECT = "confidence", "confidence below 100", "correct"
+_SILENT = -1
+"""The confidence that some judges are told to write where the answer gives none."""
+
+
+@shape_of_records
+class HleAnswers(ShapeOfRecords):
+    """judged_{predictions}.json: an object of answers by the ids of their questions."""
+
+    key = "hle-judged"
+    title = "judged answers, as of Humanity's Last Exam (judged_….json)"
+
+    def recognises(self, document: JsonDocument) -> bool:
+        return any("correct" in judged and "confidence" in judged for judged in map(_response, document.first))
+
+    def table(self, document: JsonDocument) -> Table:
+        columns, unjudged, silent = Columns(document.name), [], []
+        for place, record in document.records:
+            judged = _response(record)
+            correct, confidence = verdict(judged.get("correct")), _confidence(judged.get("confidence"))
+            if correct is None:
+                unjudged.append(record.get("id", place))
+            elif np.isnan(confidence):
+                silent.append(record.get("id", place))
+            else:
+                row = {"id": record.get("id"), "model": record.get("model"), "answer": judged.get("model_answer")}
+                known = {key: value for key, value in row.items() if isinstance(value, str | int)}
+                columns.add({**known, _CONFIDENCE: confidence, _CORRECT: correct}, place)
+        notes = [lacking(unjudged, "no yes or no of the judge")] if unjudged else []
+        notes += [lacking(silent, "no confidence")] if silent else []
+        table = columns.table(by_line=document.by_line, notes=notes)
+        values = table.columns[_CONFIDENCE].astype(np.float64)
+        return replace(table, columns={**table.columns, _BELOW: np.where(values < 100, values, np.nan)})
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        along = tuple(name for name in table.columns if name not in (_CONFIDENCE, _BELOW, _CORRECT))
+        return {
+            "layout": "confidence",
+            "kind": "probabilities" if _shares(table) else "percentages",
+            "confidence": _CONFIDENCE,
+            "correct": _CORRECT,
+            "metadata": along,
+        }
+
+    def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
+        values = table.columns[_CONFIDENCE]
+        if _shares(table):
+            other = "percentages" if reading.kind == "probabilities" else "probabilities"
+            yield Finding(
+                "warning",
+                "foreign",
+                f"Confidences are from {values.min():.4g} to {values.max():.4g}, where this judge writes percentages: "
+                f"they are read as {reading.kind}.",
+                {"kind": other},
+                f"Read as {other}",
+            )
+        elif small := int(((values > 0) & (values < 1)).sum()):
+            yield Finding(
+                "warning",
+                "foreign",
+                f"{count(small)} of {count(len(values))} confidences lie between 0 and 1 and others above: all are "
+                "read as percentages, 0.9 as 0.9 %; write them on one scale.",
+            )
+        full = values >= 100
+        if not full.any() or reading.confidence != _CONFIDENCE:
+            return
+        right = percent(float(table.columns[_CORRECT][full].mean()))
+        yield Finding(
+            "warning",
+            "foreign",
+            f"{count(int(full.sum()))} of {count(len(full))} answers have confidence 100, of which {right} are right: "
+            "the judge writes 100 where an answer gave no confidence too, so that certain and missing look the same.",
+            {"confidence": _BELOW, "missing": "exclude"},
+            "Leave answers at 100 out",
+        )
+
+
+def _shares(table: Table) -> bool:
+    """Do confidences run up to 1 and no further?"""
+    return bool(table.columns[_CONFIDENCE].max() <= 1)
+
+
+def _response(record: Record) -> Record:
+    judged = record.get("judge_response")
+    return judged if isinstance(judged, dict) else {}
+
+
+def _confidence(value: Any) -> float:
+    """The number, which may be written with a percent sign; NaN where there is none."""
+    found = number(value.strip().removesuffix("%") if isinstance(value, str) else value)
+    return np.nan if found == _SILENT else found
+
+
+_SCORERS = frozenset(
+    [
+        "semantic_negentropy",
+        "noncontradiction",
+        "entailment",
+        "bert_score",
+        "bleurt",
+        "cosine_sim",
+        "semantic_sets_confidence",
+        "min_probability",
+        "normalized_probability",
+        "sequence_probability",
+        "mean_token_negentropy",
+        "min_token_negentropy",
+        "probability_margin",
+        "monte_carlo_probability",
+        "consistency_and_confidence",
+        "semantic_density",
+        "p_true",
+        "ensemble_score",
+        "ensemble_scores",
+        "judge_1",
+        "judge_2",
+        "judge_3",
+        "judge_4",
+        "judge_5",
+    ]
+)
+"""Names that are no other tool's; exact_match, which elsewhere says what is right, is beside sampled responses only."""
+
+
+@shape_of_columns
+class UncertaintyTable(ShapeOfColumns):
+    """UQResult.to_df() as CSV or Parquet: a column for each scorer; what is right is joined by the user."""
+
+    key = "uqlm"
+    title = "results of uqlm (to_df)"
+
+    def recognises(self, table: Table) -> bool:
+        names = set(table.columns)
+        return {"prompt", "response"} <= names and bool(_SCORERS & names) and not named(names, "confidence")
+
+    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+        scorers = _scorers(table)
+        if "confidence" not in chosen and len(scorers) > 1:
+            raise InputError(
+                f"{table.name}: uqlm's scorers are confidences of their own over the same responses; choose confidence "
+                f"from {listed(scorers)}"
+            )
+        correct = chosen.get("correct") or next(iter(named(table.columns, "correct")), None)
+        if correct is None:
+            raise InputError(
+                f"{table.name}: uqlm does not tell whether responses are right; add a column correct of 1 and 0 "
+                "and open the file again"
+            )
+        return {"layout": "confidence", "kind": "probabilities", "confidence": scorers[0], "correct": correct}
+
+
+def _scorers(table: Table) -> list[str]:
+    known = _SCORERS | ({"exact_match"} if "sampled_responses" in table.columns else set())
+    return [name for name, column in table.columns.items() if name in known and looks_numeric(column)]

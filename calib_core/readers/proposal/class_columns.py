@@ -1,0 +1,427 @@
+"""Which columns hold scores: one per class, one set per model, or the risk of an event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from calib_core.predictions.event_names import NEGATIVE, POSITIVE, event_of
+from calib_core.readers.number_texts import MISSING_TEXT, numbers_as_written
+from calib_core.readers.proposal.column_roles import class_of, role
+from calib_core.readers.proposal.label_codes import label_texts, plain
+from calib_core.readers.proposal.score_survey import evidence, survey
+from calib_core.readers.table import Array, Table
+
+_WORDS = frozenset({"p", "prob", "probs", "proba", "probability", "risk", "score", "pred", "predicted", "prediction",
+                    "phat", "yhat"})  # fmt: skip
+"""What names of probabilities begin or end with."""
+NO_MODELS = frozenset({"lower", "upper", "low", "high", "lo", "hi", "lcl", "ucl", "lci", "uci", "ci", "se", "sd",
+                       "std", "var", "min", "max", "err", "error", "value", "threshold", "cutoff", "rank", "quantile",
+                       "percentile", "propensity"})  # fmt: skip
+"""What stands beside such a word where the column is an end of an interval, a limit or another number of one model."""
+_APART = r"[\s_\-.:/]+"
+_MOST = 0.9
+"""Share of rows that must show that columns are classes of one model: a few broken rows do not make them models."""
+_FIRST_ROWS = 5000
+
+
+class ScoreSets(NamedTuple):
+    """Score columns, model after model with as many each; what the models are called, and the classes if names say."""
+
+    scores: tuple[str, ...]
+    models: tuple[str, ...]
+    classes: tuple[str, ...] = ()
+
+
+def side_by_side(table: Table, names: Sequence[str], labels: Collection[str]) -> ScoreSets | None:
+    """The models whose scores these columns are; None where they are classes of one, or nothing tells.
+
+    ``names`` are columns of numbers that could be scores, ``labels`` the different values of the labels. Columns of one
+    row that sum to 1 are classes; those called as labels are, too.
+
+    >>> columns = {"risk_old": np.array([0.2, 0.9]), "risk_new": np.array([0.3, 0.8]), "event": np.array([0, 1])}
+    >>> side_by_side(Table("a.csv", "csv", columns), ("risk_old", "risk_new"), {"0", "1"}).models
+    ('risk_old', 'risk_new')
+    """
+    groups: dict[tuple[str, bool], dict[str, str]] = {}
+    for name in (name for name in names if is_share(table, name)):
+        for word, ends, rest in _parsed(name):
+            groups.setdefault((word, ends), {})[name] = rest
+    several = [group for group in groups.values() if len(group) > 1]
+    if not several:
+        return None
+    group = max(several, key=len)
+    if (found := _by_model_and_class(table, group, labels)) is not None:
+        return found
+    known = {plain(label) for label in labels} | NEGATIVE | POSITIVE
+    if len(labels) != 2 or known & {plain(rest) for rest in group.values()} or sum_to_one(table, tuple(group)):
+        return None
+    return ScoreSets(tuple(group), tuple(group))
+
+
+def sets_of_matrices(table: Table, names: Sequence[str]) -> ScoreSets | None:
+    """Matrices of probabilities of one shape, each of another model; None of others."""
+    matrices = [table.matrices[name][:_FIRST_ROWS].astype(np.float64) for name in names]
+    if len(matrices) < 2 or len({table.matrices[name].shape for name in names}) > 1:
+        return None
+    alike = all(evidence(matrix, survey(matrix))[0] == "probabilities" for matrix in matrices)
+    return ScoreSets(tuple(names), tuple(names)) if alike else None
+
+
+def is_share(table: Table, name: str) -> bool:
+    """Does a column hold different numbers from 0 to 1, and not 0 and 1 alone, which are answers?"""
+    values = numbers_as_written(table.column(name)[:_FIRST_ROWS])
+    known = values[~np.isnan(values)]
+    inside = len(known) and ((known >= 0) & (known <= 1)).all() and ((known > 0) & (known < 1)).any()
+    return bool(inside and (len(known) == 1 or known.min() < known.max()))
+
+
+def sum_to_one(table: Table, names: Sequence[str]) -> bool:
+    """Do the columns sum to 1 in nearly every row?"""
+    values = np.column_stack([numbers_as_written(table.columns[name][:_FIRST_ROWS]) for name in names])
+    known = values[~np.isnan(values).any(axis=1)]
+    return bool(len(known)) and float(np.mean(np.abs(known.sum(axis=1) - 1) < 0.05)) > _MOST
+
+
+def _parsed(name: str) -> Iterator[tuple[str, bool, str]]:
+    """The word of a score that a name begins or ends with, which of the two, and the rest."""
+    parts = re.split(_APART, name.strip())
+    if len(parts) == 1 and parts[0].casefold() in _WORDS:
+        # The bare word, beside others that say more: risk and risk_new.
+        yield from ((parts[0].casefold(), ends, "") for ends in (False, True))
+    elif len(parts) > 1:
+        for ends in (False, True):
+            word = parts[-1 if ends else 0].casefold()
+            if word in _WORDS and not NO_MODELS & {part.casefold() for part in parts}:
+                yield word, ends, "_".join(parts[:-1] if ends else parts[1:])
+
+
+def _by_model_and_class(table: Table, group: dict[str, str], labels: Collection[str]) -> ScoreSets | None:
+    """A column for every model and every class, each of whose models sums to 1."""
+    cuts: tuple[Callable[[str], tuple[str, str]], ...] = (_model_first, _class_first)
+    for cut in cuts:
+        pairs = {cut(rest): name for name, rest in group.items()}
+        models, classes = (tuple(dict.fromkeys(pair[i] for pair in pairs)) for i in (0, 1))
+        whole = len(models) > 1 and len(classes) > 1 and "" not in (*models, *classes)
+        if not whole or len(pairs) != len(models) * len(classes) or len(pairs) != len(group):
+            continue
+        sets = [tuple(pairs[model, each] for each in classes) for model in models]
+        if {plain(label) for label in labels} <= {plain(each) for each in classes} and all(
+            sum_to_one(table, names) for names in sets
+        ):
+            return ScoreSets(tuple(name for names in sets for name in names), models, classes)
+    return None
+
+
+def _model_first(rest: str) -> tuple[str, str]:
+    model, _, each = rest.rpartition("_")
+    return model, each
+
+
+def _class_first(rest: str) -> tuple[str, str]:
+    each, _, model = rest.partition("_")
+    return model, each
+
+
+_LOOKED_AT = 500
+_NEAR = 0.05
+"""How near to 1 sums have to be, in most of the rows."""
+_SLACK = 1e-6
+_MOST_BESIDE = 64
+"""Columns on each side of the classes of which every number is tried."""
+_BETTER = 0.5
+"""How near 1 sums have to come, in shares of how near they are without a column, for it to be a class."""
+
+Block = tuple[str, ...]
+
+
+def called_alike(table: Table, names: Iterable[str], label: str) -> Block:
+    """Those of the names that are values of the label."""
+    texts = {plain(str(value)) for value in pd.unique(label_texts(table.columns[label]))}
+    return tuple(name for name in names if plain(name) in texts)
+
+
+def block_of(table: Table, alike: Sequence[str], free: Collection[str]) -> Block:
+    """The score columns: those called ``alike`` with a class, and of the ``free`` ones beside them those that go along.
+
+    What tells is whether probabilities sum to 1 with them or without. Numbers that nothing sums go along where they
+    have the range of the others: logits of a class that no label names, and not an age.
+
+    >>> rows = {"cat": np.array([0.6, 0.2]), "dog": np.array([0.3, 0.5]), "bird": np.array([0.1, 0.3])}
+    >>> block_of(Table("a.csv", "csv", {**rows, "age": np.array([31.0, 52.0])}), ("cat", "dog"), [*rows, "age"])
+    ('cat', 'dog', 'bird')
+    """
+    run = side_by_side_with(table, alike, free)
+    if len(run) == len(alike):
+        return tuple(alike)
+    if (summed := summed_block(table, alike, run)) is not None:
+        return summed
+    known = _values(table, alike)
+    low, high = np.nanmin(known, initial=np.inf), np.nanmax(known, initial=-np.inf)
+    return tuple(name for name in run if name in alike or _goes_along(table, name, alike, low, high))
+
+
+def side_by_side_with(table: Table, alike: Sequence[str], free: Collection[str]) -> Block:
+    """All free columns that are side by side with one that is called like a class."""
+    runs: list[list[str]] = [[]]
+    for name in table.columns:
+        if name in free or name in alike:
+            runs[-1].append(name)
+        elif runs[-1]:
+            runs.append([])
+    return tuple(name for run in runs if set(run) & set(alike) for name in run)
+
+
+def _values(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
+    return np.column_stack([numbers_as_written(table.columns[name][:_LOOKED_AT]) for name in names])
+
+
+def summed_block(table: Table, alike: Sequence[str], run: Block) -> Block | None:
+    """The part of a run, all that are called alike in it, whose rows sum to 1 or 100; None where no part does."""
+    first, last = run.index(alike[0]), run.index(alike[-1])
+    begin, end = max(0, first - _MOST_BESIDE), min(len(run), last + 1 + _MOST_BESIDE)
+    window, known = _values(table, run[begin:end]), _values(table, alike)
+    whole = ~np.isnan(known).any(axis=1)
+    if not whole.any():
+        return None
+    window, known = window[whole], known[whole]
+    found: dict[Block, float] = {}
+    for shares in (lambda values: values, lambda values: values / 100, _exponentials):
+        part, own = shares(window), shares(known).sum(axis=1)
+        if (off := _off(own[:, None, None])).item() < np.inf:
+            found[tuple(alike)] = off.item()
+        inner = part[:, first - begin : last + 1 - begin].sum(axis=1)
+        before, behind = part[:, : first - begin][:, ::-1], part[:, last + 1 - begin :]
+        sums = inner[:, None, None] + _growing(before)[:, :, None] + _growing(behind)[:, None, :]
+        for (i, j), each in np.ndenumerate(_off(sums)):
+            if each < np.inf:
+                found.setdefault(run[first - i : last + 1 + j], float(each))
+    best: Block | None = None
+    for names in sorted(found, key=len):  # the shortest first, and longer ones where they come much nearer
+        if best is None or found[names] < _BETTER * found[best] - 1e-9:
+            best = names
+    return best
+
+
+def _exponentials(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.exp(np.where(values > _SLACK, np.inf, values))
+
+
+def _growing(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums of no column, of the first, of the first two and so on, (n, K + 1)."""
+    return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
+
+
+def _off(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far sums (n, ...) are from 1 in the mean; infinite where they are not near in nearly every row."""
+    with np.errstate(invalid="ignore"):
+        off = np.abs(sums - 1)
+        off = np.where(np.isnan(off), np.nan, np.minimum(off, 1.0))
+        near = np.mean(off < _NEAR, axis=0) > _MOST
+    return np.where(near, np.nanmean(np.where(near, off, 0.0), axis=0), np.inf)
+
+
+def _goes_along(table: Table, name: str, alike: Sequence[str], low: float, high: float) -> bool:
+    if all(each.isdigit() for each in alike):
+        return name.isdigit()
+    if table.columns[name].dtype.kind != table.columns[alike[0]].dtype.kind:
+        return False
+    if any(plain(each) in plain(name) for each in alike):
+        return False  # "cat_new" is of another model
+    if is_share(table, name) and not any(is_share(table, each) for each in alike):
+        return False  # a probability beside logits
+    values, room = numbers_as_written(table.columns[name][:_LOOKED_AT]), high - low
+    if np.isnan(values).all():
+        return False
+    return bool(np.nanmin(values, initial=low) >= low - room and np.nanmax(values, initial=high) <= high + room)
+
+
+_OTHER_ROLES = frozenset({"predicted", "correct", "split", "weights", "group", "index", "class names", "question"})
+
+_OUTCOME_WORDS = """
+label outcome outcomes event events endpoint target status died death dead deceased mortality alive survived survival
+vital readmitted readmission relapse relapsed recurrence recurred progression progressed cancer malignant malignancy
+disease diseased diagnosis case infection sepsis stroke bleeding arrest fracture transplanted failure failed
+fraud fraudulent spam churn churned default defaulted clicked converted bought purchased responded won cured discharged
+observed truth true actual verstorben gestorben tod ereignis ergebnis überlebt ueberlebt ausgang rückfall
+décès deces décédé decede événement evenement résultat resultat survie rechute issue muerte fallecido evento
+"""
+_COVARIATE_WORDS = """
+sex gender male female man woman smoker smoking smokes treated treatment treat arm exposed exposure control placebo
+diabetes diabetic hypertension hypertensive married employed insured urban icu ventilated included excluded valid
+geschlecht weiblich männlich maennlich raucher sexe femme homme fumeur site center centre ward hospital region
+"""
+_SURVIVAL_WORDS = """
+survive survived survives surviving survivor survival alive living überlebt ueberlebt überleben lebt survie vivant vivo
+"""
+_DEATH_WORDS = """
+die died dies death dead deceased mortality gestorben verstorben tod tot mort décès deces décédé decede muerte fallecido
+"""
+_OUTCOMES, _COVARIATES = frozenset(_OUTCOME_WORDS.split()), frozenset(_COVARIATE_WORDS.split())
+_SURVIVAL, _DEATH = frozenset(_SURVIVAL_WORDS.split()), frozenset(_DEATH_WORDS.split())
+_SCORE_TEXT = """
+p prob probs proba probability probabilities risk score scores pred predicted prediction predictions phat yhat hat pd
+likelihood output forecast percent wahrscheinlichkeit risiko vorhersage prognose risque probabilité probabilite
+prédiction riesgo probabilidad
+"""
+_SCORE_WORDS = frozenset(_SCORE_TEXT.split())
+_OF_RISK = frozenset({"risk", "risiko", "risque", "riesgo"})
+_NEGATIONS = frozenset({"no", "not", "non", "without", "kein", "keine", "nicht", "pas", "sans"})
+
+
+def parts(name: str) -> frozenset[str]:
+    """The words of a name, without capitals.
+
+    >>> sorted(parts("Died within_30 days")), sorted(parts("pSurvived"))
+    (['30', 'days', 'died', 'within'], ['p', 'survived'])
+    """
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return frozenset(re.findall(r"[^\W_]+", spaced.casefold()))
+
+
+def two_values(column: Array) -> tuple[str, ...]:
+    """The values of a column that has one or two, as text and in order; nothing for a column with more.
+
+    >>> import numpy as np
+    >>> two_values(np.array([1.0, 0.0, np.nan])), two_values(np.array([1, 2, 3]))
+    (('0', '1'), ())
+    """
+    if column.dtype.kind not in "biufO" or column.ndim != 1:
+        return ()
+    for rows in (column[:_FIRST_ROWS], column):  # most columns show more than two at once
+        found = {str(value) for value in pd.unique(label_texts(rows))}
+        found = {value for value in found if value.strip().casefold() not in MISSING_TEXT}
+        if len(found) > 2:
+            return ()
+    return tuple(sorted(found))
+
+
+def yes_or_no(values: Sequence[str]) -> bool:
+    """Do the values of a column by themselves say that something happened or did not: 0 and 1, no and yes?
+
+    >>> yes_or_no(("0", "1")), yes_or_no(("alive", "died")), yes_or_no(("x", "y")), yes_or_no(("1", "2"))
+    (True, True, False, False)
+    """
+    if not values:
+        return False
+    if {plain(value) for value in values} <= NEGATIVE | POSITIVE:
+        return True
+    # Of names in the lists of events the order does not matter; of others it decides. Letters alone, as "x" and "y",
+    # are names of anything.
+    words = len(values) == 2 and min(map(len, values)) > 1 and not _numeric(values)
+    return words and _decided(values)
+
+
+def _numeric(values: Sequence[str]) -> bool:
+    return all(re.fullmatch(r"[+-]?\d+(\.\d+)?", value.strip()) for value in values)
+
+
+def _decided(values: Sequence[str]) -> bool:
+    return values[event_of(values)] == values[::-1][event_of(values[::-1])]
+
+
+def called_outcome(name: str) -> bool:
+    """Is a column called like an outcome, as "died" or "outcome_30d"?"""
+    words = parts(name)
+    return role(name) == "label" or (bool(words & _OUTCOMES) and not words & _COVARIATES)
+
+
+def called_covariate(name: str) -> bool:
+    """Is a column called like something known beforehand, as "sex" or "treated"?"""
+    return bool(parts(name) & _COVARIATES)
+
+
+def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...]:
+    """The columns that may be the outcome, judged by values and names; one where something decides.
+
+    Columns that contain only 0 and 1 (or no and yes, alive and died, ...) may be; of two other values only those that
+    are called like an outcome. A column called like something known beforehand (sex, treated) may not. Of several, the
+    one called like an outcome decides.
+
+    >>> import numpy as np
+    >>> y = np.array([0, 1, 1])
+    >>> t = Table("a.csv", "csv", {"sex": y, "risk": np.array([0.1, 0.6, 0.9]), "died": y, "flag": y})
+    >>> outcome_columns(t), outcome_columns(t, {"died"})
+    (('died',), ('flag',))
+    """
+    found = []
+    for name, column in table.columns.items():
+        if name in taken or role(name) in _OTHER_ROLES or len(column) != table.n_rows or called_covariate(name):
+            continue
+        values = two_values(column)
+        if yes_or_no(values) or (len(values) == 2 and called_outcome(name)):
+            found.append(name)
+    called = [name for name in found if called_outcome(name)]
+    return tuple(called if called else found)
+
+
+def other_class(score: str, label: str) -> bool | None:
+    """Is a column of risks called for the opposite of what its outcome is called for? None where that is unclear.
+
+    "p_survived" beside "died" is the probability of 0, beside "survived" of 1, and beside "outcome" nobody knows.
+
+    >>> other_class("p_survived", "died"), other_class("p_survived", "survived"), other_class("risk", "died")
+    (True, False, False)
+    >>> other_class("p_survived", "outcome") is None, other_class("p_no_event", "event")
+    (True, True)
+    """
+    of_score, of_label = parts(score), parts(label)
+    denied = bool(of_score & _NEGATIONS) != bool(of_label & _NEGATIONS)
+    if denied and of_score - _NEGATIONS & of_label | of_score & {"event"}:
+        return True
+    sides = _side(of_score), _side(of_label)
+    if all(sides):
+        return sides[0] != sides[1]
+    unclear = sides[0] < 0 or (sides[1] < 0 and bool(of_score & _OF_RISK))
+    return None if unclear else False
+
+
+def class_called(score: str, names: Sequence[str]) -> str | None:
+    """The one of two class names that a column of risks is called after; None where its name is of neither.
+
+    >>> class_called("survival_probability", ("alive", "dead")), class_called("prob_no_event", ("event", "no event"))
+    ('alive', 'no event')
+    """
+    found = class_of(score)
+    inner = "" if found is None else found[1]
+    for name in names:
+        if plain(name) == plain(inner) or (parts(name) and parts(name) == parts(inner)):
+            return name
+    side = _side(parts(score))
+    alike = [name for name in names if side and _side(parts(name)) == side]
+    return alike[0] if len(alike) == 1 else None
+
+
+def absent_event(score: str, label: str) -> bool:
+    """Does an outcome that is 1 for survivors stand beside a risk of dying, so that the event is its 0?
+
+    >>> absent_event("p_death", "alive"), absent_event("p_survived", "died")
+    (True, False)
+    """
+    return _side(parts(score)) > 0 > _side(parts(label))
+
+
+def _side(words: frozenset[str]) -> int:
+    """1 for words of dying, -1 for words of surviving, else 0."""
+    return bool(words & _DEATH) - bool(words & _SURVIVAL)
+
+
+def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the names that may be the risk of an event: with different values in [0, 1], or called like a score.
+
+    Of several in [0, 1], the ones called like a score decide; a name alone counts where no column is in [0, 1].
+
+    >>> import numpy as np
+    >>> columns = {"age": np.array([31.0, 52.0]), "dose": np.array([0.2, 0.3]), "fraud_score": np.array([0.1, 0.6])}
+    >>> risk_columns(Table("a.csv", "csv", columns), tuple(columns)), risk_columns(Table("a.csv", "csv", columns), ())
+    (('fraud_score',), ())
+    """
+    free = [name for name in names if not yes_or_no(two_values(table.columns[name]))]
+    shares = [name for name in free if is_share(table, name)]
+    called = [name for name in shares or free if parts(name) & _SCORE_WORDS and not parts(name) & NO_MODELS]
+    return tuple(called or shares)
