@@ -28,30 +28,49 @@ class Columns:
     ([[0.7, 0.3], [0.4, 0.6]], ['a', ''], ['', 'true'])
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *reasons: str) -> None:
         self.name = name
         self.rows = 0
         self._values: dict[str, list[Any]] = {}
         self._places: list[int] = []
         self._numbers = 0
+        self._left_out: dict[str, list[object]] = {why: [] for why in reasons}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns so far."""
+        return tuple(self._values)
 
     def add(self, row: Mapping[str, Any], number: int | None = None) -> None:
         """One more row, the line or record ``number`` of the file; keys it lacks are missing in it."""
         for key in row:
             if key not in self._values:
                 self._new(key)
-        self._numbers += len(self._values)
         for key, values in self._values.items():
-            value = row.get(key)
-            values.append(value)
-            if isinstance(value, list):
-                self._numbers += len(value) - 1
+            values.append(row.get(key))
+        self._row_done(row.values(), number)
+
+    def _row_done(self, values: Iterable[Any], number: int | None) -> None:
+        """Count a row whose values are in their columns; InputError where the table becomes too large."""
+        self._numbers += len(self._values) + sum(len(value) - 1 for value in values if isinstance(value, list))
         self._places.append(self.rows if number is None else number)
         self.rows += 1
         if self._numbers * 8 > limits.DECODED_BYTES:
             raise InputError(f"{self.name}: more than {size(limits.DECODED_BYTES)} of values; save fewer rows")
         if self.rows > limits.ROWS:
             check_rows(self.name, self.rows, len(self._values))
+
+    def leave_out(self, place: object, why: str) -> None:
+        """Count a record that has no row: ``place`` is what it is called, ``why`` what it has or lacks.
+
+        The table has a note for each reason, in the order in which the reasons were declared or came up.
+        """
+        self._left_out.setdefault(why, []).append(place)
+
+    def left_out(self, *reasons: str) -> list[str]:
+        """The notes on records that have no row, one for each reason: for these, or for all."""
+        every = reasons or self._left_out
+        return [lacking(places, why) for why in every if (places := self._left_out.get(why))]
 
     def _new(self, key: str) -> None:
         if len(self._values) >= limits.COLUMNS:
@@ -73,11 +92,12 @@ class Columns:
 
         InputError where nothing was added: every record was left out, as the ``notes`` say.
         """
+        notes = (*self.left_out(), *notes)
         if not self.rows:
             why = notes[-1] if notes else "it needs one record for each prediction"
             raise InputError(f"{self.name} has 0 rows that can be read; {why}")
         places = np.array(self._places, dtype=np.int64)
-        arrays = {key: _array(self.name, key, values) for key, values in self._values.items()}
+        arrays = {key: self._array(key, values) for key, values in self._values.items()}
         return Table(
             self.name,
             format,
@@ -87,6 +107,115 @@ class Columns:
             notes=tuple(notes),
             rows=None if by_line else places.astype(np.intp),
         )
+
+    def _array(self, key: str, values: list[Any]) -> Array:
+        kinds, most = {*map(type, values)} - {type(None)}, limits.FIELD_CHARS
+        if kinds == {list} and (matrix := _matrix(values)) is not None:
+            return matrix
+        if kinds <= {int, float} and kinds:
+            return _numbers(values)
+        if kinds == {str} and all(value is None or (value.isascii() and len(value) <= most) for value in values):
+            return _texts(value or "" for value in values)
+        return _texts(_written(self.name, key, value) for value in values)
+
+
+class UniformColumns(Columns):
+    """Columns of rows that all have the keys of the first, and under each key values of one kind.
+
+    >>> grown = UniformColumns("a.jsonl")
+    >>> grown.add({"p": [0.7, 0.3], "label": "cat"}, 1)
+    >>> grown.add({"p": [0.4, 0.6], "label": 2}, 2)
+    Traceback (most recent call last):
+    calib_core._base.errors.InputError: a.jsonl, line 2, key "label": a number where lines before have text; write every
+    value of a key alike
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._kinds: dict[str, str] = {}
+
+    def add(self, row: Mapping[str, Any], number: int | None = None) -> None:
+        """One more row, which is on the line ``number``; InputError where it is not like those before."""
+        where = f"{self.name}, line {number}"
+        if not self.rows:
+            _check_keys(row, where)
+            self._values = {key: [] for key in row}
+        elif row.keys() != self._values.keys():
+            raise InputError(_other_keys(row, self.names, where))
+        for key, value in row.items():
+            self._values[key].append(value if value is None else self._checked(key, value, where))
+        self._row_done(row.values(), number)
+
+    def _checked(self, key: str, value: Any, where: str) -> Any:
+        """The value as it is stored, lists as arrays, which take a quarter of the memory."""
+        kind = _KINDS.get(type(value), "")
+        known = self._kinds.setdefault(key, kind)
+        if kind == "":
+            raise InputError(
+                f"{where}, key {quoted(key)} holds an object; use one list of numbers, or one key a class, instead"
+            )
+        if kind == "text" and len(value) > limits.FIELD_CHARS:
+            raise InputError(f"{where}, key {quoted(key)}: text of more than {limits.FIELD_CHARS:,} characters")
+        if kind != known:
+            raise InputError(
+                f"{where}, key {quoted(key)}: {kind} where lines before have {known}; write every value of a key alike"
+            )
+        if kind == "text":
+            return _text(value, where)
+        if kind != "a list":
+            return value
+        before = self._values.get(key)
+        return _row(value, len(before[0]) if before and before[0] is not None else None, f"{where}, key {quoted(key)}")
+
+    def _array(self, key: str, values: list[Any]) -> Array:
+        if self._kinds.get(key) == "a list":
+            if any(row is None for row in values):
+                raise InputError(
+                    f"{self.name}: key {quoted(key)} is null on some lines; a list of numbers is needed on every line"
+                )
+            return frozen(np.array(values))
+        found = super()._array(key, values)
+        if found.dtype == object and self._kinds.get(key) == "a number" and any(type(v) is not int for v in values):
+            raise InputError(f"{self.name}: key {quoted(key)} holds an integer too large; write it with quotes")
+        return found
+
+
+_KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
+"""What values are called in messages."""
+
+
+def _check_keys(row: Mapping[str, Any], where: str) -> None:
+    if len(row) > limits.COLUMNS:
+        raise InputError(f"{where} has {len(row):,} keys; at most {limits.COLUMNS:,} are read")
+    for key in row:
+        if not key.strip() or len(key) > limits.NAME_CHARS:
+            raise InputError(f"{where}: a key is empty or has more than {limits.NAME_CHARS} characters; rename it")
+        _text(key, where)
+
+
+def _other_keys(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
+    missing = [key for key in names if key not in row]
+    if missing:
+        return f"{where} has no {listed(missing)}; every line needs the keys of the first (null where unknown)"
+    extra = [key for key in row if key not in names]
+    return f"{where} has {listed(extra)}, which the first line has not; every line needs the same keys"
+
+
+def _row(values: list[Any], width: int | None, what: str) -> Array:
+    """A list of numbers, as many as in the rows before."""
+    if not all(v is None or (isinstance(v, int | float) and not isinstance(v, bool)) for v in values):
+        raise InputError(f"{what}: a list may hold numbers only")
+    n = len(values)
+    if not n:
+        raise InputError(f"{what} is an empty list; every row needs one value a class")
+    if n > limits.COLUMNS:
+        raise InputError(f"{what} has {n:,} values; at most {limits.COLUMNS:,} are read, one a class")
+    if width is not None and n != width:
+        raise InputError(f"{what} has {n:,} values, {width:,} expected; every row needs one value a class")
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError as e:
+        raise InputError(f"{what}: an integer is too large") from e
 
 
 def number(value: Any) -> float:
@@ -112,17 +241,6 @@ def identifier(value: Any) -> int | str:
     if type(value) is int or isinstance(value, str):
         return value
     return "" if value is None else json.dumps(value)
-
-
-def _array(name: str, key: str, values: list[Any]) -> Array:
-    kinds, most = {*map(type, values)} - {type(None)}, limits.FIELD_CHARS
-    if kinds == {list} and (matrix := _matrix(values)) is not None:
-        return matrix
-    if kinds <= {int, float} and kinds:
-        return _numbers(values)
-    if kinds == {str} and all(value is None or (value.isascii() and len(value) <= most) for value in values):
-        return _texts(value or "" for value in values)
-    return _texts(_written(name, key, value) for value in values)
 
 
 def _texts(values: Iterable[str]) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.column_store import Columns, identifier, lacking, number
+from calib_core.readers.column_store import Columns, identifier, number
 from calib_core.readers.messages import listed
 from calib_core.readers.number_texts import looks_numeric
 from calib_core.readers.proposal.answer_words import judged as verdict
@@ -26,6 +26,12 @@ from calib_core.readers.tool_shapes import (
     shape_of_records,
 )
 from calib_core.text import count, percent
+
+_FIELDS = {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
+_SILENT, _PARTIAL = "no confidence", "a reward that is neither 0 nor 1"
+_BARE, _TIED = "no max_prob or exact_match", "several choices with the largest probability"
+_UNJUDGED = "no yes or no of the judge"
+"""Why records are left out."""
 
 
 @shape_of_records
@@ -44,25 +50,23 @@ class AgentTasks(ShapeOfRecords):
         )
 
     def table(self, document: JsonDocument) -> Table:
-        columns, silent, partial = Columns(document.name), [], []
+        columns = Columns(document.name, _SILENT, _PARTIAL)
         for place, record in document.records:
             task = next((record[key] for key in ("task_id", "id", "key") if key in record), place)
             value = record.get("reward")
             reward = float(value) if isinstance(value, bool) else number(value)
             confidence = number(record.get("confidence"))
             if np.isnan(confidence):
-                silent.append(task)
+                columns.leave_out(task, _SILENT)
             elif reward not in (0.0, 1.0):
-                partial.append(task)
+                columns.leave_out(task, _PARTIAL)
             else:
                 row = {"task": str(task), "confidence": confidence, "correct": int(reward)}
                 columns.add(row | ({"cost": number(record["cost"])} if "cost" in record else {}), place)
-        notes = [lacking(silent, "no confidence")] if silent else []
-        notes += [lacking(partial, "a reward that is neither 0 nor 1")] if partial else []
-        return columns.table(by_line=document.by_line, notes=notes)
+        return columns.table(by_line=document.by_line)
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
+        return _FIELDS
 
 
 _ID = "instance_id"
@@ -88,28 +92,26 @@ class HelmRun(ShapeOfRecords):
                 f"{document.name} holds the requests of a HELM run; open per_instance_stats.json of the same folder, "
                 "which has max_prob and exact_match of every instance"
             )
-        columns, bare, tied = Columns(document.name), [], []
+        columns = Columns(document.name, _BARE, _TIED)
         for place, record in document.records:
             stats = _stats(record.get("stats"))
             confidence, correct = stats.get("max_prob", np.nan), stats.get("exact_match", np.nan)
             instance = identifier(record.get(_ID))
             if np.isnan(confidence) or np.isnan(correct):
-                bare.append(instance)
+                columns.leave_out(instance, _BARE)
             elif correct not in (0.0, 1.0):
-                tied.append(instance)
+                columns.leave_out(instance, _TIED)
             else:
                 columns.add({**_about(record), "confidence": confidence, "correct": int(correct)}, place)
-        if bare and not columns.rows:
+        if not columns.rows and columns.left_out(_BARE):
             raise InputError(
                 f"{document.name}: no instance has max_prob and exact_match, which HELM gives where every choice is "
                 "asked by itself (separate adapters); there is no confidence in this run"
             )
-        notes = [lacking(bare, "no max_prob or exact_match")] if bare else []
-        notes += [lacking(tied, "several choices with the largest probability")] if tied else []
-        return columns.table(by_line=document.by_line, notes=notes)
+        return columns.table(by_line=document.by_line)
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
+        return _FIELDS
 
 
 def _about(record: Record) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _stats(stats: Any) -> dict[str, float]:
 
 
 _CONFIDENCE, _BELOW, _CORRECT = "confidence", "confidence below 100", "correct"
-_SILENT = -1
+_NO_CONFIDENCE = -1
 """The confidence that some judges are told to write where the answer gives none."""
 
 
@@ -150,21 +152,19 @@ class HleAnswers(ShapeOfRecords):
         return any("correct" in judged and "confidence" in judged for judged in map(_response, document.first))
 
     def table(self, document: JsonDocument) -> Table:
-        columns, unjudged, silent = Columns(document.name), [], []
+        columns = Columns(document.name, _UNJUDGED, _SILENT)
         for place, record in document.records:
             judged = _response(record)
             correct, confidence = verdict(judged.get("correct")), _confidence(judged.get("confidence"))
             if correct is None:
-                unjudged.append(record.get("id", place))
+                columns.leave_out(record.get("id", place), _UNJUDGED)
             elif np.isnan(confidence):
-                silent.append(record.get("id", place))
+                columns.leave_out(record.get("id", place), _SILENT)
             else:
                 row = {"id": record.get("id"), "model": record.get("model"), "answer": judged.get("model_answer")}
                 known = {key: value for key, value in row.items() if isinstance(value, str | int)}
                 columns.add({**known, _CONFIDENCE: confidence, _CORRECT: correct}, place)
-        notes = [lacking(unjudged, "no yes or no of the judge")] if unjudged else []
-        notes += [lacking(silent, "no confidence")] if silent else []
-        table = columns.table(by_line=document.by_line, notes=notes)
+        table = columns.table(by_line=document.by_line)
         values = table.columns[_CONFIDENCE].astype(np.float64)
         return replace(table, columns={**table.columns, _BELOW: np.where(values < 100, values, np.nan)})
 
@@ -224,7 +224,7 @@ def _response(record: Record) -> Record:
 def _confidence(value: Any) -> float:
     """The number, which may be written with a percent sign; NaN where there is none."""
     found = number(value.strip().removesuffix("%") if isinstance(value, str) else value)
-    return np.nan if found == _SILENT else found
+    return np.nan if found == _NO_CONFIDENCE else found
 
 
 _SCORERS = frozenset(

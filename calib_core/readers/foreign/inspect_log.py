@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import Float64s
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.column_store import Columns, lacking, number
+from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.level_columns import values_of
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import MISSING_TEXT, numbers
@@ -307,17 +307,14 @@ class InspectLog(ShapeOfRecords):
 
     def table(self, document: JsonDocument) -> Table:
         columns = Columns(document.name)
-        left: list[str] = []
         for place, record in document.records:
             scores = _scores(record)
             if not scores:
-                left.append(str(record.get("id")))
+                columns.leave_out(str(record.get("id")), "no score")
                 continue
             values = {f"{SCORE}{scorer}": value for scorer, value in _verdicts(scores)}
             columns.add({**_beside(record, document.about), **_confidences(record, scores), **values}, place)
-        notes = [lacking(left, "no score")] if left else []
-        notes += _unfinished(document.about)
-        return graded(columns.table(notes=notes, by_line=document.by_line))
+        return graded(columns.table(notes=_unfinished(document.about), by_line=document.by_line))
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
         return fields(table, chosen)

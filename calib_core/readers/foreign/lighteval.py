@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.column_store import Columns, lacking, number
+from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD, SCORES, ChoiceRows, fields_of_choices, places_among
 from calib_core.readers.formats.parquet_child import RECORDS
 from calib_core.readers.reading import Reading
@@ -29,13 +29,13 @@ class Details(ShapeOfColumns):
         return table.names == (RECORDS,)
 
     def table(self, table: Table) -> Table:
-        rows, along, left = ChoiceRows(("",)), Columns(table.name), []
+        rows, along = ChoiceRows(("",)), Columns(table.name)
         for place, text in enumerate(table.columns[RECORDS]):
             doc, answer, metric = _parts(text)
             choices, values = doc.get("choices") or [], [number(v) for v in answer.get("logprobs") or []]
             gold = _gold(doc.get("gold_index"), len(choices))
             if len(values) != len(choices) or len(values) < 2 or not all(map(math.isfinite, values)) or not gold:
-                left.append(place)
+                along.leave_out(place, "not one log-likelihood a choice and a right choice")
                 continue
             rows.add([values], gold, None, [str(choice).strip() for choice in choices])
             known = {name: number(value) for name, value in metric.items() if isinstance(value, int | float)}
@@ -46,8 +46,7 @@ class Details(ShapeOfColumns):
                 "perplexities come without any confidence; save the details of a multiple-choice task"
             )
         columns, matrices = rows.finished()
-        notes = [lacking(left, "not one log-likelihood a choice and a right choice")] if left else []
-        found = along.table(format=table.format, notes=(*table.notes, *notes), matrices=matrices)
+        found = along.table(format=table.format, notes=table.notes, matrices=matrices)
         return replace(found, columns={**found.columns, **columns})
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:

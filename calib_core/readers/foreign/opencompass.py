@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.column_store import Columns, identifier, lacking, number
+from calib_core.readers.column_store import Columns, identifier, number
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
@@ -18,6 +18,8 @@ from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import JsonDocument, Record, ShapeOfRecords, shape_of_records
 from calib_core.text import count
 
+_UNSCORED, _UNLABELLED = "no scores of the first record's choices", "no gold that is one of the choices"
+"""Why records are left out."""
 _MARK = "label: "
 _WRITTEN = "gold is written"
 _AS_TEXT, _AS_PLACE = "gold as text", "gold as place"
@@ -44,22 +46,20 @@ class OpenCompass(ShapeOfRecords):
             )
         golds = [record.get(GOLD) for _, record in records]
         zeros, codings = _zeros_left_out(golds), _codings(golds, names)
-        columns, unscored, unlabelled = Columns(document.name), [], []
+        columns = Columns(document.name, _UNSCORED, _UNLABELLED)
         for place, record in records:
             scores, value = _scores(record), record.get(GOLD)
             gold = {key: _CODINGS[key](value, names, zeros) for key in codings}
             if scores.keys() != set(names) or not all(map(math.isfinite, scores.values())):
-                unscored.append(record.get("id", place))
+                columns.leave_out(record.get("id", place), _UNSCORED)
             elif set(gold.values()) == {None}:
-                unlabelled.append(record.get("id", place))
+                columns.leave_out(record.get("id", place), _UNLABELLED)
             else:
                 measured = _measures([scores[name] for name in names], "choices" in record)
                 beside = {_WRITTEN: value is not None} if zeros and _AS_PLACE in codings else {}
                 named = gold if len(gold) > 1 else {GOLD: next(iter(gold.values()))}
                 columns.add({"id": identifier(record.get("id")), **named, **beside, **measured}, place)
-        notes = [lacking(unscored, "no scores of the first record's choices")] if unscored else []
-        notes += [lacking(unlabelled, "no gold that is one of the choices")] if unlabelled else []
-        table = columns.table(by_line=document.by_line, notes=notes)
+        table = columns.table(by_line=document.by_line)
         return replace(table, columns={**table.columns, CLASSES: np.array(names, dtype=object)})
 
     def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:

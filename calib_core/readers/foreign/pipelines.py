@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.column_store import Columns, lacking, number
+from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.choice_rows import CLASSES
 from calib_core.readers.foreign.level_columns import texts_of
 from calib_core.readers.messages import listed, quoted
@@ -48,17 +48,16 @@ class PipelineOutput(ShapeOfRecords):
         return all(set(each) == {"label", "score"} for each in first) or all(_where(each) is not None for each in first)
 
     def table(self, document: JsonDocument) -> Table:
-        columns, damaged, whole = Columns(document.name), [], []
+        columns, whole = Columns(document.name), []
         for place, record in document.records:
             scores, rest = _pairs(record)
             if not scores or any(map(np.isnan, scores.values())):
-                damaged.append(place)
+                columns.leave_out(place, "no labels with scores")
                 continue
             top = max(scores, key=scores.__getitem__)
             columns.add({**rest, _CONFIDENCE: scores[top], _PREDICTED: top}, place)
             whole.append(scores)
-        notes = [lacking(damaged, "no labels with scores")] if damaged else []
-        table = columns.table(by_line=document.by_line, notes=notes)
+        table = columns.table(by_line=document.by_line)
         names = _ordered({name for each in whole for name in each})
         if len(names) < 2 or any(each.keys() != set(names) for each in whole):
             return table
