@@ -20,6 +20,7 @@ from calib_core.calibrators.fitting.parted_rows import Parts
 from calib_core.calibrators.grid_claims import Counts, claims_of, summary_of_parts
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.score_maps import Map
 from calib_core.claims.binary_claims import Stratum
 from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import NONE, Promise, UniformMassCells
@@ -83,7 +84,8 @@ class Contract:
 class BinaryCalibrator(Adjustable):
     """A map from scores in [0, 1] to probabilities in [0, 1], fitted on scores and binary outcomes.
 
-    Subclasses are dataclasses whose annotated fields are their parameters; they implement ``_fit`` and ``_map``.
+    Subclasses are dataclasses whose annotated fields are their parameters; they implement ``_fit``, and
+    ``score_map`` or ``_map``.
     """
 
     @property
@@ -167,8 +169,14 @@ class BinaryCalibrator(Adjustable):
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         raise NotImplementedError
 
+    def score_map(self) -> Map:
+        """The fitted map in a form that other languages can write; NotAnswerable where it has none."""
+        entry = BINARY_CALIBRATORS.find(self)
+        name = type(self).__name__ if entry is None else entry.title
+        raise NotAnswerable(f"{name} has no export; save it as JSON, which calib_core.load_calibrator reads back")
+
     def _map(self, scores: Floats) -> Float64s:
-        raise NotImplementedError
+        return self.score_map()(scores)
 
 
 class Calibrator(Adjustable):
@@ -228,7 +236,7 @@ class Calibrator(Adjustable):
             raise NotAnswerable(NEEDS_ROWS.format(f"fitting {CALIBRATORS.recipe(self).title}"))
         before = dict(self.__dict__)
         try:
-            self._fit_telling(predictions.answered, progress)
+            self._fit(predictions.answered, progress)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -281,7 +289,7 @@ class Calibrator(Adjustable):
         k = predictions.n_classes
         if k is not None and k != len(self.classes_):
             raise InputError(f"{k} classes given; this calibrator was fitted with {len(self.classes_)}")
-        calibrated = with_abstentions(predictions, lambda rows: self._apply_telling(rows, progress))
+        calibrated = with_abstentions(predictions, lambda rows: self._apply(rows, progress))
         return calibrated.as_discrete(self.discrete(predictions.discrete))
 
     def discrete(self, given: bool = False) -> bool:
@@ -356,22 +364,16 @@ class Calibrator(Adjustable):
         text: str = provided("calibrator text")(self)
         return text
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
+        """Fit on rows that the model answers; a fit that takes long reports its ``progress``."""
         raise NotImplementedError
-
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
-        """In place of ``_fit`` where that takes long."""
-        self._fit(predictions)
 
     def _fit_parts(self, parts: Parts) -> None:
         raise NotImplementedError
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
+        """The predictions recalibrated; what takes long reports its ``progress``."""
         raise NotImplementedError
-
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
-        """In place of ``_apply`` where that takes long."""
-        return self._apply(predictions)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.fitting.logistic import fit_increasing
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.scaling_map import SMOOTH, Prior, ScalingMap
+from calib_core.calibrators.score_maps import LogOddsMap, Map
 
 
 @BINARY_CALIBRATORS.register("beta", "Beta calibration", reference="Kull et al. 2017", flags=replace(SMOOTH, numbers=3))
@@ -64,6 +65,9 @@ class Beta(ScalingMap):
         self.a_, self.b_ = float(fitted.slopes[0]), float(fitted.slopes[-1])
         self.c_ = fitted.intercept
         self.status_ = "not identified" if few and fitted.status == "converged" else fitted.status
+
+    def score_map(self) -> Map:
+        return LogOddsMap(float(self.a_), float(self.b_), float(self.c_))
 
     def _map_logs(self, yes: Float64s, no: Float64s) -> Float64s:
         return expit(self.a_ * yes - self.b_ * no + self.c_)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides
+from calib_core.calibrators.score_maps import SAME, Map
 
 
 @BINARY_CALIBRATORS.register("identity", "Scores as they are", flags=MapShape(counts="cells"))
@@ -27,6 +28,9 @@ class BinaryIdentity(BinaryCalibrator):
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         self.n_rows_ = len(scores)
+
+    def score_map(self) -> Map:
+        return SAME
 
     def _map(self, scores: Floats) -> Float64s:
         return scores.astype(float)

@@ -12,6 +12,7 @@ from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import as_rows
+from calib_core.calibrators.score_maps import Interpolated, Map
 from calib_core.claims.binary_claims import Stratum
 from calib_core.registry.registry import Part
 from calib_core.smoothing.bandwidths import Bandwidth, StandardDeviation
@@ -90,5 +91,5 @@ class BinaryKernel(BinaryCalibrator):
         self.scores_: Float64s = frozen(points[apart])
         self.values_: Float64s = frozen(np.clip(points + error, 0.0, 1.0)[apart])
 
-    def _map(self, scores: Floats) -> Float64s:
-        return np.asarray(np.interp(scores.astype(np.float64), self.scores_, self.values_))
+    def score_map(self) -> Map:
+        return Interpolated(np.asarray(self.scores_, dtype=np.float64), np.asarray(self.values_, dtype=np.float64))

@@ -12,6 +12,7 @@ from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.insides import Insides
 from calib_core.calibrators.scaling_map import SMOOTH, ScalingMap
+from calib_core.calibrators.score_maps import LogOddsMap, Map
 from calib_core.calibrators.temperature import NOTES, Temperature, of_temperature
 
 
@@ -47,6 +48,10 @@ class BinaryTemperature(ScalingMap):
     def note(self) -> str:
         check_is_fitted(self)
         return NOTES.get(self.status_, "")
+
+    def score_map(self) -> Map:
+        inverse = 1.0 / float(self.temperature_)
+        return LogOddsMap(inverse, inverse, 0.0)
 
     def _map_logs(self, yes: Float64s, no: Float64s) -> Float64s:
         return expit((yes - no) / self.temperature_)

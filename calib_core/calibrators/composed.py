@@ -36,7 +36,7 @@ class Composed(Calibrator):
     def discrete(self, given: bool = False) -> bool:
         return self.then.discrete(self.first.discrete(given))
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         def at_work(_: int) -> None:
             progress(0)  # nobody knows what share of the whole the first is
 
@@ -62,7 +62,7 @@ class Composed(Calibrator):
             (*first.grids, *then.grids),
         )
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         return self.then_.apply(self.first_.apply(predictions, lambda _: progress(0)), progress)
 
 

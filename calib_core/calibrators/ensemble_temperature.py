@@ -9,6 +9,7 @@ import numpy as np
 import scipy
 
 from calib_core._base.arrays import LOG_FLOOR, Float64s, Floats, frozen
+from calib_core._base.parallel import Progress
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides, Number
@@ -58,7 +59,7 @@ class EnsembleTemperature(Calibrator):
     [[0.8, 0.2]]
     """
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         scaling = Temperature().fit_on(predictions)
         self.temperature_, self.status_ = scaling.temperature_, scaling.status_
         if self.status_ == "too few rows":
@@ -88,7 +89,7 @@ class EnsembleTemperature(Calibrator):
             lambda: [Number("temperature T", self.temperature_), *map(Number, parts, shares)],
         )
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         out: Floats = softened(predictions, self.temperature_).copy()
         w1, w2, w3 = self.weights_
         for where, block in predictions.rows.blocks():

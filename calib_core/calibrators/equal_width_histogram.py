@@ -11,6 +11,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides, shares_table
+from calib_core.calibrators.score_maps import Map, PiecewiseMap
 from calib_core.claims.cell_search import places
 from calib_core.registry.registry import Range
 
@@ -57,10 +58,10 @@ class EqualWidthHistogram(BinaryCalibrator):
         self.counts_ = np.bincount(codes, weights, minlength=self.bins).astype(np.float64)
         self.values_ = np.divide(hits, self.counts_, out=np.zeros(self.bins), where=self.counts_ > 0)
 
-    def _map(self, scores: Floats) -> Float64s:
-        codes = self._codes(scores)
-        values, empty = self.values_.take(codes), self.counts_ == 0
-        return np.where(empty.take(codes), scores, values) if empty.any() else values
+    def score_map(self) -> Map:
+        known = np.asarray(self.counts_) > 0
+        edges = EqualWidth(self.bins).fixed_edges()
+        return PiecewiseMap(edges, np.where(known, 0.0, 1.0), np.where(known, self.values_, 0.0), from_scores=False)
 
     def _codes(self, scores: Floats) -> Codes:
         edges = EqualWidth(self.bins).fixed_edges().astype(scores.dtype)

@@ -12,7 +12,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats, frozen
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides, shares_table
 from calib_core.calibrators.row_weights import are_copies, as_rows
-from calib_core.claims.cell_search import places
+from calib_core.calibrators.score_maps import Map, PiecewiseMap
 from calib_core.defaults import SEED
 from calib_core.guarantees.promise import UniformMassCells
 from calib_core.registry.registry import Range
@@ -192,9 +192,8 @@ class Histogram(BinaryCalibrator):
         tied = _group_sums(codes[at_threshold] - 1, _of(weights, at_threshold), len(self.thresholds_))
         return hits, tied
 
-    def _map(self, scores: Floats) -> Float64s:
-        codes = places(self.thresholds_.astype(scores.dtype), scores)
-        return np.asarray(self.values_[codes], dtype=np.float64)
+    def score_map(self) -> Map:
+        return PiecewiseMap.constant(self.thresholds_, self.values_)
 
 
 def _ranks(upto: Float64s, n_bins: int) -> Codes:

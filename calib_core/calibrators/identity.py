@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from calib_core._base.parallel import Progress
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.insides import Insides
 from calib_core.predictions.predictions import Predictions
@@ -35,8 +36,8 @@ class Identity(Calibrator):
     def insides(self, names: Sequence[str] = ()) -> Insides:
         return Insides("nothing", "Leaves every row as it is.")
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         self.n_rows_ = predictions.n_rows
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         return predictions

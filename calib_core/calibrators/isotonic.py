@@ -10,6 +10,7 @@ import scipy
 from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
 from calib_core.calibrators.insides import Insides, Number, counted
+from calib_core.calibrators.score_maps import Interpolated
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.cell_search import places
 
@@ -66,12 +67,15 @@ class Isotonic(BinaryCalibrator):
         self.scores_ = ends[different].astype(np.float64)
         self.values_ = np.clip(np.repeat(fitted.x[rises], 2)[different], 0.0, 1.0)
 
+    def score_map(self) -> Interpolated:
+        return Interpolated(np.asarray(self.scores_, dtype=np.float64), np.asarray(self.values_, dtype=np.float64))
+
     def _map(self, scores: Floats) -> Float64s:
         # A rise between neighbouring denormal numbers has no finite slope.
         slopes = np.diff(self.values_) / np.maximum(np.diff(self.scores_), np.finfo(np.float64).tiny)
         knots = self.scores_.astype(scores.dtype)
         if len(scores) < _MANY or (knots != self.scores_).any():
-            return np.asarray(np.interp(scores.astype(np.float64), self.scores_, self.values_))
+            return self.score_map()(scores)
         after = places(knots, scores)
         beyond = scores.astype(np.float64)
         beyond -= np.append(self.scores_[0], self.scores_).take(after)

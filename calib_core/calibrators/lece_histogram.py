@@ -13,6 +13,7 @@ from calib_core.binning.interval_schemes import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.row_weights import as_rows
+from calib_core.calibrators.score_maps import Map, PiecewiseMap
 from calib_core.claims.binary_claims import Stratum
 from calib_core.registry.registry import Part
 
@@ -65,8 +66,10 @@ class LeceHistogram(BinaryCalibrator):
         sums = np.bincount(codes, errors if weights is None else errors * weights, minlength=len(counts))
         self.errors_ = np.divide(sums, counts, out=np.zeros(len(counts)), where=counts > 0)
 
-    def _map(self, scores: Floats) -> Float64s:
-        return np.clip(scores - self.errors_[self._codes(scores)], 0.0, 1.0)
+    def score_map(self) -> Map:
+        errors = np.asarray(self.errors_, dtype=np.float64)
+        placed = self.binning.fixed_edges() is None
+        return PiecewiseMap(np.asarray(self.edges_, dtype=np.float64), np.ones(len(errors)), -errors, placed)
 
     def _codes(self, scores: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
         return np.asarray(np.searchsorted(self.edges_.astype(scores.dtype), scores, side="right"), dtype=np.intp)

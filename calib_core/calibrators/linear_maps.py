@@ -79,7 +79,7 @@ class VectorScaling(Calibrator):
 
     by_sums: ClassVar[bool] = True
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         source = LogRows.best(predictions)
         self.input_: Input = source.kind
         with one_blas_thread():
@@ -111,7 +111,7 @@ class VectorScaling(Calibrator):
             pictured(self.weights_, self.intercepts_, classes),
         )
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         return predictions.with_probs(mapped(source, predictions, self._logits, progress))
 
@@ -139,7 +139,7 @@ class _Affine(Calibrator):
     takes_logits: ClassVar[bool]
     by_sums: ClassVar[bool] = True
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         source = self._source(predictions)
         self.input_: Input = source.kind
         odir = Odir(float(self.off_diagonal), float(self.intercept))
@@ -194,7 +194,7 @@ class _Affine(Calibrator):
             pictured(self.weights_, self.intercepts_, classes),
         )
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         source = LogRows.like(self.input_, predictions)
         with one_blas_thread():
             return predictions.with_probs(mapped(source, predictions, self._logits, progress))

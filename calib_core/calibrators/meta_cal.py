@@ -64,7 +64,7 @@ class MetaCal(Calibrator):
     def discrete(self, given: bool = False) -> bool:
         return self.base.discrete(given)
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         self._check_base()
         if self.rule == "guaranteed":
             refuse_groups(predictions, "the guaranteed rule", "choose the rule as published")
@@ -83,7 +83,7 @@ class MetaCal(Calibrator):
         self.n_fit_ = len(answered)
         self.base_: Calibrator = clone(self.base).fit_on(parts.rest.take(answered), progress)
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         silent = entropies(predictions.rows) > self.threshold_
         out = np.full(predictions.rows.shape, 1.0 / predictions.rows.shape[1], dtype=predictions.rows.dtype)
         if not silent.all():

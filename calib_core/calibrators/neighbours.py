@@ -58,7 +58,7 @@ class Neighbours(Calibrator):
     ] = False
     random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the folds"] = SEED
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         weights = predictions.weights
         used = slice(None) if weights is None else np.flatnonzero(weights > 0)
         self.points_: Floats = frozen(np.ascontiguousarray(predictions.rows.array()[used]))
@@ -76,7 +76,7 @@ class Neighbours(Calibrator):
         total = float(len(self.points_)) if weights is None else float(self.weights_.sum())
         self.neighbours_ = _count(total, share) if given is None else given
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         rows = predictions.rows
         out = np.empty(rows.shape, dtype=rows.dtype)
         correct = _Correction(self, np.arange(len(self.points_)))

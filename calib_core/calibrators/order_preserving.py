@@ -79,7 +79,7 @@ class OrderPreserving(Calibrator):
         float, Range(1e-3, 1e6, log=True), "Smoothness (λ)", "λ: keeps the curve straight; the more, the straighter"
     ] = 1.0
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         plain = predictions if predictions.logits is None else predictions.with_probs(predictions.probs)
         scaling = Temperature().fit_on(plain)
         self.temperature_, self.status_ = scaling.temperature_, scaling.status_
@@ -123,7 +123,7 @@ class OrderPreserving(Calibrator):
         rises = np.diff(ends) * self.slopes_[1:]
         return ends, np.append(-np.cumsum(rises[::-1])[::-1], 0.0)
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         source = LogRows.log_probabilities(predictions)
         return predictions.with_probs(mapped(source, predictions, self._curve, progress))
 

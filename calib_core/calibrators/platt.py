@@ -11,6 +11,7 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.calibrators.fitting.logistic import fit_increasing
 from calib_core.calibrators.insides import Insides, Number
 from calib_core.calibrators.scaling_map import SMOOTH, Prior, ScalingMap
+from calib_core.calibrators.score_maps import LogOddsMap, Map
 
 
 @BINARY_CALIBRATORS.register(
@@ -58,6 +59,9 @@ class Platt(ScalingMap):
     def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
         fitted = fit_increasing((yes - no)[None, :], outcomes, weights, self.prior)
         self.a_, self.b_, self.status_ = float(fitted.slopes[0]), fitted.intercept, fitted.status
+
+    def score_map(self) -> Map:
+        return LogOddsMap(float(self.a_), float(self.a_), float(self.b_))
 
     def _map_logs(self, yes: Float64s, no: Float64s) -> Float64s:
         return expit(self.a_ * (yes - no) + self.b_)

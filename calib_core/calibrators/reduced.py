@@ -87,7 +87,7 @@ class Reduced(Calibrator):
     def discrete(self, given: bool = False) -> bool:
         return self.binary.discrete(given) and not self.normalise
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         claims = self._claims(predictions)
         self.strata_ = claims.strata
         self.pooled_: tuple[str, ...] = ()
@@ -190,7 +190,7 @@ class Reduced(Calibrator):
         for s, _, _ in few:
             self.maps_[s] = shared
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         claims = self._claims(predictions)
         if isinstance(claims, ColumnClaims):
             maps = dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True))

@@ -13,6 +13,7 @@ from scipy.special import expit
 
 from calib_core._base.arrays import Bools, Float64s, safe_log
 from calib_core._base.column_texts import coded_texts
+from calib_core._base.parallel import Progress
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.firth import firth_intercept, firth_line
@@ -60,7 +61,7 @@ class RiskUpdate(Calibrator):
     def columns(self) -> tuple[str, ...]:
         return (self.by,) if self.by else ()
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         event = self._event(predictions)
         x = _log_odds(predictions, event)
         y = predictions.true_labels == event
@@ -121,7 +122,7 @@ class RiskUpdate(Calibrator):
         self.slopes_ = np.maximum(self.slope_ + tilts, 0.0)
         self.intercepts_ = self.intercept_ + offsets[:, 0] - (self.slopes_ - self.slope_) * centre
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         self._event(predictions)
         x = _log_odds(predictions, self.event_)
         lines = np.array([np.append(self.intercepts_, self.intercept_), np.append(self.slopes_, self.slope_)], float)

@@ -14,6 +14,7 @@ from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Ma
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.platt import Platt
 from calib_core.calibrators.scaling_map import is_smooth
+from calib_core.calibrators.score_maps import Map, PiecewiseMap, carried_back
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.cell_search import places
 from calib_core.defaults import SEED
@@ -114,6 +115,12 @@ class ScalingBinning(BinaryCalibrator):
         sums = np.bincount(codes, values if weights is None else values * weights, minlength=len(counts))
         start = np.zeros(len(counts)) if otherwise is None else otherwise.copy()
         return np.divide(sums, counts, out=start, where=counts > 0)
+
+    def score_map(self) -> Map:
+        # The bins' edges are values of the smooth map. Carried back to the scale of the score they need no logarithm,
+        # whose last digit would decide on which side a calibration score falls.
+        edges = np.asarray(self.thresholds_, dtype=np.float64)
+        return PiecewiseMap.constant(carried_back(edges, self.map_.transform) if len(edges) else edges, self.values_)
 
     def _map(self, scores: Floats) -> Float64s:
         codes = places(self.thresholds_, self.map_.transform(scores))

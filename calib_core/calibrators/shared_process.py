@@ -92,7 +92,7 @@ class GaussianProcess(Calibrator):
         float | None, Range(0.5, 20.0, log=True), "Length scale", "how far a bend reaches in log-odds; else chosen"
     ] = None
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         if predictions.weights is not None:  # a row of weight 0 is no row
             predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
         weights = np.ones(predictions.n_rows) if predictions.weights is None else as_rows(predictions.weights)
@@ -121,7 +121,7 @@ class GaussianProcess(Calibrator):
             ],
         )
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         values, last = self.shifts_[::-1], len(self.shifts_) - 1
         out = np.empty(predictions.rows.shape, dtype=predictions.rows.dtype)
         logs = LogRows.log_probabilities(predictions)

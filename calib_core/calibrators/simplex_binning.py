@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, frozen
+from calib_core._base.parallel import Progress
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.binning.base import Partition, SimplexScheme, cuts, of_simplex
 from calib_core.binning.simplex.cell_table import simplex_points, simplex_table
@@ -51,7 +52,7 @@ class SimplexBinning(Calibrator):
     def discrete(self, given: bool = False) -> bool:
         return True
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         claims = simplex_points(Canonical().split(predictions))
         self.planes_ = self.binning.placed(claims.rows, claims.weights)
         partition = self.binning.partition(claims.rows.shape[1], self.planes_)
@@ -106,7 +107,7 @@ class SimplexBinning(Calibrator):
         names = [partition.title(int(cell), self.names_) for cell in self.cells_]
         return simplex_promise(self.counts_, self.values_.shape[1], alpha, names)
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         vectors = Canonical().split(predictions)
         simplex_points(vectors)
         values, _ = self.of_cells(self.partition.codes(vectors.rows))

@@ -77,7 +77,7 @@ class StructuredScaling(Calibrator):
     ] = 1.0
     mixing: Annotated[bool, Flag(), "Mix classes", "let each class borrow from the others"] = True
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         scaling = Temperature().fit_on(predictions)
         self.temperature_, self.temperature_status_ = scaling.temperature_, scaling.status_
         n, k = row_count(predictions.weights, predictions.n_rows), predictions.rows.shape[1]
@@ -123,7 +123,7 @@ class StructuredScaling(Calibrator):
             linear_maps.pictured(self.weights_, self.intercepts_, classes),
         )
 
-    def _apply_telling(self, predictions: Predictions, progress: Progress) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         prepared = predictions.with_probs(self._prepared(predictions))
         with one_blas_thread():
             source = LogRows.log_probabilities(prepared)

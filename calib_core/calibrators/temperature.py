@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from calib_core._base.arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
-from calib_core._base.parallel import chunks, shared_out
+from calib_core._base.parallel import Progress, chunks, shared_out
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.fitting.log_rows import LogRows, near_top
@@ -100,7 +100,7 @@ none is best: T stays at 1.'
 
     by_sums: ClassVar[bool] = True
 
-    def _fit(self, predictions: Predictions) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         self.floored_ = _floored(predictions)
         self._solve(_Loss.of(predictions), row_count(predictions.weights, predictions.n_rows))
 
@@ -123,7 +123,7 @@ none is best: T stays at 1.'
         check_is_fitted(self)
         return of_temperature(self.temperature_)
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         logits = None if predictions.logits is None else _divided(predictions.logits, self.temperature_)
         return predictions.with_probs(softened(predictions, self.temperature_), logits=logits)
 

@@ -79,7 +79,7 @@ class DecisionCalibration(Calibrator):
     ] = None
     random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of what chance alone shows"] = SEED
 
-    def _fit_telling(self, predictions: Predictions, progress: Progress) -> None:
+    def _fit(self, predictions: Predictions, progress: Progress) -> None:
         if predictions.weights is not None:  # a row of weight 0 is no row
             predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
         n, k = predictions.rows.shape
@@ -116,7 +116,7 @@ class DecisionCalibration(Calibrator):
             lambda: [Number("largest gap", float(gap), place=f"after round {i}") for i, gap in enumerate(self.gaps_)],
         )
 
-    def _apply(self, predictions: Predictions) -> Predictions:
+    def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         out = np.empty(predictions.rows.shape, dtype=predictions.rows.dtype)
         for where, block in predictions.rows.blocks():
             rows = np.ascontiguousarray(block, dtype=np.float64)

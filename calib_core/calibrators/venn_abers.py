@@ -10,6 +10,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
 from calib_core.calibrators.insides import Insides, Number, counted
 from calib_core.calibrators.row_weights import as_rows
+from calib_core.calibrators.score_maps import Map, PiecewiseMap
 
 _PLACES = np.linspace(0.0, 1.0, 21)
 """Scores whose intervals are listed: the map itself has up to two numbers for every calibration row."""
@@ -82,10 +83,8 @@ class VennAbers(BinaryCalibrator):
         self.thresholds_, self.upper_ = _stepping(found, upper)
         self.lower_thresholds_, self.lower_ = _stepping(found, lower)
 
-    @property
-    def values(self) -> Float64s:
-        """The probabilities returned between steps, (m + 1,)."""
-        return self._map(np.append(-np.inf, self.steps))
+    def score_map(self) -> Map:
+        return PiecewiseMap.constant(self.steps, self._map(np.append(-np.inf, self.steps)))
 
     def _map(self, scores: Floats) -> Float64s:
         lower, upper = self.interval(scores)

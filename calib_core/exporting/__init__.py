@@ -5,11 +5,11 @@ comes out is run beside the calibrator before it is handed out, and refused wher
 """
 
 from calib_core._base.arrays import LOG_FLOOR
+from calib_core.calibrators.score_maps import Interpolated, LogOddsMap, Map, PiecewiseMap
 from calib_core.exporting import nodes
 from calib_core.exporting.describing import State, program, recipe_of, steps_of
 from calib_core.exporting.nodes import Program
 from calib_core.exporting.python import python_source
-from calib_core.exporting.score_maps import Interpolated, LogOddsMap, Map, PiecewiseMap, map_of
 from calib_core.exporting.trial import ROUNDING, TOLERANCE, ExportTrial, bins_computed, checked, probe_rows
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "State",
     "bins_computed",
     "checked",
-    "map_of",
     "nodes",
     "probe_rows",
     "program",

@@ -8,8 +8,9 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from calib_core._base.arrays import Float64s
 from calib_core._base.sklearn_api import check_is_fitted
-from calib_core.calibrators.base import CALIBRATORS, Calibrator
+from calib_core.calibrators.base import CALIBRATORS, BinaryCalibrator, Calibrator
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.identity import Identity
@@ -19,6 +20,7 @@ from calib_core.calibrators.neighbours import Lecd, Lece
 from calib_core.calibrators.order_preserving import OrderPreserving
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.risk_updates import RiskUpdate
+from calib_core.calibrators.score_maps import SAME, Interpolated, Map, PiecewiseMap
 from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature
@@ -42,7 +44,6 @@ from calib_core.exporting.nodes import (
     Uniform,
     Unsure,
 )
-from calib_core.exporting.score_maps import SAME, Interpolated, Map, PiecewiseMap, described_map
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.registry.registry import Recipe, RegistryError
@@ -253,3 +254,27 @@ def recipe_of(calibrator: Calibrator) -> Recipe | None:
 def _title(calibrator: Calibrator) -> str:
     entry = CALIBRATORS.find(calibrator)
     return type(calibrator).__name__ if entry is None else entry.title
+
+
+def described_map(binary: BinaryCalibrator | None, exact: bool) -> Map:
+    """A fitted binary calibrator as a map; None is a stratum left alone.
+
+    ``exact`` says that the scores come in as they are. Scores that were computed differ in their last digits from
+    language to language; edges are then moved by as much, so that scores tied with an edge stay on its side.
+    NotAnswerable where no map can be written.
+    """
+    score_map = SAME if binary is None else binary.score_map()
+    if exact or not isinstance(score_map, PiecewiseMap) or not score_map.from_scores:
+        return score_map
+    return replace(score_map, edges=_roomy(score_map.edges))
+
+
+def _roomy(edges: Float64s) -> Float64s:
+    """Less by what rounding in a softmax can make of a score: some 128 units in the last place of its log-odds.
+
+    An edge a hair above another one, which ends the bin of that one score, is more by as much.
+    """
+    finite = np.where(np.isfinite(edges), edges, 0.0)
+    rounding = np.finfo(np.float64).eps * finite * (2.0 + 128.0 * np.clip(1.0 - finite, 0.0, 1.0))
+    ends_one_score = np.append(False, edges[1:] <= np.nextafter(edges[:-1], 2.0))[: len(edges)]
+    return np.maximum.accumulate(np.where(ends_one_score, edges + rounding, edges - rounding))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calib_core.calibrators.base import Calibrator
+from calib_core.calibrators.score_maps import Interpolated, LogOddsMap, Map, PiecewiseMap
 from calib_core.exporting import module_text, runtime
 from calib_core.exporting.describing import program, recipe_of
 from calib_core.exporting.nodes import (
@@ -35,7 +36,6 @@ from calib_core.exporting.nodes import (
     Unsure,
     in_order,
 )
-from calib_core.exporting.score_maps import Interpolated, LogOddsMap, Map, PiecewiseMap
 from calib_core.exporting.trial import ExportTrial, checked, checked_confidences, run_module
 from calib_core.predictions.predictions import NotAnswerable
 

@@ -154,9 +154,9 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> ResultCache:
 def test_a_stopped_fit_leaves_nothing_on_the_shelf(shelf: ResultCache, monkeypatch: pytest.MonkeyPatch) -> None:
     model, work = Model(WINE, MATRIX), Work()
     cls = CALIBRATORS["matrix"].cls
-    real = cls._fit_telling
+    real = cls._fit
     monkeypatch.setattr(
-        cls, "_fit_telling", lambda self, rows, progress: (work(lambda _, p: progress(p)), real(self, rows, progress))
+        cls, "_fit", lambda self, rows, progress: (work(lambda _, p: progress(p)), real(self, rows, progress))
     )
     running = fits_under_way.wait(model, 0.2)
     assert running is not None
@@ -211,7 +211,7 @@ def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest
     assert app.run().text[0].value == "Base model, Temperature scaling"
     assert said == []
     cls, slow = CALIBRATORS["matrix"].cls, 0.4
-    real = cls._fit_telling
+    real = cls._fit
 
     def fit(self: Any, rows: Any, progress: Any) -> None:
         until = time.monotonic() + slow
@@ -220,7 +220,7 @@ def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest
             time.sleep(0.01)
         real(self, rows, progress)
 
-    monkeypatch.setattr(cls, "_fit_telling", fit)
+    monkeypatch.setattr(cls, "_fit", fit)
     monkeypatch.setattr(page, "PATIENCE", 0.02)
     monkeypatch.setattr(page, "_LOOK", 0.02)
     app.session_state["calib.selection"] = Selection(source=WINE, calibrators=ticked)

@@ -313,10 +313,10 @@ def plugged_in() -> Iterator[str]:
         twice: Annotated[bool, Flag(), "do it twice"] = False
         mode: Annotated[str, Choice(("mild", "strong")), "how"] = "mild"
 
-        def _fit(self, predictions: Predictions) -> None:
+        def _fit(self, predictions: Predictions, progress: object) -> None:
             self.k_ = predictions.n_classes
 
-        def _apply(self, predictions: Predictions) -> Predictions:
+        def _apply(self, predictions: Predictions, progress: object) -> Predictions:
             probs = predictions.probs
             mixed = (1 - self.amount) * probs + self.amount / probs.shape[1]
             return Predictions(mixed, predictions.true_labels, class_names=predictions.class_names)

@@ -61,7 +61,8 @@ def test_every_view_draws_with_all_of_them_chosen(view: str) -> None:
 def test_an_option_that_does_not_refit_is_a_control_and_the_fit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     fits = []
     fit = TowardsShares._fit
-    monkeypatch.setattr(TowardsShares, "_fit", lambda self, rows: (fits.append(self.amount), fit(self, rows)))
+    counted = lambda self, *rows: (fits.append(self.amount), fit(self, *rows))  # noqa: E731
+    monkeypatch.setattr(TowardsShares, "_fit", counted)
     app = opened(WINE.replace(seed=7))
     mixed = str(drawn(app)["reliability"].figure["data"])
     assert len(fits) == 1

@@ -247,10 +247,10 @@ def test_a_plug_in_appears_everywhere_with_its_parameters_and_leaves_again():
 
         strength: Annotated[float, Range(0, 1), "how far"] = 0.5
 
-        def _fit(self, predictions):
+        def _fit(self, predictions, progress):
             self.n_rows_ = predictions.n_rows
 
-        def _apply(self, predictions):
+        def _apply(self, predictions, progress):
             k = predictions.n_classes
             shrunk = (1 - self.strength) * predictions.probs + self.strength / k
             return Predictions(shrunk, predictions.labels, class_names=predictions.class_names)

@@ -27,5 +27,5 @@ def endless(calibrator: VectorScaling, predictions: object, progress) -> None:  
 
 
 if __name__ == "__main__":  # who only imports this, as a search for doctests does, keeps the vector scaling there is
-    VectorScaling._fit_telling = endless  # type: ignore[method-assign]
+    VectorScaling._fit = endless  # type: ignore[method-assign]
     runpy.run_path(str(ROOT / "dashboard" / "app.py"))

@@ -78,7 +78,7 @@ def test_the_map_is_kept_once_at_the_scores_and_read_off_between_its_steps(dtype
     assert fitted.thresholds_.dtype == dtype
     assert sum(part.nbytes for part in kept) < 4000 * (8 + scores.itemsize) * 1.1
     places = np.unique(np.concatenate([scores, np.nextafter(scores, 1), rng.random(99)]).astype(np.float64))
-    found = fitted.values[np.searchsorted(fitted.steps, places, "right")]
+    found = fitted.score_map().offsets[np.searchsorted(fitted.steps, places, "right")]
     np.testing.assert_array_equal(found, fitted.transform(places))
 
 

@@ -186,10 +186,10 @@ def test_a_map_that_knows_its_rows_by_heart_gains_nothing():
     class ByHeart(Calibrator):
         """Knows what came true in the rows it was fitted on."""
 
-        def _fit(self, predictions):
+        def _fit(self, predictions, progress):
             self.known_ = dict(zip(predictions.probs[:, 0].tolist(), predictions.true_labels, strict=True))
 
-        def _apply(self, predictions):
+        def _apply(self, predictions, progress):
             sure = np.eye(3) * 0.97 + 0.01
             known = [self.known_.get(p) for p in predictions.probs[:, 0].tolist()]
             new = [row if y is None else sure[y] for row, y in zip(predictions.probs, known, strict=True)]

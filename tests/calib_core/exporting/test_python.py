@@ -18,6 +18,7 @@ from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictio
 from calib_core._base.arrays import LOG_FLOOR, Rows
 from calib_core.calibrators import Calibrator, Composed, Histogram, Reduced
 from calib_core.calibrators.abstention_thresholds import entropies
+from calib_core.calibrators.score_maps import carried_back
 from calib_core.exporting import (
     PiecewiseMap,
     bins_computed,
@@ -28,7 +29,6 @@ from calib_core.exporting import (
     runtime,
     steps_of,
 )
-from calib_core.exporting.score_maps import carried_back
 from calib_core.reductions import ClassSpecific
 
 
@@ -374,10 +374,10 @@ def test_a_calibrator_that_is_not_fitted_has_no_export():
 class Sharpened(Calibrator):
     """The square of every probability, divided by their sum."""
 
-    def _fit(self, predictions):
+    def _fit(self, predictions, progress):
         self.power_ = 2.0
 
-    def _apply(self, predictions):
+    def _apply(self, predictions, progress):
         raised = predictions.probs**self.power_
         return predictions.with_probs(raised / raised.sum(axis=1, keepdims=True))
 

@@ -23,10 +23,10 @@ class TowardsShares(Calibrator):
 
     amount: Annotated[float, Range(0, 1), NO_REFIT, "how much of the shares"] = 0.1
 
-    def _fit(self, predictions):
+    def _fit(self, predictions, progress):
         counts = np.bincount(predictions.true_labels, predictions.weights, predictions.n_classes)
         self.shares_ = counts / counts.sum()
 
-    def _apply(self, predictions):
+    def _apply(self, predictions, progress):
         mixed = (1 - self.amount) * predictions.probs + self.amount * self.shares_
         return predictions.with_probs(mixed.astype(predictions.probs.dtype))
