@@ -1,14 +1,18 @@
-"""What commands put out: files written whole, stdout for "-", text that no terminal acts on, progress on stderr."""
+"""What commands put out: files written whole, stdout for "-", and answers as text, JSON or CSV; progress on stderr.
+
+Nothing else in the commands writes to a terminal what files and options hold: here no terminal acts on it.
+"""
 
 from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -17,6 +21,8 @@ import click
 
 if TYPE_CHECKING:  # heavy: a command imports it when it runs
     import pandas as pd
+
+    from dashboard.exhibits.columns import Column
 
 STDIO = "-"
 """The name of a file that stands for stdin or stdout."""
@@ -114,6 +120,80 @@ def progress(label: str, length: int) -> Any:
     return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())
 
 
+@contextmanager
+def percent(label: str) -> Iterator[Callable[[int], object]]:
+    """Such a bar for work that tells how much of it is done, in percent."""
+    with progress(label, 100) as bar:
+        yield lambda done: bar.update(done - bar.pos)
+
+
+def say(lines: Iterable[object]) -> None:
+    """Lines of text on stdout."""
+    for line in lines:
+        click.echo(plain(line))
+
+
+def warn(lines: Iterable[object]) -> None:
+    """Lines of text on stderr."""
+    for line in lines:
+        click.echo(plain(line), err=True)
+
+
+def aligned(columns: Sequence[Column], frame: pd.DataFrame) -> list[str]:
+    """A table as lines of text, its cells harmless to a terminal before they are measured."""
+    from dashboard.exhibits.columns import written
+
+    lines = [[column.heading for column in columns], *written(frame, tuple(columns))]
+    lines = [[plain(cell) for cell in line] for line in lines]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if column.numeric else cell.ljust(width)
+            for cell, width, column in zip(line, widths, columns, strict=True)
+        ).rstrip()
+        for line in lines
+    ]
+
+
+# -- answers --------------------------------------------------------------------------------------------------
+
+
+def answer(
+    form: str,
+    *,
+    text: Callable[[], Iterable[object]],
+    frame: pd.DataFrame,
+    record: Callable[[], dict[str, Any]],
+) -> None:
+    """What a command found, in the form that was asked for: its lines of text, its table as CSV, or its record."""
+    if form == "csv":
+        write_csv(frame)
+    elif form == "json":
+        write_json(record())
+    else:
+        say(text())
+
+
+def write_csv(frame: pd.DataFrame) -> None:
+    """A table on stdout as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
+    from dashboard.export import csv_bytes
+
+    harmless = frame.rename(columns=plain).map(lambda cell: plain(cell) if isinstance(cell, str) else cell)
+    click.echo(csv_bytes(harmless).decode(), nl=False)
+
+
+def write_json(record: dict[str, Any]) -> None:
+    """A record on stdout with the command and the versions behind it.
+
+    Keys are sorted, numbers in full, what is not ASCII is escaped; NaN becomes null. The lines of a table are ``lines``
+    in the record of every command, and what was chosen are its ``options``.
+    """
+    from dashboard.export import finite
+
+    whole = finite({"command": click.get_current_context().command.name, "versions": versions()} | record)
+    click.echo(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False, default=str))
+
+
 def versions() -> dict[str, str]:
     """Versions of this package and of those that decide its numbers."""
     import platform
@@ -126,26 +206,3 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "unknown"
     return found
-
-
-def csv_text(frame: pd.DataFrame) -> str:
-    """A table as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
-    from dashboard.export import csv_bytes
-
-    harmless = frame.rename(columns=plain).map(lambda cell: plain(cell) if isinstance(cell, str) else cell)
-    return csv_bytes(harmless).decode()
-
-
-def write_csv(frame: pd.DataFrame) -> None:
-    """A table on stdout as CSV."""
-    click.echo(csv_text(frame), nl=False)
-
-
-def write_json(command: str, record: dict[str, Any]) -> None:
-    """A record on stdout with the versions behind it: sorted keys, full precision; NaN becomes null."""
-    import json
-
-    from dashboard.export import finite
-
-    whole = finite({"command": command, "versions": versions()} | record)
-    click.echo(json.dumps(whole, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False))

@@ -13,8 +13,8 @@ from numpy.lib import format as npy_format
 
 from calib_core import InputError, Predictions
 from calib_core.calibrators import Calibrator
-from calib_core.readers import propose, streams
-from dashboard.commands import _outputs, _shared
+from calib_core.readers import Reading, propose, streams
+from dashboard.commands import _outputs, _scenes
 from dashboard.commands._recalibrated_files import Columns, columns_for, frame_of, json_lines
 from dashboard.export import csv_bytes
 
@@ -78,12 +78,12 @@ def recalibrate(
         return applied
 
 
-def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> _shared.Loaded:
-    """The first of the rows, which decide how all are read: what stands out in them is said on stderr."""
+def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> Reading:
+    """How all rows are read, by the first of them: what stands out in these is said on stderr."""
     first = next(iter(streams.parts(file, labels=labels, **fields)))
-    rows = _shared.Loaded(file, "", first.run.table, first.reading, first.predictions, chosen=frozenset(fields))
-    _shared.warn(rows)
-    return rows
+    table, rows = first.run.table, first.predictions
+    _outputs.warn(_scenes.remarks_on_part(table, first.reading, rows, frozenset(fields)))
+    return first.reading
 
 
 def fit(
@@ -93,9 +93,9 @@ def fit(
 
     ``rows`` are "all", those a column marks "calibration", or "auto": these where a column marks them.
     """
-    first = _first_rows(file, labels, fields)
+    reading = _first_rows(file, labels, fields)
     if rows == "auto":
-        rows = "all" if first.reading.split is None else "calibration"
+        rows = "all" if reading.split is None else "calibration"
     watched = _Watched(file, {"labels": labels, "rows": rows, **fields})
     fitted = calibrator.fit_parts(watched)
     return watched.rows, fitted.to_json()

@@ -11,10 +11,11 @@ from xml.etree import ElementTree
 
 import click
 
-from dashboard.commands import _outputs, _shared
+from dashboard.commands import _failures, _outputs
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core.inference import GateCheck
+    from dashboard.commands._scenes import Opened
 
 WITHIN, NOT_WITHIN = 0, 1
 COULD_NOT = "could not run"
@@ -27,7 +28,7 @@ class Passage:
     path: Path
     name: str
     seconds: float
-    loaded: _shared.Loaded | None = None
+    opened: Opened | None = None
     check: GateCheck | None = None
     why: str = ""
     judged_on: str = ""
@@ -43,9 +44,9 @@ class Passage:
     @property
     def headline(self) -> str:
         """One line: the verdict, what it rests on, and of which rows."""
-        if self.check is None or self.loaded is None:
+        if self.check is None or self.opened is None:
             return f"{COULD_NOT}: {self.why}"
-        return f"{self.check.headline}; {self.loaded.table.name}, judged on {self.judged_on}"
+        return f"{self.check.headline}; {self.opened.file.table.name}, judged on {self.judged_on}"
 
     @property
     def text(self) -> tuple[str, ...]:
@@ -55,13 +56,13 @@ class Passage:
     @property
     def remarks(self) -> list[str]:
         """What is to be known of how the file was read, rows left out among it."""
-        return [] if self.loaded is None else [_outputs.plain(line) for line in self.loaded.remarks]
+        return [] if self.opened is None else [_outputs.plain(line) for line in self.opened.remarks]
 
     def record(self) -> dict[str, Any]:
         """The passage as plain values, for JSON."""
         found: dict[str, Any] = {"verdict": None, "passed": False, "error": self.why}
-        if self.check is not None and self.loaded is not None:
-            found = self.check.record(self.name) | {"file": _shared.file_record(self.loaded)}
+        if self.check is not None and self.opened is not None:
+            found = self.check.record(self.name) | {"file": self.opened.record()}
             found["judged"] = self.judged_on
         return found | {"path": _outputs.plain(self.path)}
 
@@ -69,7 +70,7 @@ class Passage:
 def exit_code(passages: Sequence[Passage]) -> int:
     """0 where every file passes; 2 where one could not be checked; else 1."""
     if any(each.check is None for each in passages):
-        return _shared.COULD_NOT_RUN
+        return _failures.COULD_NOT_RUN
     return WITHIN if all(each.passed for each in passages) else NOT_WITHIN
 
 
@@ -91,16 +92,14 @@ def write_text(passages: Sequence[Passage]) -> None:
             continue
         if place:
             click.echo()
-        for line in each.text:
-            click.echo(_outputs.plain(line))
+        _outputs.say(each.text)
     if len(passages) > 1:
         click.echo(f"\n{_count(passages)}.")
 
 
 def _say_why(passage: Passage, several: bool) -> None:
-    context = click.get_current_context()
     of = f"{passage.name}: " if several and passage.name not in passage.why else ""
-    click.echo(f"{context.command_path}: {_outputs.plain(of + passage.why)}", err=True)
+    _outputs.warn([f"{click.get_current_context().command_path}: {of}{passage.why}"])
 
 
 # -- JSON -----------------------------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ def write_record(passages: Sequence[Passage], options: dict[str, Any]) -> None:
     code = exit_code(passages)
     checks = [each.record() for each in passages]
     record = {"schema": SCHEMA, "passed": code == WITHIN, "exit_code": code, "options": options, "checks": checks}
-    _outputs.write_json("gate", record)
+    _outputs.write_json(record)
     for each in passages:
         if each.check is None:
             _say_why(each, several=len(passages) > 1)

@@ -6,20 +6,21 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _reading_options, _shared
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
+from dashboard.commands._options import ReadingOptions
 
 ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
 
 @click.command("apply")
-@click.argument("calibrator", type=_shared.FILE)
-@click.argument("file", type=_shared.FILE)
-@click.option("-o", "--output", type=_shared.OUTPUT, required=True,
+@click.argument("calibrator", type=_options.FILE)
+@click.argument("file", type=_options.FILE)
+@click.option("-o", "--output", type=_options.OUTPUT, required=True,
               help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
-@_reading_options.reading_options
-@_shared.careful
+@_options.reading
+@careful
 def command(calibrator: Path, file: Path, output: Path, force: bool, read: ReadingOptions) -> None:
     """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
 
@@ -38,7 +39,7 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Readi
     """
     from calib_core import load_calibrator
     from calib_core.text import percent
-    from dashboard.commands import _part_by_part, _recalibrated_files
+    from dashboard.commands import _part_by_part, _recalibrated_files, _scenes
 
     ending = "csv" if str(output) == _outputs.STDIO else output.suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
@@ -48,16 +49,15 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Readi
     labels = read.array_beside(file)
     if (labels is not None or read.labels is None) and _part_by_part.in_parts(file, ending, labels, fields):
         applied = _part_by_part.recalibrate(fitted, file, output, ending, labels, fields)
-        for note in applied.notes:
-            click.echo(f"{_outputs.plain(file.name)}: note: in some of the rows, {_outputs.plain(note)}", err=True)
+        _outputs.warn(f"{file.name}: note: in some of the rows, {note}" for note in applied.notes)
         rows, coverage = applied.rows, applied.coverage
     else:
-        loaded = _shared.load(file, read)
-        _shared.warn(loaded)
-        answer = fitted.apply(loaded.predictions)
-        columns = _recalibrated_files.columns_for(ending, loaded.table, loaded.reading, answer)
+        opened = _scenes.opened(file, read)
+        opened.warn()
+        answer = fitted.apply(opened.whole)
+        columns = _recalibrated_files.columns_for(ending, opened.file.table, opened.reading, answer)
         _outputs.write(output, _recalibrated_files.content(columns, ending))
         rows, coverage = answer.n_rows, answer.coverage
     line = f"{rows:,} rows of {file.name} recalibrated: {output}"
     abstained = "" if coverage == 1 else f" ({percent(1 - coverage)} abstained)"
-    click.echo(_outputs.plain(line + abstained), err=True)
+    _outputs.warn([line + abstained])

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from dashboard.commands import _each_model, _exhibit_forms, _outputs, _reading_options, _shared
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
+from dashboard.commands._options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
-    from calib_core import Predictions
+    from calib_core import Predictions, Recipe
     from calib_core.inference import EstimateOrReason, PrimaryLine
+    from dashboard.commands._scenes import Opened
+    from dashboard.session import Scene
 
 _NOTHING_FITTED = "No calibrator is fitted: folds change nothing but which rows are judged, which are all."
 NOTIONS = ("confidence", "top-label", "class-wise")
 
 
 @click.command("audit")
-@click.argument("file", type=_shared.FILE)
+@click.argument("file", type=_options.FILE)
 @click.option("--notion", "notions", multiple=True,
               help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event first.")  # fmt: skip
 @click.option(
@@ -36,28 +40,20 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 )
 @click.option("--slow", is_flag=True, help="Use every estimator. Slow ones take minutes for thousands of rows.")
 @click.option("--unbinned", is_flag=True, help="Also print bounds on the error without bins, under stated assumptions.")
-@_shared.tolerance_option
-@click.option("--ratio", type=click.FloatRange(1, min_open=True), default=1.25, show_default=True,
-              help="Two classes: tolerance of observed : expected events; 1.25 means 0.8 to 1.25.")  # fmt: skip
-@_shared.level_option
-@_shared.bins_options
-@click.option("--counting", type=click.Choice(["answered", "all"]), default="answered", show_default=True,
-              help="Where a calibrator abstains: every model on the rows that all answer, or on all rows.")  # fmt: skip
-@click.option(
-    "--calibrator",
-    "calibrators",
-    multiple=True,
-    help="Also audit the predictions recalibrated by this calibrator: a key, or a recipe as JSON (repeatable).",
-)
-@_shared.judge_option
-@_shared.split_options
-@_shared.rows_option
-@_shared.where_option
-@_reading_options.reading_options
-@_each_model.option
-@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
-@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_shared.careful
+@_options.tolerance
+@_options.ratio("--ratio")
+@_options.level
+@_options.bins
+@_options.counting
+@_options.calibrators
+@_options.judge
+@_options.division
+@_options.rows
+@_options.where
+@_options.reading
+@_options.models_in
+@_options.form(json=_options.RECORD, csv=_options.TABLE)
+@careful
 def command(
     file: Path,
     notions: tuple[str, ...],
@@ -73,15 +69,14 @@ def command(
     counting: str,
     calibrators: tuple[str, ...],
     judge: str,
-    share: float,
+    share: float | None,
     folds: int | None,
     seed: int,
     rows: str,
     where: str,
     read: ReadingOptions,
     models_in: str | None,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
 ) -> None:
     """How far the predictions in FILE are from calibrated, and how sure that is.
 
@@ -98,99 +93,125 @@ def command(
       calib audit answers.jsonl --read confidence=conf --read correct=ok --json
       calib audit answers.jsonl --models-in model
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
+    _options.check_division(judge, share, folds, rows)
+    if rows != "auto" and calibrators:
+        raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
 
-    from calib_core.inference import estimate_lines, primaries, unbinned_bounds, verdicts
+    from calib_core import CALIBRATORS
+    from calib_core.inference import estimate_lines
+    from dashboard.commands import _scenes
 
-    by_model = _each_model.load_models(file, models_in, read, where)
-    loaded = next(iter(by_model.values()))
-    if not as_json:
-        _shared.warn(loaded)
-    scheme = _shared.scheme_of(binning, bins, points)
-    share_given = click.get_current_context().get_parameter_source("share") is not ParameterSource.DEFAULT
-    if folds is not None and (rows != "auto" or share_given):
-        raise click.UsageError("--folds does not go with --share or --rows: every row is judged.")
-    if (judge == "all" and share_given) or (judge == "held-out" and folds is not None):
-        raise click.UsageError("--judge all goes without --share, --judge held-out without --folds.")
-    if judge == "auto" and share_given:
-        judge = "held-out"
-    judged, which, note = _models(by_model, calibrators, rows, judge=judge, share=share, seed=seed, folds=folds)
-    models, over = _same_rows(judged, counting)
-    built = None if scheme is None else scheme.build()
+    opened = _scenes.opened_models(file, models_in, read, where)
+    first = next(iter(opened.values()))
+    if form != "json":
+        first.warn()
+    scheme = _options.scheme_of(binning, bins, points)
+    recipes = [_options.recipe_of(CALIBRATORS, key) for key in calibrators]
+    scene = _scenes.scene(_scenes.divided(opened, judge, share, folds, seed), recipes, rows, counting=counting)
+    models, built = scene.rows_judged, None if scheme is None else scheme.build()
+    which, note = _scenes.judged_rows(scene, rows, fitted=bool(recipes)), _note(scene, first, recipes, folds, rows)
     questions = _questions(models, notions or _asked_of(models), keys, slow, bool(notions))
     lines = estimate_lines(_answers(models, questions, built, level, bool(keys) or slow), tolerance, level)
-    if as_csv:
-        _outputs.write_csv(lines.drop(columns="mark"))
-        return
-    first = primaries(models, tolerance, level, built, ratio)
-    large = _in_the_large(models, built, level)
-    bounds = unbinned_bounds(first, level) if unbinned else None
-    if as_json:
-        options = {
-            "tolerance": tolerance,
-            "ratio": ratio,
-            "binning": _shared.binning_record(scheme),
-            "share": share,
-            "seed": seed,
-            "rows": rows,
-            "judged": which,
-            **({} if folds is None else {"folds": folds}),
-            **({"note": note} if note else {}),
-        }
-        _write_json(loaded, options, models, over, first, large, bounds, lines, level)
-        return
-    _show(loaded, models, over, which, verdicts(first, tolerance, level, ratio), large, bounds, lines, note)
-
-
-def _models(
-    by_model: Mapping[str, _shared.Loaded], calibrators: tuple[str, ...], rows: str, **divided: Any
-) -> tuple[dict[str, Predictions], str, str]:
-    """The predictions to judge by name, as they are and after each calibrator; which rows they are; and a note."""
-    from calib_core import CALIBRATORS
-    from calib_core.calls import fitted, recalibrated
-    from calib_core.evaluation.cross_fitting import COLUMN_UNUSED
-    from calib_core.text import begun, count
-
-    if rows != "auto":
-        if calibrators:
-            raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
-        judged = {name or "as given": loaded.rows(rows) for name, loaded in by_model.items()}
-        which = f"{count(next(iter(judged.values())).n_rows)} rows"
-        return judged, f"all {which}" if rows == "all" else which, ""
-
-    recipes = [_shared.recipe_of(CALIBRATORS, key) for key in calibrators]
-    models, first = {}, None
-    for name, loaded in by_model.items():
-        parts = loaded.judged(**divided, like=first)
-        first = first or parts
-        models[name or "as given"] = parts.test
-        for recipe in recipes:
-            calibrator = recipe.build()
-            with _shared.of_confidences(recipe, parts.test):
-                ready = calibrator if parts.folds is not None else fitted(parts, calibrator)
-                models[f"{name}, {recipe.title}" if name else recipe.title] = recalibrated(parts, ready)
-    assert first is not None
-    if first.folds is None:
-        return models, first.judged, ""
-    note = f"{begun(first.rule)}, seed {divided['seed']}. {first.note}" if calibrators else ""
-    if not calibrators and divided["folds"] is not None:
-        note = _NOTHING_FITTED
-    column = next(iter(by_model.values())).reading.split
-    unused = COLUMN_UNUSED.format(column) if column else ""
-    return (
-        models,
-        first.judged if calibrators else first.judged.removesuffix(", cross-fitted"),
-        f"{note} {unused}".strip(),
+    found = _Audit(first, scene, which, note, lines, tolerance, ratio, level, built, unbinned)
+    options = {
+        "tolerance": tolerance,
+        "ratio": ratio,
+        "binning": _options.binning_record(scheme),
+        "share": share or _options.SHARE,
+        "seed": seed,
+        "rows": rows,
+        "judged": which,
+        **({} if folds is None else {"folds": folds}),
+        **({"note": note} if note else {}),
+    }
+    _outputs.answer(
+        form,
+        text=lambda: _text(found),
+        frame=lines.drop(columns="mark"),
+        record=lambda: _record(found, options),
     )
 
 
-def _same_rows(models: dict[str, Predictions], counting: str) -> tuple[dict[str, Predictions], dict[str, float]]:
-    """The models on the rows that the table is over, and the share of rows that each of them answers."""
-    from calib_core.evaluation.study import over_same_rows_by_name
+@dataclass(frozen=True, eq=False)
+class _Audit:
+    """What an audit found: the lines of the table, and of each model the line that decides and what goes with it."""
 
-    rows = over_same_rows_by_name(models, "all" if counting == "all" else "answered")
-    return rows, {name: model.coverage for name, model in models.items()}
+    opened: Opened
+    scene: Scene
+    which: str
+    note: str
+    lines: pd.DataFrame
+    tolerance: float
+    ratio: float
+    level: float
+    bins: Any
+    unbinned: bool
+
+    @property
+    def models(self) -> dict[str, Predictions]:
+        """The rows that every line is over, by model."""
+        return self.scene.rows_judged
+
+    @property
+    def coverage(self) -> dict[str, float]:
+        """Share of the rows that each model answers, by name."""
+        return {name: self.scene.get(rows).coverage for name, rows in self.scene.predictions().items()}
+
+    @cached_property
+    def deciding(self) -> dict[str, PrimaryLine]:
+        """The line that decides about each model, by name."""
+        from calib_core.inference import primaries
+
+        return primaries(self.models, self.tolerance, self.level, self.bins, self.ratio)
+
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """The verdicts on these lines."""
+        from calib_core.inference import verdicts
+
+        return verdicts(self.deciding, self.tolerance, self.level, self.ratio)
+
+    @cached_property
+    def large(self) -> dict[str, pd.DataFrame]:
+        """Every measure of the event's risk by model, where there is an event: as the page has it."""
+        from calib_core import NotAnswerable, risk
+        from calib_core.inference import notion_looked_at
+
+        found = {}
+        for name, model in self.models.items():
+            if notion_looked_at(model) != "event":
+                continue
+            with suppress(NotAnswerable):
+                found[name] = risk.summary(model, self.level, self.bins)
+        return found
+
+    @cached_property
+    def _bounds(self) -> pd.DataFrame:
+        from calib_core.inference import unbinned_bounds
+
+        return unbinned_bounds(self.deciding, self.level)
+
+    def bounds_of(self, model: str) -> list[str]:
+        """The sentences about a model's error without bins, where they were asked for."""
+        from dashboard.exhibits.unbinned import ASSUMED
+
+        if not self.unbinned:
+            return []
+        return [*self._bounds.loc[self._bounds["model"] == model, "sentence"], ASSUMED]
+
+
+def _note(scene: Scene, first: Opened, recipes: Sequence[Recipe], folds: int | None, rows: str) -> str:
+    """What is to be known of the division; empty where rows are held out, or named."""
+    from calib_core.evaluation.cross_fitting import COLUMN_UNUSED
+    from calib_core.text import begun
+
+    if rows != "auto" or not scene.cross_fitted:
+        return ""
+    division = scene.get(scene.models.shown[0].division)
+    rule = f"{begun(division.rule)}, seed {scene.sources[0].seed}. {division.note}"
+    note = rule if recipes else _NOTHING_FITTED if folds is not None else ""
+    unused = COLUMN_UNUSED.format(first.reading.split) if first.marked else ""
+    return f"{note} {unused}".strip()
 
 
 def _asked_of(models: Mapping[str, Predictions]) -> tuple[str, ...]:
@@ -223,23 +244,9 @@ def _answers(
     """The estimates, without those whose intervals take minutes where these were not asked for."""
     from calib_core.inference import estimates
 
-    with _outputs.progress("Intervals and noise floors", 100) as bar:
-        found = estimates(models, questions, bins, level, slow, lambda percent: bar.update(percent - bar.pos))
+    with _outputs.percent("Intervals and noise floors") as tell:
+        found = estimates(models, questions, bins, level, slow, tell)
     return [answer for answer in found if answer.whole or isinstance(answer.estimate, str)]
-
-
-def _in_the_large(models: Mapping[str, Predictions], bins: Any, level: float) -> dict[str, pd.DataFrame]:
-    """Every measure of the event's risk by model, where there is an event: what the page shows, to the last digit."""
-    from calib_core import NotAnswerable, risk
-    from calib_core.inference import notion_looked_at
-
-    found = {}
-    for name, model in models.items():
-        if notion_looked_at(model) != "event":
-            continue
-        with suppress(NotAnswerable):
-            found[name] = risk.summary(model, level, bins)
-    return found
 
 
 def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list[str]:
@@ -271,78 +278,58 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
     )
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
-    return [*_exhibit_forms.aligned(columns, frame), *missing, DISTANCES, ""]
+    return [*_outputs.aligned(columns, frame), *missing, DISTANCES, ""]
 
 
-def _write_json(
-    loaded: _shared.Loaded,
-    options: dict[str, Any],
-    models: Mapping[str, Predictions],
-    over: Mapping[str, float],
-    first: Mapping[str, PrimaryLine],
-    large: Mapping[str, pd.DataFrame],
-    bounds: pd.DataFrame | None,
-    lines: pd.DataFrame,
-    level: float,
-) -> None:
+def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
     from calib_core.defaults import SEED
 
+    coverage = found.coverage
     judged = {
         name: {
             "rows": model.n_rows,
             "effective_rows": model.effective_rows,
-            "coverage": over[name],
+            "coverage": coverage[name],
             "primary": {
-                "notion": first[name].notion,
-                "reason": first[name].reason,
-                "line": first[name].line.record(),
-                "shown": vars(first[name].shown),
+                "notion": found.deciding[name].notion,
+                "reason": found.deciding[name].reason,
+                "line": found.deciding[name].line.record(),
+                "shown": vars(found.deciding[name].shown),
             },
-            "in_the_large": large[name].to_dict("records") if name in large else None,
-            "unbinned": _bounds(bounds, name),
+            "in_the_large": found.large[name].to_dict("records") if name in found.large else None,
+            "unbinned": found.bounds_of(name),
         }
-        for name, model in models.items()
+        for name, model in found.models.items()
     }
-    table = lines.drop(columns="mark").to_dict("records")
-    record = {"file": _shared.file_record(loaded), "options": options, "models": judged, "lines": table}
-    _outputs.write_json("audit", record | {"level": level, "resamples_seed": SEED})
+    return {
+        "file": found.opened.record(),
+        "options": options,
+        "models": judged,
+        "lines": found.lines.drop(columns="mark").to_dict("records"),
+        "level": found.level,
+        "resamples_seed": SEED,
+    }
 
 
-def _bounds(bounds: pd.DataFrame | None, model: str) -> list[str]:
-    """The sentences about a model's error without bins, where they were asked for."""
-    from dashboard.exhibits.unbinned import ASSUMED
-
-    return [] if bounds is None else [*bounds.loc[bounds["model"] == model, "sentence"], ASSUMED]
-
-
-def _show(
-    loaded: _shared.Loaded,
-    models: Mapping[str, Predictions],
-    over: Mapping[str, float],
-    which: str,
-    first: pd.DataFrame,
-    large: Mapping[str, pd.DataFrame],
-    bounds: pd.DataFrame | None,
-    lines: pd.DataFrame,
-    note: str,
-) -> None:
+def _text(found: _Audit) -> list[str]:
     from calib_core.evaluation.study import SCORES
     from dashboard.exhibits import columns as of
     from dashboard.exhibits import line_words
 
+    models, lines, opened = found.models, found.lines, found.opened
     judged = next(iter(models.values()))
-    head = f"{loaded.table.name}: judged on {which}{loaded.among}{judged.worth_note}{loaded.of_all(judged)}"
+    head = f"{opened.file.table.name}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
-    for name, sentence in zip(first["model"], first["sentence"], strict=True):
-        sentences = (sentence, *_bounds(bounds, name))
+    for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
+        sentences = (sentence, *found.bounds_of(name))
         texts += [f"{name}: {text}" if len(models) > 1 else text for text in sentences]
-    texts += _large_lines(large, first)
+    texts += _large_lines(found.large, found.verdicts)
     answered = lines[lines["value"].notna()]
     names = (*([of.text("model")] if len(models) > 1 else []), of.text("error", "title"))
-    texts += _exhibit_forms.aligned((*names, *line_words.columns(answered)), answered)
-    for name, coverage in over.items():
+    texts += _outputs.aligned((*names, *line_words.columns(answered)), answered)
+    for name, coverage in found.coverage.items():
         if coverage < 1:
             texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
     scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
-    for text in (*texts, *filter(None, [note]), line_words.VALUE, line_words.FLOOR, *scores, *line_words.notes(lines)):
-        click.echo(_outputs.plain(text))
+    note = [found.note] if found.note else []
+    return [*texts, *note, line_words.VALUE, line_words.FLOOR, *scores, *line_words.notes(lines)]

@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _each_model, _exhibit_forms, _outputs, _reading_options, _shared
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
+from dashboard.commands._options import ReadingOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
     from calib_core import Predictions
     from calib_core.evaluation.choice import CalibratorChoice, Remaining
     from calib_core.evaluation.update_gains import UpdateGains
+    from dashboard.commands._scenes import Opened
+    from dashboard.session import Scene
 
 
 @click.command("choose")
-@click.argument("file", type=_shared.FILE)
+@click.argument("file", type=_options.FILE)
 @click.option("--candidate", "keys", multiple=True, help="Calibrator to try: a key, or a recipe as JSON; as often as "
               "needed. By default the usual ones for such rows.")  # fmt: skip
 @click.option("--score", type=click.Choice(["log-loss", "brier"]), default="log-loss", show_default=True,
               help="What they are chosen by.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Parts of the rows.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the folds.")
-@_shared.level_option
+@_options.level
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
@@ -33,12 +40,11 @@ if TYPE_CHECKING:
     show_default="the calibration rows, as on the dashboard",
     help="Rows to choose on.",
 )
-@_shared.judge_option
-@_reading_options.reading_options
-@_each_model.option
-@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hash, findings.")
-@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_shared.careful
+@_options.judge
+@_options.reading
+@_options.models_in
+@_options.form(json=_options.RECORD, csv=_options.TABLE)
+@careful
 def command(
     file: Path,
     keys: tuple[str, ...],
@@ -50,8 +56,7 @@ def command(
     judge: str,
     read: ReadingOptions,
     models_in: str | None,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
 ) -> None:
     """Should FILE be recalibrated, and how? Keeps the model unchanged unless recalibrating is shown to help.
 
@@ -65,71 +70,84 @@ def command(
       calib choose validation.npz --candidate temperature --candidate dirichlet --score brier
       calib choose answers.jsonl --models-in model --json
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
-    if rows != "auto" and judge != "auto":
-        raise click.UsageError("--judge does not go with --rows.")
-
-    import pandas as pd
+    _options.check_rows(judge, rows)
 
     import calib_core as cc
+    from dashboard.commands import _scenes
 
-    by_model = _each_model.load_models(file, models_in, read, "")
-    first = next(iter(by_model.values()))
-    if not as_json:
-        _shared.warn(first)
-    recipes = [_shared.recipe_of(cc.CALIBRATORS, key) for key in keys]
+    opened = _scenes.opened_models(file, models_in, read)
+    first = next(iter(opened.values()))
+    if form != "json":
+        first.warn()
+    recipes = [_options.recipe_of(cc.CALIBRATORS, key) for key in keys]
     how = {"candidates": recipes or None, "score": score, "folds": folds, "random_state": seed, "level": level}
-    given = {name: _rows(loaded, "all" if judge == "all" else rows, judge) for name, loaded in by_model.items()}
-    found = {name: _chosen(name, on, judging, **how) for name, (on, judging, _) in given.items()}
-    advice = {} if as_csv else {name: _advice(found[name], by_model[name], *given[name][:2]) for name in found}
-    if as_csv:
-        frames = [choice.frame() for choice in found.values()]
-        if models_in is not None:
-            frames = [frame.assign(model=name)[["model", *frame]] for name, frame in zip(found, frames, strict=True)]
-        _outputs.write_csv(pd.concat(frames, ignore_index=True))
-        return
-    if as_json:
-        sentence = next(iter(given.values()))[-1]
-        options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows, "chosen_on": sentence}
-        records = {
-            name: choice.record()
-            | advice[name].record()
-            | {"sentences": list(advice[name].sentences(choice)), "lines": choice.frame().to_dict("records")}
-            for name, choice in found.items()
-        }
-        what = records[""] if models_in is None else {"models": records}
-        _outputs.write_json("choose", {"file": _shared.file_record(first), "options": options} | what)
-        return
-    for i, (name, choice) in enumerate(found.items()):
-        head = ([""] if i else []) + ([f"{name}:"] if name else [])
-        _show(choice, score, [*head, f"{first.table.name}: {given[name][-1]}"], advice[name])
+    given = {name: _given(one, "all" if judge == "all" else rows, judge) for name, one in opened.items()}
+    found = {name: _chosen(name, on, **how) for name, on in given.items()}
+    options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows,
+               "chosen_on": next(iter(given.values())).sentence}  # fmt: skip
+    _outputs.answer(
+        form,
+        text=lambda: _text(found, given, first.file.table.name, score),
+        frame=_frame(found),
+        record=lambda: {"file": first.record(), "options": options} | _record(found, given),
+    )
 
 
-def _rows(loaded: _shared.Loaded, rows: str, judge: str) -> tuple[Predictions, Predictions | None, str]:
-    """The rows it is chosen on, as on the dashboard; the held-out rows that judge the choice; and both in words."""
+class _Given(NamedTuple):
+    """The rows it is chosen on, the held-out rows that judge the choice, both in words, and the scene they are of."""
+
+    rows: Predictions
+    held_out: Predictions | None
+    sentence: str
+    scene: Scene
+
+
+def _given(opened: Opened, rows: str, judge: str) -> _Given:
+    """The rows it is chosen on, as on the dashboard."""
     from calib_core.text import count
+    from dashboard.commands import _scenes
 
     if rows != "auto":
-        given = loaded.rows(rows)
-        return given, None, f"chosen on {'all' if rows == 'all' else 'the'} {count(given.n_rows)} rows"
-    parts = loaded.judged(judge, share=0.5, seed=0, folds=None)
-    given = parts.fit
+        scene = _scenes.scene({"": opened}, rows=rows)
+        on = scene.get(scene.models.shown[0].predictions)
+        return _Given(on, None, f"chosen on {'all' if rows == 'all' else 'the'} {count(on.n_rows)} rows", scene)
+    scene = _scenes.scene(_scenes.divided({"": opened}, judge))
+    parts = scene.get(scene.models.shown[0].division)
     if parts.folds is not None or parts.undivided:
-        return given, None, f"chosen on all {count(given.n_rows)} rows"
-    all_rows = "" if loaded.marked is not None else " (--judge all uses all rows)"
-    return given, parts.test, f"chosen on {count(given.n_rows)} calibration rows, judged on {parts.judged}{all_rows}"
+        return _Given(parts.fit, None, f"chosen on all {count(parts.fit.n_rows)} rows", scene)
+    all_rows = "" if opened.marked else " (--judge all uses all rows)"
+    sentence = f"chosen on {count(parts.fit.n_rows)} calibration rows, judged on {parts.judged}{all_rows}"
+    return _Given(parts.fit, parts.test, sentence, scene)
 
 
-def _chosen(name: str, given: Predictions, held_out: Predictions | None, **how: Any) -> CalibratorChoice:
+def _chosen(name: str, given: _Given, **how: Any) -> CalibratorChoice:
     """What is chosen for a model, on the rows given."""
     import calib_core as cc
     from dashboard.session.call import work_on
     from dashboard.workers.durations import COSTS, about_seconds
 
-    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given, "choose")))
-    with _outputs.progress(", ".join(filter(None, ("Candidates", name, about))), 100) as bar:
-        return cc.choose(given, **how, progress=lambda percent: bar.update(percent - bar.pos), held_out=held_out)
+    about = "" if how["candidates"] else about_seconds(COSTS.seconds(work_on(given.rows, "choose")))
+    with _outputs.percent(", ".join(filter(None, ("Candidates", name, about)))) as tell:
+        return cc.choose(given.rows, **how, progress=tell, held_out=given.held_out)
+
+
+def _frame(found: Mapping[str, CalibratorChoice]) -> pd.DataFrame:
+    """A line a calibrator, of each model where the file has several."""
+    from calib_core.evaluation.study import stacked
+
+    return next(iter(found.values())).frame() if "" in found else stacked({n: c.frame() for n, c in found.items()})
+
+
+def _record(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) -> dict[str, Any]:
+    """Every choice with its advice in plain values, by model where the file has several."""
+    advised = {name: _advice(choice, given[name]) for name, choice in found.items()}
+    records = {
+        name: choice.record()
+        | advised[name].record()
+        | {"sentences": list(advised[name].sentences(choice)), "lines": choice.frame().to_dict("records")}
+        for name, choice in found.items()
+    }
+    return records.get("", {"models": records})
 
 
 class _Advice(NamedTuple):
@@ -157,41 +175,35 @@ class _Advice(NamedTuple):
         return (*sentences(found, *self), *found.price)
 
 
-def _advice(
-    choice: CalibratorChoice, loaded: _shared.Loaded, given: Predictions, held_out: Predictions | None
-) -> _Advice:
+def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
     """The rest of the advice, as on the dashboard."""
     from calib_core import NotAnswerable
     from calib_core.evaluation import advice
+    from dashboard.exhibits import event_words
 
-    left, judged = None, given if held_out is None else held_out
+    update = advice.own_update(given.rows, level=choice.level)
     if choice.recalibrate:
+        left = None
         with suppress(NotAnswerable):
-            left = choice.remaining(given, held_out)
-        return _Advice(left, advice.own_update(given, level=choice.level), "")
-    update = advice.own_update(given, level=choice.level)
-    return _Advice(None, update, advice.shown_gap(judged, _event(loaded, judged)))
+            left = choice.remaining(given.rows, given.held_out)
+        return _Advice(left, update, "")
+    judged = given.rows if given.held_out is None else given.held_out
+    event = "" if judged.event is None else event_words.of_scene(given.scene)
+    return _Advice(None, update, advice.shown_gap(judged, event))
 
 
-def _event(loaded: _shared.Loaded, judged: Predictions) -> str:
-    """What the event is called on the dashboard."""
-    from calib_core.predictions.event_names import event_title
-
-    if judged.event is None:
-        return ""
-    label = loaded.reading.label
-    return event_title((judged.class_names or ())[judged.event], label[0] if len(label) == 1 else judged.outcome)
-
-
-def _show(found: CalibratorChoice, score: str, head: list[str], also: _Advice) -> None:
-    """What to do, with its price, and a line a calibrator."""
+def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str) -> list[str]:
+    """What to do about each model, with its price, and a line a calibrator."""
     from dashboard.exhibits.recommendation import Recommendation, about_table
 
-    frame = found.frame()
-    lines = _exhibit_forms.aligned(Recommendation(score).columns_at(found.level, frame), frame)
-    then: tuple[str, ...] = ()
-    if found.recalibrate:
-        option = _shared.calibrator_option(found.recipe)
-        then = (f"To audit the result, add to calib audit, or to calib fit to keep it: --calibrator {option}",)
-    for text in (*head, *also.sentences(found), "", *lines, about_table(found), *found.notes, *then):
-        click.echo(_outputs.plain(text))
+    lines: list[str] = []
+    for name, choice in found.items():
+        frame = choice.frame()
+        lines += ([""] if lines else []) + ([f"{name}:"] if name else []) + [f"{file}: {given[name].sentence}"]
+        lines += _advice(choice, given[name]).sentences(choice)
+        lines += ["", *_outputs.aligned(Recommendation(score).columns_at(choice.level, frame), frame)]
+        lines += [about_table(choice), *choice.notes]
+        if choice.recalibrate:
+            option = _options.calibrator_option(choice.recipe)
+            lines.append(f"To audit the result, add to calib audit, or to calib fit to keep it: --calibrator {option}")
+    return lines

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _each_model, _exhibit_forms, _outputs, _reading_options, _shared
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
+from dashboard.commands._options import ReadingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
     from calib_core import Predictions, Recipe
@@ -28,7 +27,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 
 
 @click.command("compare")
-@click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_shared.FILE)
+@click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_options.FILE)
 @click.option("--notion", "notions", multiple=True,
               help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event.")  # fmt: skip
 @click.option(
@@ -41,16 +40,15 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
     show_default=True,
     help="The difference that would not matter.",
 )
-@_shared.level_option
-@_shared.bins_options
-@_shared.judge_option
-@_shared.rows_option
-@_shared.where_option
-@_reading_options.reading_options
-@_each_model.option
-@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions, hashes, findings.")
-@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_shared.careful
+@_options.level
+@_options.bins
+@_options.judge
+@_options.rows
+@_options.where
+@_options.reading
+@_options.models_in
+@_options.form(json=_options.RECORD, csv=_options.TABLE)
+@careful
 def command(
     files: tuple[Path, ...],
     notions: tuple[str, ...],
@@ -65,8 +63,7 @@ def command(
     where: str,
     read: ReadingOptions,
     models_in: str | None,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
 ) -> None:
     """Which of several models errs less, on the same rows, and how sure that is.
 
@@ -88,60 +85,43 @@ def command(
       calib compare before.parquet after.parquet --json
       calib compare answers.jsonl --models-in model
     """
-    import pandas as pd
+    _options.check_rows(judge, rows)
 
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
-    _shared.judge_clash(judge, rows)
-    by_name = {
-        ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): each
+    from dashboard.commands import _scenes
+
+    opened = {
+        ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): one
         for path, file in zip(files, _names(files), strict=True)
-        for name, each in _each_model.load_models(path, models_in, read, where).items()
+        for name, one in _scenes.opened_models(path, models_in, read, where).items()
     }
-    if len(by_name) < 2:
+    if len(opened) < 2:
         raise click.UsageError("give two files or more, or --models-in with the column that names the model.")
-    loaded = list(by_name.values())
-    if not as_json:
-        for each in loaded:
-            _shared.warn(each)
-    scheme = _shared.scheme_of(binning, bins, points)
-    models, which = _judged(by_name, judge, rows)
-    notions, chosen = notions or _asked_of(models), bool(notions)
-    counted = any(each.grain == "counts" for each in models.values())
-    kept, why_not = _kept(models) if counted else ({}, "")
-    frame = _compared(models, notions, chosen, keys, scheme, level, margin)
-    if counted:
-        frame["of"] = "all, unpaired"
-    if kept:
-        paired = _compared(kept, notions, chosen, keys, scheme, level, margin)
-        frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} kept, paired")], ignore_index=True)
-    if as_json:
-        options = {"binning": _shared.binning_record(scheme), "judge": judge, "rows": rows, "judged": which}
-        judged = {"files": [_shared.file_record(each) for each in loaded], "names": list(models), "options": options}
-        _outputs.write_json(
-            "compare",
-            judged | {"level": level, "margin": margin, "resamples_seed": 0, "lines": frame.to_dict("records")},
-        )
-        return
-    if not as_csv:
-        click.echo(
-            _outputs.plain(f"Compared on {which}{loaded[0].among}{loaded[0].of_all(next(iter(models.values())))}.")
-        )
-    _show(frame, as_csv, level)
-    if counted and not as_csv:
-        from dashboard.exhibits.pairs import NOT_PAIRED
-
-        click.echo(f"All, unpaired: {NOT_PAIRED}")
-        click.echo(PAIRED.format(rows=_rows(kept)) if kept else _outputs.plain(f"Not paired: {why_not}."))
-
-
-def _judged(by_name: Mapping[str, _shared.Loaded], judge: str, rows: str) -> tuple[dict[str, Predictions], str]:
-    """The same rows of every model, by name, and which they are."""
-    models, first, which = {}, None, ""
-    for name, each in by_name.items():
-        models[name], words, parts = each.judged_rows(judge, rows, first)
-        first, which = first or parts, which or words
-    return models, which
+    if form != "json":
+        for one in opened.values():
+            one.warn()
+    scheme = _options.scheme_of(binning, bins, points)
+    scene = _scenes.scene(_scenes.divided(opened, judge), rows=rows)
+    models, which = (
+        {name: scene.get(given) for name, given in scene.predictions().items()},
+        _scenes.judged_rows(scene, rows),
+    )
+    found = _compared(models, _questions(models, notions, keys), scheme, level, margin)
+    first = next(iter(opened.values()))
+    head = f"Compared on {which}{first.among}{first.of_all(next(iter(models.values())))}."
+    _outputs.answer(
+        form,
+        text=lambda: [head, *_text(found.frame, level), *found.pairing],
+        frame=found.frame,
+        record=lambda: {
+            "files": [one.record() for one in opened.values()],
+            "names": list(models),
+            "options": {"binning": _options.binning_record(scheme), "judge": judge, "rows": rows, "judged": which},
+            "level": level,
+            "margin": margin,
+            "resamples_seed": 0,
+            "lines": found.frame.to_dict("records"),
+        },
+    )
 
 
 def _kept(models: dict[str, Predictions]) -> tuple[dict[str, Predictions], str]:
@@ -166,11 +146,41 @@ def _names(files: tuple[Path, ...]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names)]
 
 
+class _Compared(NamedTuple):
+    """A line for every question and pair; of summaries also which of them are paired, in sentences."""
+
+    frame: pd.DataFrame
+    pairing: tuple[str, ...] = ()
+
+
 def _compared(
     models: dict[str, Predictions],
-    notions: tuple[str, ...],
-    chosen: bool,
-    keys: tuple[str, ...],
+    questions: list[tuple[str | None, str]],
+    scheme: Recipe | None,
+    level: float,
+    margin: float,
+) -> _Compared:
+    """Every pair of models; summaries as a whole, and paired where they keep the same rows."""
+    import pandas as pd
+
+    from dashboard.exhibits.pairs import NOT_PAIRED
+
+    frame = _differences(models, questions, scheme, level, margin)
+    if not any(each.grain == "counts" for each in models.values()):
+        return _Compared(frame)
+    kept, why_not = _kept(models)
+    frame["of"] = "all, unpaired"
+    unpaired = f"All, unpaired: {NOT_PAIRED}"
+    if not kept:
+        return _Compared(frame, (unpaired, f"Not paired: {why_not}."))
+    paired = _differences(kept, questions, scheme, level, margin)
+    frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} kept, paired")], ignore_index=True)
+    return _Compared(frame, (unpaired, PAIRED.format(rows=_rows(kept))))
+
+
+def _differences(
+    models: dict[str, Predictions],
+    questions: list[tuple[str | None, str]],
     scheme: Recipe | None,
     level: float,
     margin: float,
@@ -181,12 +191,11 @@ def _compared(
     from calib_core.inference import compare
 
     parts = []
-    questions = _questions(models, notions, keys, chosen)
     with _outputs.progress("Paired differences", len(questions)) as bar:
         for notion, key in questions:
             of = {"notion": notion, "estimator": key}
             try:
-                frame = compare(models, notion, key, _shared.bins_for(key, notion, scheme), level=level, margin=margin)
+                frame = compare(models, notion, key, _options.bins_for(key, notion, scheme), level=level, margin=margin)
                 parts.append(frame.assign(**of))
             except NotAnswerable as why:
                 parts.append(pd.DataFrame([of | {"note": str(why)}]))
@@ -195,33 +204,27 @@ def _compared(
     return pd.concat(every, ignore_index=True)
 
 
-def _asked_of(models: dict[str, Predictions]) -> tuple[str, ...]:
-    """The notions that are asked by default: the event of two classes alone, where all models speak of it."""
-    from calib_core.inference import notion_looked_at
-
-    return ("event",) if all(notion_looked_at(model) == "event" for model in models.values()) else NOTIONS
-
-
 def _questions(
-    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], chosen: bool
+    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...]
 ) -> list[tuple[str | None, str]]:
+    """Pairs of notion and estimator: by default the event of two classes alone, where all models speak of it."""
     from calib_core.evaluation.study import SCORES, notion_of_score
+    from calib_core.inference import notion_looked_at
     from calib_core.inference.comparison.model_differences import DEFAULT
 
-    whole = [] if keys or chosen else [(notion_of_score(key, *models.values()), key) for key in SCORES]
+    whole = [] if keys or notions else [(notion_of_score(key, *models.values()), key) for key in SCORES]
+    of_event = all(notion_looked_at(model) == "event" for model in models.values())
+    notions = notions or (("event",) if of_event else NOTIONS)
     return whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)]
 
 
-def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
+def _text(frame: pd.DataFrame, level: float) -> list[str]:
     from calib_core import ESTIMATORS, REDUCTIONS
     from calib_core.inference import marked, unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.pairs import FIVE_WORDS, VALUES_DIFFER
 
-    if as_csv:
-        _outputs.write_csv(frame)
-        return
     answered = frame[frame["note"] == ""]
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
     columns: tuple[of.Column, ...] = (
@@ -239,16 +242,19 @@ def _show(frame: pd.DataFrame, as_csv: bool, level: float) -> None:
         *([of.text("about")] if any(marks) else []),
     )
     units = [unit_of(key) for key in answered["estimator"]]
-    for text in _exhibit_forms.aligned(columns, answered.assign(about=marks, unit=units)):
-        click.echo(text)
-    for line in frame[frame["note"] != ""].to_dict("records"):
-        which = f" ({line['of']})" if "of" in line else ""
-        click.echo(_outputs.plain(f"{_question(line)}{which}: {line['note']}."))
-    for text in (*below, *([VALUES_DIFFER, FIVE_WORDS] if len(answered) else [])):
-        click.echo(_outputs.plain(text))
+    refused = (
+        f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
+    )
+    read = [VALUES_DIFFER, FIVE_WORDS] if len(answered) else []
+    return [*_outputs.aligned(columns, answered.assign(about=marks, unit=units)), *refused, *below, *read]
 
 
 def _question(line: dict[Any, Any]) -> str:
     """What a line is about: notion and estimator, and the pair where others of them are compared."""
     pair = f", {line['first']} and {line['second']}" if isinstance(line["first"], str) else ""
     return f"{line['notion'] or ''} {line['estimator']}{pair}".strip()
+
+
+def _rows_of(line: dict[Any, Any]) -> str:
+    """Which rows a line is over, where some are over those that summaries keep."""
+    return f" ({line['of']})" if "of" in line else ""

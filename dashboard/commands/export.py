@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _shared
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
 
 
 @click.command("export")
-@click.argument("calibrator", type=_shared.FILE)
-@click.option("-o", "--output", type=_shared.OUTPUT, required=True, help="Where it goes: .py or .onnx.")
+@click.argument("calibrator", type=_options.FILE)
+@click.option("-o", "--output", type=_options.OUTPUT, required=True, help="Where it goes: .py or .onnx.")
 @click.option("--logits", is_flag=True, help="Take raw logits instead of probabilities.")
-@_shared.careful
+@careful
 def command(calibrator: Path, output: Path, logits: bool) -> None:
     """Write a CALIBRATOR kept by calib fit for places where this program is not.
 
@@ -39,4 +40,4 @@ def command(calibrator: Path, output: Path, logits: bool) -> None:
 
         content = onnx_bytes(fitted, logits=logits)
     _outputs.write(output, content)
-    click.echo(_outputs.plain(f"{calibrator} written as {output}"), err=True)
+    _outputs.warn([f"{calibrator} written as {output}"])

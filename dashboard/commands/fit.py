@@ -6,16 +6,17 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _reading_options, _shared
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands._failures import careful
+from dashboard.commands._options import ReadingOptions
 
 
 @click.command("fit")
-@click.argument("file", type=_shared.FILE)
+@click.argument("file", type=_options.FILE)
 @click.option("--calibrator", "key", required=True, help="Which calibrator: a key such as temperature, or "
               "a recipe as JSON.")  # fmt: skip
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the calibrator.")
-@click.option("-o", "--output", type=_shared.OUTPUT, required=True, help="Where the fitted calibrator goes (.json).")
+@click.option("-o", "--output", type=_options.OUTPUT, required=True, help="Where the fitted calibrator goes (.json).")
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
@@ -24,8 +25,8 @@ from dashboard.commands._reading_options import ReadingOptions
     help="Which rows it is fitted on.",
 )
 @click.option("--parts", is_flag=True, help="Read FILE a part at a time, as is done with files of more than 1 GiB.")
-@_reading_options.reading_options
-@_shared.careful
+@_options.reading
+@careful
 def command(
     file: Path,
     key: str,
@@ -54,27 +55,29 @@ def command(
     """
     import calib_core as cc
     from calib_core.readers import limits, streams
-    from dashboard.commands import _part_by_part
+    from dashboard.commands import _part_by_part, _scenes
 
-    recipe = _shared.recipe_of(cc.CALIBRATORS, key, params)
+    recipe = _options.recipe_of(cc.CALIBRATORS, key, params)
     calibrator, labels = recipe.build(), read.array_beside(file)
     if read.labels and not labels and parts:
         raise click.UsageError("--parts goes with labels in the same file, or with an NPY matrix and an NPY of labels.")
     if streams.holds_summary(file) and read.fields.get("layout") != "kept-rows":
         if read or rows != "auto":
-            _shared.fail(f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out, "
-                         "or fit on the rows it keeps (--read layout=kept-rows)")  # fmt: skip
+            _failures.fail(
+                f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out, or fit on "
+                "the rows it keeps (--read layout=kept-rows)"
+            )
         counts = cc.read_summary(file)
         number, text = counts.n_rows, calibrator.fit_on(counts).to_json()
     elif parts or labels or (file.is_file() and file.stat().st_size > limits.FILE_BYTES):
         number, text = _part_by_part.fit(calibrator, file, labels, rows, read.fields)
     else:
-        loaded = _shared.load(file, read)
-        _shared.warn(loaded)
-        chosen = "calibration" if rows == "auto" and loaded.marked else "all" if rows == "auto" else rows
-        given = loaded.rows(chosen)
-        with _shared.of_confidences(recipe, given):
+        opened = _scenes.opened(file, read)
+        opened.warn()
+        chosen = "calibration" if rows == "auto" and opened.marked else "all" if rows == "auto" else rows
+        scene = _scenes.scene({"": opened}, rows=chosen)
+        given = scene.get(scene.models.shown[0].predictions)
+        with _options.of_confidences(recipe, given):
             number, text = given.n_rows, calibrator.fit_on(given).to_json()
     _outputs.write(output, text.encode())
-    line = f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}"
-    click.echo(_outputs.plain(line), err=True)
+    _outputs.warn([f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}"])

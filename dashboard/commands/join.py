@@ -6,23 +6,18 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _outputs, _reading_options, _shared
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
 
 
 @click.command("join")
-@click.argument("file", type=_shared.FILE)
-@click.argument("labels", type=_shared.FILE)
-@click.option(
-    "--key",
-    "keys",
-    multiple=True,
-    metavar="COLUMN",
-    help="The column of both files that tells rows apart; again for further ones. By default the one that does.",
-)
-@click.option("--by-place", is_flag=True, help="Join row i with row i: nothing in the files shows that this is right.")
-@click.option("-o", "--output", type=_shared.OUTPUT, required=True, help="Where both go, as CSV; - is stdout.")
-@_shared.careful
-def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, output: Path) -> None:
+@click.argument("file", type=_options.FILE)
+@click.argument("labels", type=_options.FILE)
+@_options.key
+@_options.by_place
+@click.option("-o", "--output", type=_options.OUTPUT, required=True, help="Where both go, as CSV; - is stdout.")
+@careful
+def command(file: Path, labels: Path, label_keys: tuple[str, ...], by_place: bool, output: Path) -> None:
     """Join the predictions in FILE with the labels in LABELS by a key, into one file.
 
     Predictions without a label are left out, and stderr says how many. A key that stands twice in LABELS is refused.
@@ -36,13 +31,11 @@ def command(file: Path, labels: Path, keys: tuple[str, ...], by_place: bool, out
     """
     from calib_core.readers import as_csv, with_labels
     from calib_core.readers.checks.model_checks import join_findings
+    from dashboard.commands import _scenes
 
-    if keys and by_place:
-        raise click.UsageError("--key and --by-place exclude each other.")
-    both = with_labels(
-        _reading_options.whole_table(file), _reading_options.whole_table(labels), () if by_place else keys or None
-    )
+    _options.check_keys(label_keys, by_place)
+    key = () if by_place else label_keys or None
+    both = with_labels(_scenes.whole_table(file), _scenes.whole_table(labels), key)
     assert both.joined is not None
-    for note in (*both.notes, *(finding.message for finding in join_findings(both.joined))):
-        click.echo(_outputs.plain(note), err=True)
+    _outputs.warn([*both.notes, *(finding.message for finding in join_findings(both.joined))])
     _outputs.write(output, as_csv(both))

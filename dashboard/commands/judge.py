@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _outputs, _reading_options, _shared
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
 
 
 @click.command("judge")
-@click.argument("file", type=_shared.FILE)
+@click.argument("file", type=_options.FILE)
 @click.option("--judge", required=True, metavar="COLUMN", help="What the judge says of every row: yes or no, 1 or 0, C "
               "or I, or a degree from 0 to 1.")  # fmt: skip
 @click.option("--human", required=True, metavar="COLUMN", help="What people say of a few rows, drawn at random; empty "
@@ -19,10 +20,9 @@ from dashboard.commands import _outputs, _reading_options, _shared
 @click.option("--confidence", metavar="COLUMN", help="Confidence in each answer, from 0 to 1: adds how far it lies "
               "above the share right.")  # fmt: skip
 @click.option("--group", metavar="COLUMN", help="Which rows belong together: attempts at one question.")
-@_shared.level_option
-@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions.")
-@click.option("--csv", "as_csv", is_flag=True, help="The estimates as CSV.")
-@_shared.careful
+@_options.level
+@_options.form(json="A JSON record: full precision, versions.", csv="The estimates as CSV.")
+@careful
 def command(
     file: Path,
     judge: str,
@@ -30,8 +30,7 @@ def command(
     confidence: str | None,
     group: str | None,
     level: float,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
 ) -> None:
     """How many answers in FILE are right, where a judge marked all rows and people a few of them?
 
@@ -44,31 +43,27 @@ def command(
       calib judge answers.csv --judge gpt_says --human checked
       calib judge answers.csv --judge gpt_says --human checked --group question --confidence confidence
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
     import pandas as pd
 
     import calib_core as cc
     from calib_core.readers import verdicts
     from calib_core.readers.proposal.label_codes import label_texts
+    from dashboard.commands import _scenes
 
-    table = _reading_options.whole_table(file)
+    table = _scenes.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
     found = {"share": cc.judged.judged_share(*marks, groups, level)}
     if confidence is not None:
         found["gap"] = cc.judged.judged_gap(table.numeric(confidence), *marks, groups, level)
-    if as_csv:
-        frames = [each.frame().assign(of=name) for name, each in found.items()]
-        _outputs.write_csv(pd.concat(frames)[["of", "by", "value", "low", "high", "rows", "tested"]])
-    elif as_json:
-        options = {"judge": judge, "human": human, "confidence": confidence, "group": group, "level": level}
-        _outputs.write_json(
-            "judge", {"file": file.name, "options": options} | {n: _record(e) for n, e in found.items()}
-        )
-    else:
-        for each in found.values():
-            click.echo(_outputs.plain(each.sentence))
+    frame = pd.concat([each.frame().assign(of=name) for name, each in found.items()])
+    options = {"judge": judge, "human": human, "confidence": confidence, "group": group, "level": level}
+    _outputs.answer(
+        form,
+        text=lambda: [each.sentence for each in found.values()],
+        frame=frame[["of", "by", "value", "low", "high", "rows", "tested"]],
+        record=lambda: {"file": file.name, "options": options, **{n: _record(each) for n, each in found.items()}},
+    )
 
 
 def _record(found: Any) -> dict[str, Any]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibit_forms, _outputs, _shared
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @click.command("lab")
@@ -23,9 +27,8 @@ from dashboard.commands import _exhibit_forms, _outputs, _shared
 @click.option("--intervals", is_flag=True, help="With --estimator: how often intervals hold the true error, too.")
 @click.option("--draws", type=click.IntRange(1, 100_000), help="Samples of each size.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the samples.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON record, full precision.")
-@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_shared.careful
+@_options.form(json="A JSON record, full precision.", csv=_options.TABLE)
+@careful
 def command(
     truth: str | None,
     options: tuple[str, ...],
@@ -37,8 +40,7 @@ def command(
     intervals: bool,
     draws: int | None,
     seed: int,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
 ) -> None:
     """Sample a TRUTH that is known, and hold estimators and calibrators against the true error.
 
@@ -51,8 +53,6 @@ def command(
       calib lab sigmoid --experiment bins --draws 100 --csv
       calib lab mixture --estimator ece --estimator ece-kde --rows 100 --rows 1000 --draws 200 --json
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
     if experiment and estimators:
         raise click.UsageError("--experiment and --estimator exclude each other.")
     for option, given in (("rows", sizes), ("notion", notions), ("calibrator", calibrators), ("intervals", intervals)):
@@ -64,30 +64,31 @@ def command(
     own = what is not None and bool(what.truths)
     if own and (truth or options):
         raise click.UsageError(f"The experiment {experiment} has truths of its own: leave out TRUTH and --set.")
-    recipe = _shared.recipe_of(lab.TRUTHS, truth or "drawn", options)
-    with _outputs.progress("Lab", 100) as bar:
-        tell: dict[str, Any] = {"random_state": seed, "progress": lambda percent: bar.update(percent - bar.pos)}
+    recipe = _options.recipe_of(lab.TRUTHS, truth or "drawn", options)
+    with _outputs.percent("Lab") as tell:
+        how: dict[str, Any] = {"random_state": seed, "progress": tell}
         if estimators:
             run = lab.repeated(
                 recipe, sizes or lab.SIZES, draws or lab.DRAWS, list(dict.fromkeys(estimators)),
-                list(dict.fromkeys(notions)), list(dict.fromkeys(calibrators)), intervals=intervals, **tell,
+                list(dict.fromkeys(notions)), list(dict.fromkeys(calibrators)), intervals=intervals, **how,
             )  # fmt: skip
             frame = run.frame()
         else:
-            frame = lab.error_curves(experiment or "estimators", recipe, draws or 0, **tell).frame()
-    if as_csv:
-        _outputs.write_csv(frame)
-    elif as_json:
-        chosen = {"truth": None if own else recipe.to_dict(), "experiment": experiment, "draws": draws, "seed": seed}
-        _outputs.write_json("lab", {"options": chosen, "lines": frame.to_dict("records")})
-    else:
-        from calib_core.text import begun
-        from dashboard.exhibits.lab import table_columns
+            frame = lab.error_curves(experiment or "estimators", recipe, draws or 0, **how).frame()
+    about = f"{what.title}: {what.caption}" if own and what else f"{recipe.title}: {lab.TRUTHS[recipe.key].caption}"
+    chosen = {"truth": None if own else recipe.to_dict(), "experiment": experiment, "draws": draws, "seed": seed}
+    _outputs.answer(
+        form,
+        text=lambda: [about, *_lines(frame, before=what is not None and bool(what.binary))],
+        frame=frame,
+        record=lambda: {"options": chosen, "lines": frame.to_dict("records")},
+    )
 
-        head = f"{recipe.title}: {lab.TRUTHS[recipe.key].caption}"
-        click.echo(f"{what.title}: {what.caption}" if own and what else head)
-        before = what is not None and bool(what.binary)
-        for line in _exhibit_forms.aligned(table_columns(frame, before), frame):
-            click.echo(_outputs.plain(line))
-        for note in dict.fromkeys(filter(None, frame["note"])):
-            click.echo(_outputs.plain(begun(f"{note}.")))
+
+def _lines(frame: pd.DataFrame, before: bool) -> list[str]:
+    """The table, and why numbers are missing."""
+    from calib_core.text import begun
+    from dashboard.exhibits.lab import table_columns
+
+    notes = dict.fromkeys(filter(None, frame["note"]))
+    return [*_outputs.aligned(table_columns(frame, before), frame), *(begun(f"{note}.") for note in notes)]

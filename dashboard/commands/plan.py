@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibit_forms, _outputs, _reading_options, _selection_options, _shared
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _exhibits, _failures, _options, _outputs
+from dashboard.commands._failures import careful
+from dashboard.commands._options import ReadingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,17 +45,15 @@ def _numbers(function: Any) -> Any:
 @click.argument("file", required=False)
 @_numbers
 @click.option("--binning", help="Where the bins lie that the rows of FILE are judged in.")
-@_reading_options.reading_options
-@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision, versions.")
-@click.option("--csv", "as_csv", is_flag=True, help="A line a question as CSV.")
-@_shared.careful
+@_options.reading
+@_options.form(json="A JSON record: full precision, versions.", csv="A line a question as CSV.")
+@careful
 def command(
     question: str | None,
     file: str | None,
     binning: str | None,
     read: ReadingOptions,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
     **numbers: Any,
 ) -> None:
     """How many rows does it take, and what is promised with those there are?
@@ -70,8 +68,6 @@ def command(
       calib plan within predictions.csv --error 0.02
       calib plan predictions.csv --json
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
     from calib_core.planning import PLANS, answers
 
     if question is not None and file is None and question not in PLANS and _is_file(question):
@@ -86,16 +82,19 @@ def command(
     ]
     frame = answers(plans) if file is None else _of_file(plans, file, binning, read)
     if question is not None and frame["note"][0]:
-        _shared.fail(frame["note"][0])
-    if as_csv:
-        _outputs.write_csv(frame)
-    elif as_json:
-        lines = [{**line, "plan": plan.to_dict()} for line, plan in zip(frame.to_dict("records"), plans, strict=True)]
-        _outputs.write_json("plan", {"options": given, "file": file, "plans": lines})
-    else:
-        click.echo("\n\n".join(_sentences(frame)))
-        if file is None and frame["note"].any():
-            click.echo("\nNumbers are given as options, such as --rows 5000, or taken from a FILE.")
+        _failures.fail(frame["note"][0])
+    _outputs.answer(
+        form,
+        text=lambda: _lines(frame, hint=file is None),
+        frame=frame,
+        record=lambda: {
+            "options": given,
+            "file": file,
+            "lines": [
+                {**line, "plan": plan.to_dict()} for line, plan in zip(frame.to_dict("records"), plans, strict=True)
+            ],
+        },
+    )
 
 
 def _is_file(name: str) -> bool:
@@ -104,23 +103,23 @@ def _is_file(name: str) -> bool:
 
 def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOptions) -> pd.DataFrame:
     """The plans filled in from a file, divided as on screen."""
-    # Its widgets are never drawn, which Streamlit would remark on.
-    logging.getLogger("streamlit").setLevel(logging.ERROR)
     import calib_core as cc
+    from dashboard.commands import _scenes
     from dashboard.exhibits.plan_answers import data_in_use
     from dashboard.session import call, scene_of
 
-    scene = scene_of(_selection_options.selection(file, read=read, binning=binning))
-    _exhibit_forms.tell_doubts(scene)
+    scene = scene_of(_scenes.selection(file, read=read, binning=binning))
+    _exhibits.tell_doubts(scene)
     found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
     return found
 
 
-def _sentences(frame: pd.DataFrame) -> list[str]:
+def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:
     """A paragraph a question: its title and name, what is answered or why it is not, and what that rests on."""
-    lines = []
+    lines: list[str] = []
     for line in frame.to_dict("records"):
         texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]
-        head = f"{line['question']} ({line['key']})"
-        lines.append("\n".join(_outputs.plain(text) for text in (head, *filter(None, texts))))
+        lines += ([""] if lines else []) + [f"{line['question']} ({line['key']})", *filter(None, texts)]
+    if hint and frame["note"].any():
+        lines += ["", "Numbers are given as options, such as --rows 5000, or taken from a FILE."]
     return lines

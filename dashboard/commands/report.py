@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _outputs, _selection_options, _shared
+from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands._failures import careful
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from dashboard.report import Options, Progress, Report
@@ -20,9 +20,9 @@ _STEPS = 1000
 
 @click.command("report")
 @click.argument("file")
-@click.option("-o", "--output", type=_shared.OUTPUT, default=Path("report.html"),
+@click.option("-o", "--output", type=_options.OUTPUT, default=Path("report.html"),
               show_default=True, help="Where the report is written.")  # fmt: skip
-@_selection_options.options
+@_options.of_page
 @click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Subtitle.")
@@ -38,16 +38,16 @@ _STEPS = 1000
 @click.option("--only", "kept", multiple=True, metavar="SECTION", help="Include only this section (repeatable).")
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="Use the choices of this earlier report. FILE, --test and --other must be its files.")  # fmt: skip
-@click.option("--pdf", type=_shared.OUTPUT, help="Also write the report as PDF (needs Chromium).")
-@click.option("--tables", type=_shared.OUTPUT,
+@click.option("--pdf", type=_options.OUTPUT, help="Also write the report as PDF (needs Chromium).")
+@click.option("--tables", type=_options.OUTPUT,
               help="Also write every table as CSV and LaTeX, into this ZIP file.")  # fmt: skip
-@click.option("--figures", type=_shared.OUTPUT,
+@click.option("--figures", type=_options.OUTPUT,
               help="Also write every figure as SVG, PDF and PNG, into this ZIP file (needs Chromium).")  # fmt: skip
-@click.option("--model-card", "card", type=_shared.OUTPUT,
+@click.option("--model-card", "card", type=_options.OUTPUT,
               help="Also write verdicts and scores as a section of a model card (Markdown, metadata).")  # fmt: skip
 @click.option("--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
               help="Column width of those figures: 3.4 or 7 inches.")  # fmt: skip
-@_shared.careful
+@careful
 def command(
     file: str,
     output: Path,
@@ -80,30 +80,27 @@ def command(
       calib report predictions.csv --like report.html -o again.html
       calib report predictions.csv --model-card card.md
     """
-    # Its caches are used outside a running app, which it would remark on.
-    logging.getLogger("streamlit").setLevel(logging.ERROR)
     from dashboard import session
+    from dashboard.commands import _scenes
     from dashboard.exhibits import EXHIBITS, doubt_words
     from dashboard.report import Options, chromium
     from dashboard.report.picture import WIDTHS
 
     if (pdf or figures) and chromium.found() is None:
-        _shared.fail(chromium.MISSING)
+        _failures.fail(chromium.MISSING)
     left_out, added = _sections(left_out, added, kept)
     options = Options(title, author, left_out, date, added)
     if like is not None:
-        key = _selection_options.read_file(file, given["read"])
-        judge = None if given["judge"] == "auto" else given["judge"]
-        _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None, "judge": judge})
-        for name in (*([str(given["test"])] if given["test"] else []), *given["others"]):
-            _selection_options.read_file(name)
+        key = _scenes.held(file, given["read"]).key
+        _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None})
+        for name in (*([given["test"]] if given["test"] else []), *given["others"]):
+            _scenes.held(name)
         selection, options = _like(like, key, options)
     else:
-        selection = _selection_options.selection(file, **given)
+        selection = _scenes.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
-    for sentence in doubt_words.sentences(session.scene_of(selection)):
-        click.echo(_outputs.plain(f"doubt: {sentence}"), err=True)
+    _outputs.warn(f"doubt: {sentence}" for sentence in doubt_words.sentences(session.scene_of(selection)))
     report = _made(selection, options)
     _outputs.write(output, report.html)
     if pdf:
@@ -129,7 +126,7 @@ def _sections(
     known = {chapter.key: chapter.on_request or chapter.of_predicted for chapter in CHAPTERS}
     for key in (*left_out, *added, *kept):
         if key not in known:
-            _shared.fail(f"there is no section {key!r}; sections: {', '.join(known)}.")
+            _failures.fail(f"there is no section {key!r}; sections: {', '.join(known)}.")
     less = tuple(key for key in known if key in left_out or (kept and key not in kept))
     return less, tuple(key for key, on_request in known.items() if on_request and key in (*added, *kept))
 
@@ -137,10 +134,8 @@ def _sections(
 def _no_choices(given: Mapping[str, Any]) -> None:
     """End the command where an option would change what an earlier report fixes."""
     for name, value in given.items():
-        if name not in ("test", "others") and value not in (None, "", ()):
-            _shared.fail(
-                f"--like takes every choice from the earlier report: leave {_selection_options.flag(name)} out"
-            )
+        if name not in ("test", "others") and value not in (None, "", ()) and not _options.by_default(name):
+            _failures.fail(f"--like takes every choice from the earlier report: leave {_options.flag(name)} out")
 
 
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
@@ -151,11 +146,11 @@ def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
     earlier = read_recipe(path.read_bytes())
     wanted = earlier.files.get(earlier.selection.source.data, "")
     if session.file(key).digest != wanted:
-        _shared.fail(f"{path.name} is about another file: its SHA-256 begins with {wanted[:8]}.")
+        _failures.fail(f"{path.name} is about another file: its SHA-256 begins with {wanted[:8]}.")
     for other, digest in earlier.files.items():
         if other != earlier.selection.source.data and not session.is_here(other):
             also = f"{path.name} is also about a file whose SHA-256 begins with {digest[:8]}"
-            _shared.fail(f"{also}: name it with --test or --other")
+            _failures.fail(f"{also}: name it with --test or --other")
     same = earlier.selection.replace(data=key)
     before = earlier.options
     title, author = options.title or before.title, options.author or before.author

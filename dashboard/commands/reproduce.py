@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from dashboard.commands import _exhibit_forms, _outputs, _reading_options, _shared
+from dashboard.commands import _options, _outputs
+from dashboard.commands._failures import careful
 from dashboard.commands.tables import prediction_files
 
 if TYPE_CHECKING:
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
               help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
 @click.option("--splits", type=click.IntRange(1, 1000), show_default="5",
               help="How often each of these files is divided at random.")  # fmt: skip
-@_reading_options.read_option
-@click.option("--json", "as_json", is_flag=True, help="A JSON record: full precision and versions.")
-@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_shared.careful
+@_options.read
+@_options.form(json="A JSON record: full precision and versions.", csv=_options.TABLE)
+@careful
 def command(
     keys: tuple[str, ...],
     quick: bool,
@@ -33,8 +33,7 @@ def command(
     folder: Path | None,
     splits: int | None,
     read: tuple[str, ...],
-    as_json: bool,
-    as_csv: bool,
+    form: str,
 ) -> None:
     """Make figures, tables and statements of the five papers again: what is published, what is found, how far apart.
 
@@ -47,8 +46,6 @@ def command(
       calib reproduce p1-example-1 p2-definition-5-2 --quick
       calib reproduce p1-table-2 --files nets --splits 1
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
     if quick and kept:
         raise click.UsageError("--quick and --kept exclude each other: nothing is run with --kept.")
     if folder is None and (splits or read):
@@ -61,12 +58,12 @@ def command(
         if not entry_of(key).needs and folder is not None:
             from_files(key, {})  # refuses in its own words, before any file is read
     found = _found(chosen, quick, kept, folder, splits or 5, read) if chosen else overview()
-    if as_csv:
-        _outputs.write_csv(found)
-    elif as_json:
-        _outputs.write_json("reproduce", {"quick": quick, "table": found.to_dict("records")})
-    else:
-        _show(found, bool(chosen))
+    _outputs.answer(
+        form,
+        text=lambda: _lines(found, bool(chosen)),
+        frame=found,
+        record=lambda: {"options": {"quick": quick}, "lines": found.to_dict("records")},
+    )
 
 
 def _found(
@@ -79,11 +76,7 @@ def _found(
     files = None if folder is None else prediction_files(folder, read)
     tables = []
     for key in dict.fromkeys(keys):
-        with _outputs.progress(key, 100) as bar:
-
-            def tell(percent: int, bar: Any = bar) -> None:
-                bar.update(percent - bar.pos)
-
+        with _outputs.percent(key) as tell:
             if kept:
                 tables.append(gallery(key))
             elif files is not None:
@@ -93,7 +86,7 @@ def _found(
     return pd.concat(tables, ignore_index=True)
 
 
-def _show(found: pd.DataFrame, chosen: bool) -> None:
+def _lines(found: pd.DataFrame, chosen: bool) -> list[str]:
     from calib_core.papers.reproductions import REPRODUCTIONS
     from calib_core.papers.reproductions.markdown import HOW_TO_READ
     from dashboard.exhibits import columns as of
@@ -101,16 +94,15 @@ def _show(found: pd.DataFrame, chosen: bool) -> None:
 
     if not chosen:
         narrow = [column for column in Papers().columns(found) if column.heading != "why"]  # whole below
-        lines = _exhibit_forms.aligned((of.text("FIGURE", "key"), *narrow), found)
+        lines = _outputs.aligned((of.text("FIGURE", "key"), *narrow), found)
         lines += ["", *(f"{key}: {why}" for key, why in zip(found["key"], found["why"], strict=True) if why)]
     else:
         lines = []
         for key, part in found.groupby("key", sort=False):
             entry = REPRODUCTIONS[str(key)]
             lines += [f"{entry.paper}, {entry.place}: {entry.title}", entry.caption, ""]
-            lines += _exhibit_forms.aligned(Reproduced().columns(part), part)
+            lines += _outputs.aligned(Reproduced().columns(part), part)
             lines += [f"What differs: {why}." for why in dict.fromkeys(part["why"]) if why]
             lines += [f"In the dashboard: ?{entry.link}"] * bool(entry.link) + [""]
         lines.append(HOW_TO_READ)
-    for line in lines:
-        click.echo(_outputs.plain(line))
+    return lines

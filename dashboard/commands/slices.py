@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-from dashboard.commands import _exhibit_forms, _selection_options, _shared
+from dashboard.commands import _exhibits, _options
+from dashboard.commands._failures import careful
 
 
 @click.command("slices")
@@ -23,11 +22,10 @@ from dashboard.commands import _exhibit_forms, _selection_options, _shared
               "rows, with interval and noise floor, and a line a group.")  # fmt: skip
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
               help="With --scan: slices of fewer rows are not looked at.")  # fmt: skip
-@click.option("--model", help="Title of the model looked at; by default the base model.")
-@click.option("--json", "as_json", is_flag=True, help="The table as JSON, with what is said of it and its Python.")
-@click.option("--csv", "as_csv", is_flag=True, help="The table as CSV.")
-@_selection_options.of_rows
-@_shared.careful
+@_options.model
+@_options.form(json="The table as JSON, with what is said of it and its Python.", csv=_options.TABLE)
+@_options.of_rows
+@careful
 def command(
     file: str,
     by: tuple[str, ...],
@@ -37,8 +35,7 @@ def command(
     worst_group: bool,
     min_rows: int,
     model: str | None,
-    as_json: bool,
-    as_csv: bool,
+    form: str,
     **given: Any,
 ) -> None:
     """Who is it wrong about? The test rows of FILE by what its other columns say: the worst slice first.
@@ -53,22 +50,19 @@ def command(
       calib slices answers.jsonl --scan --json
       calib slices answers.jsonl --by subject --worst-group
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
     if scan and (by or edges):
         raise click.UsageError("--scan looks at every column: leave --by and --edges out.")
     if worst_group and (scan or edges):
         raise click.UsageError("--worst-group goes with --by and --parts alone: leave --scan and --edges out.")
     if edges and not by:
         raise click.UsageError("--edges cuts the column that --by names: give both.")
-    if not (by or worst_group) and click.get_current_context().get_parameter_source("parts") != ParameterSource.DEFAULT:
+    if not (by or worst_group or _options.by_default("parts")):
         raise click.UsageError("--parts goes with --by: without it every column is cut into 4.")
-    if not scan and click.get_current_context().get_parameter_source("min_rows") != ParameterSource.DEFAULT:
+    if not (scan or _options.by_default("min_rows")):
         raise click.UsageError("--min-rows goes with --scan: other tables list every slice.")
     if len(by) > 2:
         raise click.UsageError("--by is given once, or twice for a crossing.")
-    # Its widgets are never drawn, which Streamlit would remark on.
-    logging.getLogger("streamlit").setLevel(logging.ERROR)
+    from dashboard.commands import _scenes
     from dashboard.exhibits import EXHIBITS
     from dashboard.session import scene_of
 
@@ -81,8 +75,5 @@ def command(
         recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
     else:
         recipe = EXHIBITS.described("slice-columns")
-    selection = _selection_options.selection(file, model=model, **given).with_exhibit(recipe)
-    form = "json" if as_json else "csv" if as_csv else "text"
-    scene = scene_of(selection)
-    _exhibit_forms.tell_doubts(scene)
-    click.echo(_exhibit_forms.written(recipe.build(), scene, form), nl=False)
+    selection = _scenes.selection(file, model=model, **given).with_exhibit(recipe)
+    _exhibits.show(recipe.build(), scene_of(selection), form)

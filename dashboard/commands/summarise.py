@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _outputs, _reading_options, _shared
+from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands._failures import careful
 
 
 @click.command("summarise")
-@click.argument("files", type=_shared.FILE, nargs=-1, required=True)
-@click.option("-o", "--output", type=_shared.OUTPUT, help="The summary to write, a Parquet file.")
+@click.argument("files", type=_options.FILE, nargs=-1, required=True)
+@click.option("-o", "--output", type=_options.OUTPUT, help="The summary to write, a Parquet file.")
 @click.option("--column", "columns", multiple=True, help="A column whose values become slices, each of few values.")
-@click.option("--labels", type=_shared.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
+@click.option("--labels", type=_options.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which rows are kept as a sample.")
 @click.option("--rows-of", default="", metavar="NAME", help="What the rows are called, in place of the file's name: "
               "models summarised with one NAME keep the same rows, which can be paired.")  # fmt: skip
@@ -24,9 +25,9 @@ from dashboard.commands import _outputs, _reading_options, _shared
 )
 @click.option("--scheduler", help="Address of a Dask cluster whose workers count a file each, such as tcp://host:8786.")
 @click.option("--sql", "table", help="Print the SQL that counts the table of this name, and count nothing.")
-@_shared.rows_option
-@_reading_options.read_option
-@_shared.careful
+@_options.rows
+@_options.read
+@careful
 def command(
     files: tuple[Path, ...],
     output: Path | None,
@@ -63,19 +64,19 @@ def command(
     import calib_core as cc
     from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
 
-    fields = _reading_options.reading_fields(read)
+    fields = _options.reading_fields(read)
     paths = [path for file in files for path in _matching(file)]
     if table is not None:
-        click.echo(counting_sql(paths[0], table, **fields))
+        _outputs.say(counting_sql(paths[0], table, **fields).splitlines())
         return
     if output is None or output.suffix.lower() not in (".parquet", ".pq"):
-        _shared.fail("a summary is a Parquet file; give -o a name that ends in .parquet")
+        _failures.fail("a summary is a Parquet file; give -o a name that ends in .parquet")
     if engine and (scheduler or labels or rows != "auto"):
-        _shared.fail(
+        _failures.fail(
             "--engine duckdb counts every row of Parquet files itself; leave out --scheduler, --labels, --rows"
         )
     if rows_of and (engine or scheduler):
-        _shared.fail("--rows-of goes with rows that this program counts itself; leave out --engine and --scheduler")
+        _failures.fail("--rows-of goes with rows that this program counts itself; leave out --engine and --scheduler")
     with _outputs.progress("Counting rows", 1000) as bar:
         how: dict[str, Any] = {"columns": columns, "seed": seed, **fields}
         how["progress"] = lambda share: bar.update(int(1000 * share) - bar.pos)
@@ -86,10 +87,9 @@ def command(
         else:
             found = cc.summarise(paths, labels=labels, rows=rows, rows_of=rows_of, **how)
     write_summary(found, output)
-    for note in found.notes:
-        click.echo(f"note: in some of the rows, {_outputs.plain(note)}", err=True)
+    _outputs.warn(f"note: in some of the rows, {note}" for note in found.notes)
     classes = "" if found.n_classes is None else f" of {found.n_classes:,} classes"
-    click.echo(_outputs.plain(f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {100 * found.accuracy:.2f} %"))
+    _outputs.say([f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {100 * found.accuracy:.2f} %"])
 
 
 def _matching(file: Path) -> list[Path]:
@@ -98,5 +98,5 @@ def _matching(file: Path) -> list[Path]:
         return [file]
     found = sorted(glob.glob(str(file), recursive=True))
     if not found:
-        _shared.fail(f"no file matches {file}; check the pattern")
+        _failures.fail(f"no file matches {file}; check the pattern")
     return [Path(path) for path in found]

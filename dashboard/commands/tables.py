@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibit_forms, _outputs, _reading_options, _shared
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands._failures import careful
+from dashboard.commands._options import ReadingOptions
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -29,7 +30,7 @@ OWN = "methods"
 @click.option("--measure", "measures", multiple=True, help="A number that this table is about, as TL-ECE.")
 @click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
               help="How often each file is divided at random; files that mark their parts are not.")  # fmt: skip
-@click.option("--share", type=_shared.Share(max_open=True), show_default="0.5",
+@click.option("--share", type=_options.Share(max_open=True), show_default="0.5",
               help="Share of rows calibrators are fitted on, in a table of your own; papers': a third.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first division.")
 @click.option("--counting", type=click.Choice(["answered", "all"]), show_default="answered",
@@ -37,10 +38,9 @@ OWN = "methods"
 @click.option("--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Divisions worked on at a time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for every table as CSV and LaTeX, and for results, which are not made twice.")  # fmt: skip
-@_reading_options.read_option
-@click.option("--csv", "as_csv", is_flag=True, help="Tables on stdout as CSV.")
-@click.option("--latex", "as_latex", is_flag=True, help="Tables on stdout as LaTeX, for the package booktabs.")
-@_shared.careful
+@_options.read
+@_options.form(csv="Tables on stdout as CSV.", latex="Tables on stdout as LaTeX, for the package booktabs.")
+@careful
 def command(
     folder: Path,
     papers: tuple[str, ...],
@@ -53,8 +53,7 @@ def command(
     jobs: int,
     out: Path | None,
     read: tuple[str, ...],
-    as_csv: bool,
-    as_latex: bool,
+    form: str,
 ) -> None:
     """Methods by files: the shape of the papers' tables, on the prediction files in FOLDER.
 
@@ -71,8 +70,6 @@ def command(
     """
     from calib_core.papers.tables import PAPER_TABLES
 
-    if as_csv and as_latex:
-        raise click.UsageError("--csv and --latex exclude each other.")
     if bool(papers) == bool(calibrators):
         raise click.UsageError(
             f"give --paper (all, or {', '.join(PAPER_TABLES)}), or --calibrator for a table of your own."
@@ -86,21 +83,15 @@ def command(
             raise click.UsageError(f"--{option} goes with --calibrator: a paper's table has its own {what}.")
     files = prediction_files(folder, read)
     kept = None if out is None else out / "results"
-    with _outputs.progress("Tables", 100) as bar:
-        how: dict[str, Any] = {
-            "splits": splits,
-            "seed": seed,
-            "folder": kept,
-            "jobs": jobs,
-            "progress": lambda percent: bar.update(percent - bar.pos),
-        }
+    with _outputs.percent("Tables") as tell:
+        how: dict[str, Any] = {"splits": splits, "seed": seed, "folder": kept, "jobs": jobs, "progress": tell}
         if papers:
             found = _of_papers(files, tuple(PAPER_TABLES) if "all" in papers else papers, how)
         else:
             found = {OWN: _own(files, calibrators, measures, counting or "answered", how | {"fit_share": share or 0.5})}
     if out is not None:
         _write(out, found)
-    _show(found, "csv" if as_csv else "latex" if as_latex else "text")
+    _show(found, form)
 
 
 def prediction_files(folder: Path, read: tuple[str, ...]) -> dict[str, Reader]:
@@ -116,9 +107,9 @@ def _files(folder: Path) -> list[Path]:
     found = [path for path in every if path.name.lower().endswith(tuple(all_endings()))]
     for path in every:
         if path not in found:
-            click.echo(f"{_outputs.plain(path.name)}: left out, no format of predictions has this ending", err=True)
+            _outputs.warn([f"{path.name}: left out, no format of predictions has this ending"])
     if not found:
-        _shared.fail(f"{folder} holds no file of predictions ({', '.join(all_endings())})")
+        _failures.fail(f"{folder} holds no file of predictions ({', '.join(all_endings())})")
     return found
 
 
@@ -126,10 +117,15 @@ def _reader(path: Path, read: tuple[str, ...]) -> Reader:
     """Reads a file when its turn comes: its marked parts where a column marks them, else all its rows."""
 
     def rows() -> Predictions | tuple[Predictions, Predictions]:
-        loaded = _shared.load(path, ReadingOptions(read))
-        _shared.warn(loaded)
-        rows = loaded.predictions
-        return rows if loaded.marked is None else (rows.take(loaded.marked.fit), rows.take(loaded.marked.test))
+        from dashboard.commands import _scenes
+
+        opened = _scenes.opened(path, ReadingOptions(read))
+        opened.warn()
+        if not opened.marked:
+            return opened.whole
+        scene = _scenes.scene(_scenes.divided({"": opened}))
+        parts = scene.get(scene.models.shown[0].division)
+        return parts.fit, parts.test
 
     return rows
 
@@ -166,18 +162,12 @@ def _show(found: dict[str, MethodTable], form: str) -> None:
     from dashboard.exhibits.paper_tables import FRAME_NOTE, columns
 
     for i, table in enumerate(found.values()):
+        frame = table.frame()
         if form == "csv":
-            _outputs.write_csv(table.frame())
+            _outputs.write_csv(frame)
         elif form == "latex":
-            click.echo(_plain_lines(latex(table)))
+            _outputs.say(latex(table).splitlines())
         else:
-            lines = ["", table.title] if i else [table.title]
-            lines += [*_exhibit_forms.aligned(columns(table.frame()), table.frame()), *table.notes]
-            for line in lines:
-                click.echo(_outputs.plain(line))
+            _outputs.say([*([""] if i else []), table.title, *_outputs.aligned(columns(frame), frame), *table.notes])
     if form == "text":
-        click.echo(FRAME_NOTE)
-
-
-def _plain_lines(text: str) -> str:
-    return "\n".join(_outputs.plain(line) for line in text.splitlines())
+        _outputs.say([FRAME_NOTE])

@@ -238,6 +238,12 @@ class Scene:
         return call(cc.evaluation.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
 
     @property
+    def rows_judged(self) -> dict[str, Predictions]:
+        """The rows themselves that ``over_same_rows`` names."""
+        same = cc.evaluation.study.over_same_rows_by_name
+        return self.get(call(same, self.predictions(), self.counting, stem="models"))
+
+    @property
     def rows_counted(self) -> str:
         """Which rows those are, in a sentence; empty where every model answers all."""
         rows = [self.get(model.predictions) for model in self.models.shown]

@@ -86,7 +86,7 @@ def test_report_and_commands_have_the_same_numbers(answers: Path) -> None:
     found = cc.judged.judged_answers(cc.read_predictions(answers))
     pd.testing.assert_frame_equal(table.frame, found.frame(), check_exact=True)
     shown = CliRunner().invoke(main, ["show", "judged-answers", str(answers), "--format", "json"]).stdout
-    line = json.loads(shown)["table"][2]
+    line = json.loads(shown)["lines"][2]
     record = json.loads(
         CliRunner().invoke(main, ["judge", str(answers), "--judge", "correct", "--human", "checked", "--json"]).stdout
     )["share"]

@@ -16,8 +16,7 @@ import calib_core as cc
 from calib_core.datasets import demo
 from dashboard import session
 from dashboard.cli import main
-from dashboard.commands._each_model import load_models
-from dashboard.commands._reading_options import ReadingOptions
+from dashboard.commands import _scenes
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
@@ -116,7 +115,7 @@ def test_commands_read_a_file_as_the_files_of_its_models(files: dict[str, Path])
     assert list(audited["models"]) == ["large", "small"]  # sorted in the record
     p = cc.read_models(files["both"])
     shown = run("show", "skills", both, "--models-in", "model", "--format", "json")
-    assert [line["model"] for line in shown["table"]] == list(p)
+    assert [line["model"] for line in shown["lines"]] == list(p)
 
 
 def test_what_to_recalibrate_with_is_chosen_for_each_model(files: dict[str, Path]) -> None:
@@ -147,9 +146,9 @@ def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Pat
     # Which of them are right differs, and with it how the rows of each alone would be divided.
     lines = [f"{m},{q},0.{q % 8 + 1},{(q * q + i) % 3 == 0:d}" for q in range(60) for i, m in enumerate("ab")]
     (tmp_path / "m.csv").write_text("\n".join(["model,question,confidence,correct", *lines]))
-    first, second = load_models(tmp_path / "m.csv", "model", ReadingOptions(), "").values()
-    alone = first.division(0.5, 3, None)
-    beside = second.division(0.5, 3, None, like=alone)
+    opened = _scenes.opened_models(tmp_path / "m.csv", "model")
+    both = _scenes.divided(opened, share=0.5, seed=3).values()
+    alone, beside = (session.parts(one.source) for one in both)
     for one, two in ((alone.fit, beside.fit), (alone.test, beside.test)):
         assert one.metadata is not None
         assert two.metadata is not None
@@ -197,7 +196,7 @@ def test_commands_judge_every_model_of_columns_side_by_side(tmp_path: Path) -> N
     (line,) = run("compare", file, *few, "--json")["lines"]
     assert (line["first"], line["second"]) == ("risk_old", "risk_new")
     shown = run("show", "skills", file, "--format", "json")
-    assert [row["model"] for row in shown["table"]] == ["risk_old", "risk_new"]
+    assert [row["model"] for row in shown["lines"]] == ["risk_old", "risk_new"]
     refused = CliRunner().invoke(main, ["gate", file, "--max-ece", "0.5"])
     assert refused.exit_code == 2
     assert "choose the model that is read" in refused.output

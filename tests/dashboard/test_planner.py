@@ -154,7 +154,7 @@ def test_the_command_says_what_the_screen_says() -> None:
     lines = pd.read_csv(StringIO(calib("demo:wine-logistic", "--csv").stdout), keep_default_na=False, na_values=[])
     assert lines["answer"].tolist() == every["answer"].tolist()
     record = json.loads(calib("balance", "--rows", "500", "--bins", "10", "--json").stdout)
-    (line,) = record["plans"]
+    (line,) = record["lines"]
     assert line["bound"] == answer(PLANS.make("balance", rows=500, bins=10)).bound
     assert line["plan"] == Recipe("PLANS", "balance", (("bins", 10), ("rows", 500))).to_dict()
     with_file = calib("show-nothing.csv")

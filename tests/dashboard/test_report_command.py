@@ -105,11 +105,11 @@ def test_like_an_earlier_report_no_choice_can_be_changed(here: Path, words: tupl
     ("words", "said"),
     [
         (("nowhere.csv",), "calib report: nowhere.csv cannot be opened"),
-        (("demo:nothing",), "calib report: There is no demo data set"),
+        (("demo:nothing",), "calib report: there is no example demo:nothing; those there are: "),
         (("p.csv", "--calibrator", "temprature"), "calib report: --calibrator: no 'temprature' in CALIBRATORS"),
         (("p.csv", "--calibrator", "{"), "calib report: --calibrator: "),
         (("p.csv", "--bins", "3"), "calib report: --bins: '3' is not possible"),
-        (("p.csv", "--tolerance", "-1"), "calib report: --tolerance: '-1.0' is not possible"),
+        (("p.csv", "--tolerance", "-1"), "Invalid value for '--tolerance': -1.0"),
         (("p.csv", "--leave-out", "all"), "calib report: there is no section 'all'; sections: summary"),
         (("p.csv", "--read", "kind=guess"), "calib report: kind is"),
         (("p.csv", "--like", "p.csv"), "calib report: This is no report of this program"),

@@ -200,7 +200,7 @@ def test_the_command_writes_the_table_on_screen() -> None:
     answer = calib("slices", DATA, "--by", "subject", "--by", "model", "--json")
     record = json.loads(answer.stdout)
     table = cc.slices.table(judged_rows(), ("subject", "model"))
-    assert record["table"] == json.loads(json.dumps(table.to_dict("records"), default=lambda value: value.item()))
+    assert record["lines"] == json.loads(json.dumps(table.to_dict("records"), default=lambda value: value.item()))
     assert record["headline"][0].startswith("subject = law, model = small: mean confidence 79 %, accuracy 47 %")
     assert calib("slices", DATA, "--by", "question", "--edges", "300,600", "--csv").stdout.count("\n") == 4
     assert "9 of 9 slices are significantly off" in calib("slices", DATA).stdout
@@ -213,7 +213,7 @@ def test_the_error_within_the_worst_group_is_that_of_the_library_everywhere() ->
     found = cc.slices.multicalibration(judged_rows(), ("subject", "model"), crossings=True)
     record = json.loads(calib("slices", DATA, "--by", "subject", "--by", "model", "--worst-group", "--json").stdout)
     assert record["headline"] == [found.headline, found.sentence]
-    assert [line["high"] for line in record["table"]] == found.frame()["high"].tolist()
+    assert [line["high"] for line in record["lines"]] == found.frame()["high"].tolist()
     every = calib("slices", DATA, "--worst-group").stdout
     assert cc.slices.multicalibration(judged_rows()).sentence in every
     assert "--worst-group goes with --by" in calib("slices", DATA, "--worst-group", "--scan").stderr

@@ -171,7 +171,7 @@ def test_slices_of_a_summary_are_those_of_its_rows_on_the_command_line():
         run("slices", name, "--by", "site", "--json", *more) for name, *more in (("rows.csv",), ("counts.parquet",))
     )
     assert here.exit_code == there.exit_code == 0, here.output
-    assert {line["where"] for line in json.loads(here.stdout)["table"]} == {"site=a", "site=b"}
+    assert {line["where"] for line in json.loads(here.stdout)["lines"]} == {"site=a", "site=b"}
     there, here = (
         run("audit", name, "--where", "site=a", "--notion", "confidence") for name in ("rows.csv", "counts.parquet")
     )

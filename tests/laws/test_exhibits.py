@@ -207,7 +207,7 @@ def test_one_exhibit_is_the_same_everywhere(
     assert answer.exit_code == 0, answer.stderr
     record = json.loads(answer.stdout)
     lines = [{name: None if value != value else value for name, value in line.items()} for line in _plain(shown)]
-    assert record["table"] == lines
+    assert record["lines"] == lines
     copied, figure = run(folder, recipe.build().python(scene))
     same(copied, shown)
     figures = [block for block in blocks if isinstance(block, Figure)]

@@ -252,7 +252,7 @@ def by_commands(name: str, selection: Selection, folder: Path) -> Iterator[Fact]
         left = record["remaining"]["line"] | {"model": recommended.title}
         yield from of_lines([left], "calib choose, what remains", overall=True)
     words = [word for recipe in selection.calibrators for word in ("--calibrator", recipe.to_json())]
-    shown = json.loads(run("show", "verdict", path, "--format", "json", *words))["table"]
+    shown = json.loads(run("show", "verdict", path, "--format", "json", *words))["lines"]
     yield from of_lines(shown, "calib show", overall=True)
     told = json.loads(run("gate", path, "--max-ece", 0.02, "--format", "json", exits=(0, 1)))["checks"][0]
     yield from of_lines([told["line"] | {"model": base}], "calib gate", overall=True)

@@ -180,7 +180,7 @@ def _record(data: str, name: str, *words: str) -> pd.DataFrame:
             Path(file).write_bytes(content)
         answer = CliRunner().invoke(main, ["slices", file, "--json", *words], prog_name="calib")
     assert answer.exit_code == 0, answer.stderr
-    frame = pd.DataFrame(json.loads(answer.stdout)["table"])
+    frame = pd.DataFrame(json.loads(answer.stdout)["lines"])
     return frame.assign(p_corrected=frame["p_corrected"].astype(float))
 
 

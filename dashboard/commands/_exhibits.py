@@ -1,0 +1,73 @@
+"""An exhibit on a terminal: as text, JSON, CSV or Python; nothing here knows which one it is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dashboard.commands import _outputs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.exhibits import Exhibit, Words
+    from dashboard.session import Scene
+
+FORMS = ("text", "json", "csv", "python")
+
+
+def show(exhibit: Exhibit, scene: Scene, form: str = "text") -> None:
+    """Write the exhibit in one of the forms, reasons to doubt the file before it.
+
+    NotAnswerable is the command's sentence, as is why there is no model.
+    """
+    from calib_core import InputError
+
+    tell_doubts(scene)
+    if not scene.models.shown:
+        raise InputError(scene.models.refused[0][1])
+    exhibit.check(scene)
+    if form == "python":
+        click.echo(exhibit.python(scene), nl=False)
+        return
+    frame = scene.get(exhibit.table(scene))
+    _outputs.answer(
+        form,
+        text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
+        frame=frame,
+        record=lambda: _record(exhibit, frame, scene),
+    )
+
+
+def tell_doubts(scene: Scene) -> None:
+    """Write every reason to doubt the labels or scores to stderr, before the numbers that rest on them."""
+    from dashboard.exhibits import doubt_words
+    from dashboard.session import file
+
+    for name, doubt in doubt_words.doubts_of(scene) if scene.models.shown else ():
+        title = name or file(scene.models.shown[0].source.data).title
+        _outputs.warn([f"{title}: doubt: {doubt.sentence}"])
+
+
+def _lines(exhibit: Exhibit, frame: pd.DataFrame, words: Words) -> list[str]:
+    shown = frame.head(exhibit.printed) if exhibit.printed else frame
+    lines = [*words.headline, *_outputs.aligned(exhibit.columns(frame), shown)]
+    if len(shown) < len(frame):
+        lines.append(f"({len(shown):,} of {len(frame):,} lines; the CSV has all)")
+    return [*lines, *filter(None, (words.caption, *words.notes))]
+
+
+def _record(exhibit: Exhibit, frame: pd.DataFrame, scene: Scene) -> dict[str, Any]:
+    from dashboard.exhibits import EXHIBITS
+
+    words = exhibit.words(scene)
+    return {
+        "exhibit": EXHIBITS.recipe(exhibit).to_dict(),
+        "columns": [asdict(column) for column in exhibit.declared(frame)],
+        "lines": frame.to_dict("records"),
+        "headline": list(words.headline),
+        "notes": [text for text in (words.caption, *words.notes) if text],
+        "python": exhibit.python(scene),
+    }

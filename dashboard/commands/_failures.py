@@ -1,0 +1,64 @@
+"""How commands end that cannot run: in one sentence on stderr, with exit code 2."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from dashboard.commands import _extras, _outputs
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+COULD_NOT_RUN = 2
+
+
+def careful(function: Command) -> Command:
+    """Failures of a command become one sentence on stderr and exit code 2; adds --debug, which shows where.
+
+    It stands below all other decorators of a command, next to the function.
+    """
+
+    @click.option("--debug", is_flag=True, help="Show where in the program an error arose.")
+    @functools.wraps(function)
+    def checked(*args: Any, debug: bool, **options: Any) -> Any:
+        try:
+            _outputs.check(click.get_current_context())
+            return function(*args, **options)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as why:
+            trace()
+            fail(sentence_of(why))
+
+    return checked  # type: ignore[return-value]
+
+
+def trace() -> None:
+    """With --debug: where the error that is being told arose."""
+    if click.get_current_context().params.get("debug"):
+        traceback.print_exc()
+
+
+def fail(sentence: str) -> NoReturn:
+    """Say in one sentence why the command could not run, and end with exit code 2."""
+    context = click.get_current_context(silent=True)
+    click.echo(f"{context.command_path if context else 'calib'}: {_outputs.plain(sentence)}", err=True)
+    raise SystemExit(COULD_NOT_RUN)
+
+
+def sentence_of(why: Exception) -> str:
+    """What is told of an exception."""
+    from calib_core import InputError, RegistryError
+
+    if isinstance(why, (InputError, RegistryError)):
+        return str(why)
+    if isinstance(why, OSError):
+        return f"{why.filename or 'a file'}: {why.strerror or why}"
+    if (sentence := _extras.missing(why)) is not None:
+        return sentence
+    text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
+    return f"this should not have happened ({text}); --debug shows where"

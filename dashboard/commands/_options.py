@@ -1,0 +1,476 @@
+"""Every option that several commands have: files and how they are read, rows, bins, verdicts, forms of the answer.
+
+An option means the same in all of them. How it is declared stands here once; ``_scenes`` makes models and rows of what
+is given, ``_outputs`` writes what comes of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from dashboard import extensions
+from dashboard.commands import _failures, _outputs
+
+if TYPE_CHECKING:  # heavy: a command imports them when it runs
+    from calib_core import Predictions, Recipe
+    from calib_core.registry.registry import Registry
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Option = Callable[[Any], Any]
+"""A decorator that adds an option to a command, or several."""
+
+FILE = click.Path(path_type=Path)
+OUTPUT = _outputs.Output()
+SHARE = 0.5
+"""Share of the rows that calibrators are fitted on, where no column marks them."""
+
+
+class Share(click.FloatRange):
+    """A number above 0 and at most 1 (below 1 with ``max_open``); what is no number, as nan, lies nowhere."""
+
+    def __init__(self, *, max_open: bool = False) -> None:
+        super().__init__(0, 1, min_open=True, max_open=max_open)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number; a usage error where it lies outside."""
+        found = super().convert(value, param, ctx)
+        if found != found:
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return found
+
+
+def several(*options: Option) -> Option:
+    """Several options as one decorator; the help lists them in this order."""
+
+    def add(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
+def by_default(name: str) -> bool:
+    """Whether a parameter of the running command has its value by default: nobody wrote it."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(name) is ParameterSource.DEFAULT
+
+
+# -- how files are read ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """What options say of how files are read.
+
+    Parameters
+    ----------
+    read : fields of Reading, as name=value.
+    labels : the file that the labels are in; None where the predictions have them.
+    keys : columns that tell rows of both apart; none where one is to be found.
+    by_place : row i is joined with row i.
+    label : the column of the labels; None where the file suggests it.
+    event : the class of two that is the event; None where its name suggests it.
+    """
+
+    read: tuple[str, ...] = ()
+    labels: Path | None = None
+    keys: tuple[str, ...] = ()
+    by_place: bool = False
+    label: str | None = None
+    event: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.read or self.labels or self.label or self.event)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of Reading by their names."""
+        own = {"label": None if self.label is None else (self.label,), "event": self.event}
+        return reading_fields(self.read) | {name: value for name, value in own.items() if value is not None}
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        """The key as ``with_labels`` takes it."""
+        return () if self.by_place else self.keys or None
+
+    def array_beside(self, path: Path) -> Path | None:
+        """The labels, where both files are arrays without names: they can be read in step, whatever their size."""
+        arrays = all(each.suffix.lower() == ".npy" for each in (path, self.labels) if each is not None)
+        return self.labels if arrays and not self.keys else None
+
+
+NOTHING = ReadingOptions()
+"""Files are read as they suggest."""
+
+read = click.option(
+    "--read",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="How the file is read, where it suggests something else: kind=logits, label=y, scores=cat,dog, "
+    "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, model=lr, words='quite sure=0.8', ... "
+    "Lists by commas, or by repeating the name.",
+)
+models_in = click.option(
+    "--models-in",
+    metavar="COLUMN",
+    help="The column that names the model, where FILE holds several: each is shown on the questions all answer.",
+)
+key = click.option(
+    "--key",
+    "label_keys",
+    multiple=True,
+    metavar="COLUMN",
+    help="The column of both files that tells rows apart; again for further ones. By default the one that does.",
+)
+by_place = click.option(
+    "--by-place", is_flag=True, help="Join row i with row i: nothing in the files shows that this is right."
+)
+_OF_READING: Option = several(
+    read,
+    click.option("--label", metavar="COLUMN", help="The column of the labels, or of the outcome of an event."),
+    click.option("--event", metavar="CLASS", help="The class of two that is the event, such as died."),
+    click.option("--labels", type=FILE, metavar="FILE", help="The file that the labels are in, where the predictions "
+                 "have none: joined by a column that both files have."),
+    key,
+    by_place,
+)  # fmt: skip
+
+
+def check_keys(keys: Sequence[str], by_place: bool) -> None:
+    """--key and --by-place both say how files are joined: a usage error where both are given."""
+    if keys and by_place:
+        raise click.UsageError("--key and --by-place exclude each other.")
+
+
+def reading(function: Command) -> Command:
+    """--read, --label, --event, and the file that the labels are in: the command is given all as ``read``."""
+
+    @functools.wraps(function)
+    def command(
+        *args: Any,
+        read: tuple[str, ...],
+        labels: Path | None,
+        label_keys: tuple[str, ...],
+        by_place: bool,
+        label: str | None,
+        event: str | None,
+        **options: Any,
+    ) -> Any:
+        if labels is None and (label_keys or by_place):
+            raise click.UsageError("--key and --by-place go with --labels: the file that the labels are in.")
+        check_keys(label_keys, by_place)
+        return function(*args, read=ReadingOptions(read, labels, label_keys, by_place, label, event), **options)
+
+    added: Command = _OF_READING(command)
+    return added
+
+
+def reading_fields(read: Sequence[str]) -> dict[str, Any]:
+    """Fields of a Reading from name=value texts; lists by commas, or by giving the name several times."""
+    from calib_core.readers import Reading
+
+    given: dict[str, list[str]] = {}
+    for text in read:
+        name, value = named_value(text, "--read")
+        given.setdefault(name, []).append(value)
+    lists = {name for name, value in vars(Reading(scores=("s",), label=("y",))).items() if isinstance(value, tuple)}
+    return {name: _value(name in lists, values) for name, values in given.items()}
+
+
+def _value(is_list: bool, values: list[str]) -> Any:
+    if is_list:
+        return tuple(values) if len(values) > 1 else tuple(values[0].split(",")) if values[0] else ()
+    return values[-1] or None
+
+
+def named_value(text: str, where: str) -> tuple[str, str]:
+    """The name and the value of name=value; a usage error about the option ``where`` for anything else."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{_outputs.plain(text)!r} is not name=value.", param_hint=where)
+    return name.strip(), value
+
+
+# -- which rows -----------------------------------------------------------------------------------------------
+
+judge = click.option(
+    "--judge",
+    type=click.Choice(["auto", "held-out", "all"]),
+    default="auto",
+    show_default="all rows up to 1,000, half of them beyond",
+    help="Judge held-out rows, or all rows, cross-fitted.",
+)
+rows = click.option(
+    "--rows",
+    type=click.Choice(["auto", "all", "test", "calibration"]),
+    default="auto",
+    show_default="test rows where a column marks them, else all",
+    help="Which rows are judged.",
+)
+where = click.option(
+    "--where",
+    default="",
+    metavar="SLICE",
+    help="Of these a slice alone: subject=law, age=40..60, two joined by &.",
+)
+division: Option = several(
+    click.option(
+        "--share",
+        type=Share(max_open=True),
+        show_default=str(SHARE),
+        help="Share of the rows calibrators are fitted on, where no column marks them.",
+    ),
+    click.option("--folds", type=click.IntRange(2), help="Judge every row instead, in so many folds, each after maps "
+                 "fitted on the others."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of that division."),
+)  # fmt: skip
+calibrators = click.option(
+    "--calibrator",
+    "calibrators",
+    multiple=True,
+    help="Also judge the predictions recalibrated by this calibrator: a key, or a recipe as JSON (repeatable).",
+)
+counting = click.option(
+    "--counting",
+    type=click.Choice(["answered", "all"]),
+    default="answered",
+    show_default=True,
+    help="Where a calibrator abstains: every model on the rows that all answer, or on all rows.",
+)
+
+
+def check_rows(judge: str, rows: str) -> None:
+    """--judge and --rows both choose the rows that are judged: a usage error where both are given."""
+    if judge != "auto" and rows != "auto":
+        raise click.UsageError("--judge does not go with --rows: both choose the rows that are judged.")
+
+
+def check_division(judge: str, share: float | None, folds: int | None, rows: str = "auto") -> None:
+    """A usage error where options divide the rows in two ways."""
+    if folds is not None and (rows != "auto" or share is not None):
+        raise click.UsageError("--folds does not go with --share or --rows: every row is judged.")
+    if (judge == "all" and share is not None) or (judge == "held-out" and folds is not None):
+        raise click.UsageError("--judge all goes without --share, --judge held-out without --folds.")
+
+
+# -- bins and verdicts ----------------------------------------------------------------------------------------
+
+level = click.option(
+    "--level", type=Share(max_open=True), default=0.9, show_default=True, help="Level of the intervals."
+)
+tolerance = click.option(
+    "--tolerance",
+    type=Share(),
+    default=0.02,
+    show_default=True,
+    help="The error that would not matter, for the verdicts.",
+)
+
+
+def ratio(name: str) -> Option:
+    """The tolerance of observed to expected events, under the name that it has in a command."""
+    return click.option(
+        name,
+        "ratio",
+        type=click.FloatRange(1, min_open=True),
+        default=1.25,
+        show_default=True,
+        help="Two classes: tolerance of observed : expected events; 1.25 means 0.8 to 1.25.",
+    )
+
+
+bins: Option = several(
+    click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins; equal-width where nothing else is "
+                 "said."),
+    click.option("--points", type=click.IntRange(1), help="Rows per bin, for --binning points-per-bin."),
+    click.option("--binning", default="auto", show_default=True,
+                 help="Where the bins lie: a key (equal-width, equal-mass, distinct, ...), or auto: one bin a value "
+                 "where a calibrator's outputs are discrete, else 15 of equal width."),
+)  # fmt: skip
+
+
+def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
+    """The bins an estimator is given: those chosen, or None where none are, or it places its own or reads none."""
+    from calib_core.estimators import takes_bins
+
+    return scheme.build() if scheme is not None and notion is not None and takes_bins(key) else None
+
+
+def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:
+    """The binning scheme of the options; None where predictions are judged as they are declared."""
+    from calib_core import BINNINGS
+    from dashboard.schemes import AUTO, counted_by
+
+    numbers = {name: value for name, value in (("bins", bins), ("points", points)) if value is not None}
+    if binning == AUTO:
+        if not numbers:
+            return None
+        binning = counted_by(next(iter(numbers)))  # a number that is given wins
+    for name in numbers.keys() - {param.name for param in BINNINGS[binning].params}:
+        raise click.UsageError(f"--{name} does not go with --binning {binning}.")
+    return BINNINGS.described(binning, **numbers)
+
+
+def binning_record(scheme: Recipe | None) -> Any:
+    """The bins of a record's options."""
+    from dashboard.schemes import AUTO
+
+    return AUTO if scheme is None else scheme.to_dict()
+
+
+# -- what the pages show --------------------------------------------------------------------------------------
+
+of_rows: Option = several(
+    reading,
+    models_in,
+    calibrators,
+    judge,
+    division,
+    where,
+    click.option("--test", type=FILE, help="File of the test rows; FILE then holds the calibration rows."),
+    click.option("--other", "others", multiple=True,
+                 help="File of another model on the same rows; as often as needed."),
+    click.option("--choices", default="", metavar="QUERY",
+                 help="Further choices, written as in a link of the dashboard: reduction=class-wise&zoom=9."),
+)  # fmt: skip
+"""Which models and rows a page shows, for what neither bins nor tolerances change."""
+of_page: Option = several(of_rows, bins, counting, tolerance, ratio("--ratio"))
+"""Everything that is chosen on a page."""
+model = click.option("--model", help="Title of the model looked at; by default the base model.")
+
+_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion",
+          "within": "where"}  # fmt: skip
+
+
+def flag(name: str) -> str:
+    """What the option for a choice of the pages is called."""
+    return f"--{_FLAGS.get(name, name).replace('_', '-')}"
+
+
+def choice(name: str) -> str:
+    """The choice of the pages that an option makes."""
+    return next((choice for choice, option in _FLAGS.items() if option == name), name)
+
+
+# -- members of registries ------------------------------------------------------------------------------------
+
+
+def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> Recipe:
+    """The recipe of a member of a registry: a key, with parameters given as name=value, or a recipe as JSON."""
+    from dashboard.selection import value_of
+
+    if key.startswith("{"):
+        if params:
+            raise click.UsageError("A recipe as JSON holds its parameters: leave --param out.")
+        return _recipe_of_json(registry, key)
+    entry, given = registry[key], {}
+    for text in params:
+        name, value = named_value(text, "NAME=VALUE")
+        given[name] = entry.read(name, value_of(entry.param(name), value))
+    return registry.described(key, **given)
+
+
+def _recipe_of_json(registry: Registry[Any], text: str) -> Recipe:
+    from calib_core import Recipe
+
+    try:
+        data = json.loads(text)
+    except ValueError as why:
+        raise click.UsageError(f"{_outputs.plain(text[:80])} is not a recipe as JSON: {why}.") from why
+    return Recipe.from_dict(registry.family, data)
+
+
+@contextmanager
+def of_confidences(recipe: Recipe, predictions: Predictions) -> Iterator[None]:
+    """Where a calibrator of whole rows is fitted on single claims: the refusal names the option that works."""
+    from calib_core import NotAnswerable
+    from calib_core.evaluation.candidates import SINGLE, of_confidence
+
+    try:
+        yield
+    except NotAnswerable as why:
+        works = of_confidence(recipe) if predictions.kind in SINGLE else None
+        if works is None:
+            raise
+        raise NotAnswerable(f"{why}. Calibrate the confidence: --calibrator {calibrator_option(works)}") from why
+
+
+def calibrator_option(recipe: Recipe) -> str:
+    """What --calibrator is given for a recipe: its key, or where it has parameters itself as JSON, for a shell."""
+    return shlex.quote(recipe.to_json() if recipe.params else recipe.key)
+
+
+# -- in which form --------------------------------------------------------------------------------------------
+
+
+def form(**helps: str) -> Option:
+    """Forms of the answer other than text, each a flag: the command is given the name of the one, or "text"."""
+
+    def add(function: Any) -> Any:
+        @functools.wraps(function)
+        def command(*args: Any, **options: Any) -> Any:
+            chosen = [name for name in helps if options.pop(f"as_{name}")]
+            if len(chosen) > 1:
+                raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} exclude each other.")
+            return function(*args, form=chosen[0] if chosen else "text", **options)
+
+        flags = (click.option(f"--{name}", f"as_{name}", is_flag=True, help=text) for name, text in helps.items())
+        return several(*flags)(command)
+
+    return add
+
+
+RECORD = "A JSON record: full precision, versions, hash, findings."
+TABLE = "The table as CSV."
+
+
+# -- packages of others ---------------------------------------------------------------------------------------
+
+_FOR_STRANGERS = "serve"
+"""The command whose server loads what is installed, and nothing else."""
+
+
+class _With(click.Option):
+    """The option --with, once in a command."""
+
+
+def add_with(command: click.Command) -> None:
+    """Give a command --with; once its words are read, installed extensions and the packages named are loaded."""
+    if any(isinstance(param, _With) for param in command.params):
+        return
+    option = _With(
+        ["--with", "packages"],
+        multiple=True,
+        metavar="PACKAGE",
+        expose_value=False,
+        callback=_load,
+        hidden=command.name == _FOR_STRANGERS,
+        help="Load this package of methods or exhibits (repeatable).",
+    )
+    command.params.append(option)
+
+
+def _load(context: click.Context, _: click.Parameter, packages: tuple[str, ...]) -> None:
+    if context.resilient_parsing:
+        return
+    packages = (*context.find_root().params.get("packages", ()), *packages)
+    if packages and context.command.name == _FOR_STRANGERS:
+        _failures.fail("A server for many people loads installed extensions only. Install the package; omit --with.")
+    for sentence in extensions.load_installed():
+        click.echo(f"{context.command_path}: {_outputs.plain(sentence)}", err=True)
+    for name in packages:
+        try:
+            extensions.load(name)
+        except extensions.ExtensionError as why:
+            _failures.fail(str(why))
