@@ -34,7 +34,7 @@ class Commands(click.Group):
             return None
         command = importlib.import_module(f"{commands.__name__}.{cmd_name}").command
         assert isinstance(command, click.Command)
-        importlib.import_module(f"{commands.__name__}._options").add_with(command)
+        importlib.import_module(f"{commands.__name__}._shared_options").add_with(command)
         return command
 
     def invoke(self, ctx: click.Context) -> object:

@@ -198,7 +198,7 @@ MAY_PARSE_JSON = {
     "calib_core/inference/gates/baselines.py": "a gate's own record, checked value by value",
     "calib_core/exporting/trial.py": "what a module it has just written and run has answered",
     "calib_core/registry/registry.py": "recipes, validated against the registries",
-    "dashboard/commands/_options.py": "a recipe in an option, validated against its registry",
+    "dashboard/commands/_shared_options.py": "a recipe in an option, validated against its registry",
     "dashboard/selection.py": "the choices in a share link, validated against the registries",
     "dashboard/report/recipe.py": "the recipe in a report, checked as a link is",
     "dashboard/chart/drawn.py": "figures the app itself has just written, read back by its tests",

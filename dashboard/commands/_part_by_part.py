@@ -14,7 +14,7 @@ from numpy.lib import format as npy_format
 from calib_core import InputError, Predictions
 from calib_core.calibrators import Calibrator
 from calib_core.readers import Reading, propose, streams
-from dashboard.commands import _outputs, _scenes
+from dashboard.commands import _opened_models, _outputs
 from dashboard.commands._recalibrated_files import Columns, columns_for, frame_of, json_lines
 from dashboard.export import csv_bytes
 
@@ -82,7 +82,7 @@ def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> R
     """How all rows are read, by the first of them: what stands out in these is said on stderr."""
     first = next(iter(streams.parts(file, labels=labels, **fields)))
     table, rows = first.run.table, first.predictions
-    _outputs.warn(_scenes.remarks_on_part(table, first.reading, rows, frozenset(fields)))
+    _outputs.warn(_opened_models.remarks_on_part(table, first.reading, rows, frozenset(fields)))
     return first.reading
 
 

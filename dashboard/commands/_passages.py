@@ -15,7 +15,7 @@ from dashboard.commands import _failures, _outputs
 
 if TYPE_CHECKING:  # heavy: a command imports them when it runs
     from calib_core.inference import GateCheck
-    from dashboard.commands._scenes import Opened
+    from dashboard.commands._opened_models import Opened
 
 WITHIN, NOT_WITHIN = 0, 1
 COULD_NOT = "could not run"

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
+from dashboard.commands._shared_options import ReadingOptions
 
 ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 
 
 @click.command("apply")
-@click.argument("calibrator", type=_options.FILE)
-@click.argument("file", type=_options.FILE)
-@click.option("-o", "--output", type=_options.OUTPUT, required=True,
+@click.argument("calibrator", type=_shared_options.FILE)
+@click.argument("file", type=_shared_options.FILE)
+@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True,
               help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
-@_options.reading
+@_shared_options.reading
 @careful
 def command(calibrator: Path, file: Path, output: Path, force: bool, read: ReadingOptions) -> None:
     """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
@@ -39,7 +39,7 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Readi
     """
     from calib_core import load_calibrator
     from calib_core.text import percent
-    from dashboard.commands import _part_by_part, _recalibrated_files, _scenes
+    from dashboard.commands import _opened_models, _part_by_part, _recalibrated_files
 
     ending = "csv" if str(output) == _outputs.STDIO else output.suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
@@ -52,7 +52,7 @@ def command(calibrator: Path, file: Path, output: Path, force: bool, read: Readi
         _outputs.warn(f"{file.name}: note: in some of the rows, {note}" for note in applied.notes)
         rows, coverage = applied.rows, applied.coverage
     else:
-        opened = _scenes.opened(file, read)
+        opened = _opened_models.opened(file, read)
         opened.warn()
         answer = fitted.apply(opened.whole)
         columns = _recalibrated_files.columns_for(ending, opened.file.table, opened.reading, answer)

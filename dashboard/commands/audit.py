@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
+from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from calib_core import Predictions, Recipe
     from calib_core.inference import EstimateOrReason, PrimaryLine
-    from dashboard.commands._scenes import Opened
+    from dashboard.commands._opened_models import Opened
     from dashboard.session import Scene
 
 _NOTHING_FITTED = "No calibrator is fitted: folds change nothing but which rows are judged, which are all."
@@ -29,7 +29,7 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 
 
 @click.command("audit")
-@click.argument("file", type=_options.FILE)
+@click.argument("file", type=_shared_options.FILE)
 @click.option("--notion", "notions", multiple=True,
               help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event first.")  # fmt: skip
 @click.option(
@@ -40,19 +40,19 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 )
 @click.option("--slow", is_flag=True, help="Use every estimator. Slow ones take minutes for thousands of rows.")
 @click.option("--unbinned", is_flag=True, help="Also print bounds on the error without bins, under stated assumptions.")
-@_options.tolerance
-@_options.ratio("--ratio")
-@_options.level
-@_options.bins
-@_options.counting
-@_options.calibrators
-@_options.judge
-@_options.division
-@_options.rows
-@_options.where
-@_options.reading
-@_options.models_in
-@_options.form(json=_options.RECORD, csv=_options.TABLE)
+@_shared_options.tolerance
+@_shared_options.ratio("--ratio")
+@_shared_options.level
+@_shared_options.bins
+@_shared_options.counting
+@_shared_options.calibrators
+@_shared_options.judge
+@_shared_options.division
+@_shared_options.rows
+@_shared_options.where
+@_shared_options.reading
+@_shared_options.models_in
+@_shared_options.form(json=_shared_options.RECORD, csv=_shared_options.TABLE)
 @careful
 def command(
     file: Path,
@@ -93,31 +93,36 @@ def command(
       calib audit answers.jsonl --read confidence=conf --read correct=ok --json
       calib audit answers.jsonl --models-in model
     """
-    _options.check_division(judge, share, folds, rows)
+    _shared_options.check_division(judge, share, folds, rows)
     if rows != "auto" and calibrators:
         raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
 
     from calib_core import CALIBRATORS
     from calib_core.inference import estimate_lines
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
 
-    opened = _scenes.opened_models(file, models_in, read, where)
+    opened = _opened_models.opened_models(file, models_in, read, where)
     first = next(iter(opened.values()))
     if form != "json":
         first.warn()
-    scheme = _options.scheme_of(binning, bins, points)
-    recipes = [_options.recipe_of(CALIBRATORS, key) for key in calibrators]
-    scene = _scenes.scene(_scenes.divided(opened, judge, share, folds, seed), recipes, rows, counting=counting)
+    scheme = _shared_options.scheme_of(binning, bins, points)
+    recipes = [_shared_options.recipe_of(CALIBRATORS, key) for key in calibrators]
+    scene = _opened_models.scene(
+        _opened_models.divided(opened, judge, share, folds, seed), recipes, rows, counting=counting
+    )
     models, built = scene.rows_judged, None if scheme is None else scheme.build()
-    which, note = _scenes.judged_rows(scene, rows, fitted=bool(recipes)), _note(scene, first, recipes, folds, rows)
+    which, note = (
+        _opened_models.judged_rows(scene, rows, fitted=bool(recipes)),
+        _note(scene, first, recipes, folds, rows),
+    )
     questions = _questions(models, notions or _asked_of(models), keys, slow, bool(notions))
     lines = estimate_lines(_answers(models, questions, built, level, bool(keys) or slow), tolerance, level)
     found = _Audit(first, scene, which, note, lines, tolerance, ratio, level, built, unbinned)
     options = {
         "tolerance": tolerance,
         "ratio": ratio,
-        "binning": _options.binning_record(scheme),
-        "share": share or _options.SHARE,
+        "binning": _shared_options.binning_record(scheme),
+        "share": share or _shared_options.SHARE,
         "seed": seed,
         "rows": rows,
         "judged": which,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
+from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from calib_core import Predictions
     from calib_core.evaluation.choice import CalibratorChoice, Remaining
     from calib_core.evaluation.update_gains import UpdateGains
-    from dashboard.commands._scenes import Opened
+    from dashboard.commands._opened_models import Opened
     from dashboard.session import Scene
 
 
 @click.command("choose")
-@click.argument("file", type=_options.FILE)
+@click.argument("file", type=_shared_options.FILE)
 @click.option("--candidate", "keys", multiple=True, help="Calibrator to try: a key, or a recipe as JSON; as often as "
               "needed. By default the usual ones for such rows.")  # fmt: skip
 @click.option("--score", type=click.Choice(["log-loss", "brier"]), default="log-loss", show_default=True,
               help="What they are chosen by.")  # fmt: skip
 @click.option("--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Parts of the rows.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the folds.")
-@_options.level
+@_shared_options.level
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     show_default="the calibration rows, as on the dashboard",
     help="Rows to choose on.",
 )
-@_options.judge
-@_options.reading
-@_options.models_in
-@_options.form(json=_options.RECORD, csv=_options.TABLE)
+@_shared_options.judge
+@_shared_options.reading
+@_shared_options.models_in
+@_shared_options.form(json=_shared_options.RECORD, csv=_shared_options.TABLE)
 @careful
 def command(
     file: Path,
@@ -70,18 +70,18 @@ def command(
       calib choose validation.npz --candidate temperature --candidate dirichlet --score brier
       calib choose answers.jsonl --models-in model --json
     """
-    _options.check_rows(judge, rows)
+    _shared_options.check_rows(judge, rows)
 
     import calib_core as cc
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
 
-    opened = _scenes.opened_models(file, models_in, read)
+    opened = _opened_models.opened_models(file, models_in, read)
     first = next(iter(opened.values()))
     if form != "json":
         first.warn()
-    recipes = [_options.recipe_of(cc.CALIBRATORS, key) for key in keys]
+    recipes = [_shared_options.recipe_of(cc.CALIBRATORS, key) for key in keys]
     how = {"candidates": recipes or None, "score": score, "folds": folds, "random_state": seed, "level": level}
-    given = {name: _given(one, "all" if judge == "all" else rows, judge) for name, one in opened.items()}
+    given = {name: _given(model, "all" if judge == "all" else rows, judge) for name, model in opened.items()}
     found = {name: _chosen(name, on, **how) for name, on in given.items()}
     options = {"score": score, "folds": folds, "seed": seed, "level": level, "rows": rows,
                "chosen_on": next(iter(given.values())).sentence}  # fmt: skip
@@ -105,13 +105,13 @@ class _Given(NamedTuple):
 def _given(opened: Opened, rows: str, judge: str) -> _Given:
     """The rows it is chosen on, as on the dashboard."""
     from calib_core.text import count
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
 
     if rows != "auto":
-        scene = _scenes.scene({"": opened}, rows=rows)
+        scene = _opened_models.scene({"": opened}, rows=rows)
         on = scene.get(scene.models.shown[0].predictions)
         return _Given(on, None, f"chosen on {'all' if rows == 'all' else 'the'} {count(on.n_rows)} rows", scene)
-    scene = _scenes.scene(_scenes.divided({"": opened}, judge))
+    scene = _opened_models.scene(_opened_models.divided({"": opened}, judge))
     parts = scene.get(scene.models.shown[0].division)
     if parts.folds is not None or parts.undivided:
         return _Given(parts.fit, None, f"chosen on all {count(parts.fit.n_rows)} rows", scene)
@@ -204,6 +204,6 @@ def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], fi
         lines += ["", *_outputs.aligned(Recommendation(score).columns_at(choice.level, frame), frame)]
         lines += [about_table(choice), *choice.notes]
         if choice.recalibrate:
-            option = _options.calibrator_option(choice.recipe)
+            option = _shared_options.calibrator_option(choice.recipe)
             lines.append(f"To audit the result, add to calib audit, or to calib fit to keep it: --calibrator {option}")
     return lines

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
+from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 
 
 @click.command("compare")
-@click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_options.FILE)
+@click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_shared_options.FILE)
 @click.option("--notion", "notions", multiple=True,
               help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event.")  # fmt: skip
 @click.option(
@@ -40,14 +40,14 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
     show_default=True,
     help="The difference that would not matter.",
 )
-@_options.level
-@_options.bins
-@_options.judge
-@_options.rows
-@_options.where
-@_options.reading
-@_options.models_in
-@_options.form(json=_options.RECORD, csv=_options.TABLE)
+@_shared_options.level
+@_shared_options.bins
+@_shared_options.judge
+@_shared_options.rows
+@_shared_options.where
+@_shared_options.reading
+@_shared_options.models_in
+@_shared_options.form(json=_shared_options.RECORD, csv=_shared_options.TABLE)
 @careful
 def command(
     files: tuple[Path, ...],
@@ -85,27 +85,27 @@ def command(
       calib compare before.parquet after.parquet --json
       calib compare answers.jsonl --models-in model
     """
-    _options.check_rows(judge, rows)
+    _shared_options.check_rows(judge, rows)
 
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
 
     opened = {
-        ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): one
+        ", ".join(filter(None, (file if len(files) > 1 or not name else "", name))): model
         for path, file in zip(files, _names(files), strict=True)
-        for name, one in _scenes.opened_models(path, models_in, read, where).items()
+        for name, model in _opened_models.opened_models(path, models_in, read, where).items()
     }
     if len(opened) < 2:
         raise click.UsageError("give two files or more, or --models-in with the column that names the model.")
     if form != "json":
-        for one in opened.values():
-            one.warn()
-    scheme = _options.scheme_of(binning, bins, points)
-    scene = _scenes.scene(_scenes.divided(opened, judge), rows=rows)
+        for model in opened.values():
+            model.warn()
+    scene = _opened_models.scene(_opened_models.divided(opened, judge), rows=rows)
     models, which = (
         {name: scene.get(given) for name, given in scene.predictions().items()},
-        _scenes.judged_rows(scene, rows),
+        _opened_models.judged_rows(scene, rows),
     )
-    found = _compared(models, _questions(models, notions, keys), scheme, level, margin)
+    how = _How(keys, _shared_options.scheme_of(binning, bins, points), level, margin)
+    found = _compared(models, notions, how)
     first = next(iter(opened.values()))
     head = f"Compared on {which}{first.among}{first.of_all(next(iter(models.values())))}."
     _outputs.answer(
@@ -113,9 +113,14 @@ def command(
         text=lambda: [head, *_text(found.frame, level), *found.pairing],
         frame=found.frame,
         record=lambda: {
-            "files": [one.record() for one in opened.values()],
+            "files": [model.record() for model in opened.values()],
             "names": list(models),
-            "options": {"binning": _options.binning_record(scheme), "judge": judge, "rows": rows, "judged": which},
+            "options": {
+                "binning": _shared_options.binning_record(how.scheme),
+                "judge": judge,
+                "rows": rows,
+                "judged": which,
+            },
             "level": level,
             "margin": margin,
             "resamples_seed": 0,
@@ -146,6 +151,15 @@ def _names(files: tuple[Path, ...]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names)]
 
 
+class _How(NamedTuple):
+    """How models are compared: by which estimators, in which bins, at which level, and what would not matter."""
+
+    estimators: tuple[str, ...]
+    scheme: Recipe | None
+    level: float
+    margin: float
+
+
 class _Compared(NamedTuple):
     """A line for every question and pair; of summaries also which of them are paired, in sentences."""
 
@@ -153,19 +167,16 @@ class _Compared(NamedTuple):
     pairing: tuple[str, ...] = ()
 
 
-def _compared(
-    models: dict[str, Predictions],
-    questions: list[tuple[str | None, str]],
-    scheme: Recipe | None,
-    level: float,
-    margin: float,
-) -> _Compared:
+def _compared(models: dict[str, Predictions], notions: tuple[str, ...], how: _How) -> _Compared:
     """Every pair of models; summaries as a whole, and paired where they keep the same rows."""
     import pandas as pd
 
+    from calib_core.inference import notion_looked_at
     from dashboard.exhibits.pairs import NOT_PAIRED
 
-    frame = _differences(models, questions, scheme, level, margin)
+    of_event = all(notion_looked_at(model) == "event" for model in models.values())
+    chosen, notions = bool(notions), notions or (("event",) if of_event else NOTIONS)
+    frame = _differences(models, notions, chosen, how)
     if not any(each.grain == "counts" for each in models.values()):
         return _Compared(frame)
     kept, why_not = _kept(models)
@@ -173,30 +184,25 @@ def _compared(
     unpaired = f"All, unpaired: {NOT_PAIRED}"
     if not kept:
         return _Compared(frame, (unpaired, f"Not paired: {why_not}."))
-    paired = _differences(kept, questions, scheme, level, margin)
+    paired = _differences(kept, notions, chosen, how)
     frame = pd.concat([frame, paired.assign(of=f"{_rows(kept)} kept, paired")], ignore_index=True)
     return _Compared(frame, (unpaired, PAIRED.format(rows=_rows(kept))))
 
 
-def _differences(
-    models: dict[str, Predictions],
-    questions: list[tuple[str | None, str]],
-    scheme: Recipe | None,
-    level: float,
-    margin: float,
-) -> pd.DataFrame:
+def _differences(models: dict[str, Predictions], notions: tuple[str, ...], chosen: bool, how: _How) -> pd.DataFrame:
     import pandas as pd
 
     from calib_core import NotAnswerable
     from calib_core.inference import compare
 
     parts = []
+    questions = _questions(models, notions, chosen, how.estimators)
     with _outputs.progress("Paired differences", len(questions)) as bar:
         for notion, key in questions:
             of = {"notion": notion, "estimator": key}
+            bins = _shared_options.bins_for(key, notion, how.scheme)
             try:
-                frame = compare(models, notion, key, _options.bins_for(key, notion, scheme), level=level, margin=margin)
-                parts.append(frame.assign(**of))
+                parts.append(compare(models, notion, key, bins, level=how.level, margin=how.margin).assign(**of))
             except NotAnswerable as why:
                 parts.append(pd.DataFrame([of | {"note": str(why)}]))
             bar.update(1)
@@ -205,16 +211,13 @@ def _differences(
 
 
 def _questions(
-    models: dict[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...]
+    models: dict[str, Predictions], notions: tuple[str, ...], chosen: bool, keys: tuple[str, ...]
 ) -> list[tuple[str | None, str]]:
-    """Pairs of notion and estimator: by default the event of two classes alone, where all models speak of it."""
+    """Pairs of notion and estimator; where nothing was chosen, the scores of these rows first."""
     from calib_core.evaluation.study import SCORES, notion_of_score
-    from calib_core.inference import notion_looked_at
     from calib_core.inference.comparison.model_differences import DEFAULT
 
-    whole = [] if keys or notions else [(notion_of_score(key, *models.values()), key) for key in SCORES]
-    of_event = all(notion_looked_at(model) == "event" for model in models.values())
-    notions = notions or (("event",) if of_event else NOTIONS)
+    whole = [] if keys or chosen else [(notion_of_score(key, *models.values()), key) for key in SCORES]
     return whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)]
 
 

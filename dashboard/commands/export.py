@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
 @click.command("export")
-@click.argument("calibrator", type=_options.FILE)
-@click.option("-o", "--output", type=_options.OUTPUT, required=True, help="Where it goes: .py or .onnx.")
+@click.argument("calibrator", type=_shared_options.FILE)
+@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Where it goes: .py or .onnx.")
 @click.option("--logits", is_flag=True, help="Take raw logits instead of probabilities.")
 @careful
 def command(calibrator: Path, output: Path, logits: bool) -> None:

@@ -6,17 +6,19 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands import _failures, _outputs, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
+from dashboard.commands._shared_options import ReadingOptions
 
 
 @click.command("fit")
-@click.argument("file", type=_options.FILE)
+@click.argument("file", type=_shared_options.FILE)
 @click.option("--calibrator", "key", required=True, help="Which calibrator: a key such as temperature, or "
               "a recipe as JSON.")  # fmt: skip
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the calibrator.")
-@click.option("-o", "--output", type=_options.OUTPUT, required=True, help="Where the fitted calibrator goes (.json).")
+@click.option(
+    "-o", "--output", type=_shared_options.OUTPUT, required=True, help="Where the fitted calibrator goes (.json)."
+)
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
@@ -25,7 +27,7 @@ from dashboard.commands._options import ReadingOptions
     help="Which rows it is fitted on.",
 )
 @click.option("--parts", is_flag=True, help="Read FILE a part at a time, as is done with files of more than 1 GiB.")
-@_options.reading
+@_shared_options.reading
 @careful
 def command(
     file: Path,
@@ -55,9 +57,9 @@ def command(
     """
     import calib_core as cc
     from calib_core.readers import limits, streams
-    from dashboard.commands import _part_by_part, _scenes
+    from dashboard.commands import _opened_models, _part_by_part
 
-    recipe = _options.recipe_of(cc.CALIBRATORS, key, params)
+    recipe = _shared_options.recipe_of(cc.CALIBRATORS, key, params)
     calibrator, labels = recipe.build(), read.array_beside(file)
     if read.labels and not labels and parts:
         raise click.UsageError("--parts goes with labels in the same file, or with an NPY matrix and an NPY of labels.")
@@ -72,12 +74,12 @@ def command(
     elif parts or labels or (file.is_file() and file.stat().st_size > limits.FILE_BYTES):
         number, text = _part_by_part.fit(calibrator, file, labels, rows, read.fields)
     else:
-        opened = _scenes.opened(file, read)
+        opened = _opened_models.opened(file, read)
         opened.warn()
         chosen = "calibration" if rows == "auto" and opened.marked else "all" if rows == "auto" else rows
-        scene = _scenes.scene({"": opened}, rows=chosen)
+        scene = _opened_models.scene({"": opened}, rows=chosen)
         given = scene.get(scene.models.shown[0].predictions)
-        with _options.of_confidences(recipe, given):
+        with _shared_options.of_confidences(recipe, given):
             number, text = given.n_rows, calibrator.fit_on(given).to_json()
     _outputs.write(output, text.encode())
     _outputs.warn([f"{recipe.title} fitted on {number:,} rows of {file.name}: {output}"])

@@ -9,36 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _failures, _options, _outputs, _passages
+from dashboard.commands import _failures, _outputs, _passages, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
 from dashboard.commands._passages import Passage
+from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
     from calib_core.inference import Baseline
 
 
 @click.command("gate")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_options.FILE)
-@click.option("--max-ece", "limit", type=_options.Share(), help="Maximum allowed error.")
-@_options.ratio("--max-ratio")
-@click.option("--baseline", "baseline_file", type=_options.FILE, metavar="JSON", help="Also, or only: pass what is not "
-              "worse than this by more than is allowed; it was written by calib gate --format json.")  # fmt: skip
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_shared_options.FILE)
+@click.option("--max-ece", "limit", type=_shared_options.Share(), help="Maximum allowed error.")
+@_shared_options.ratio("--max-ratio")
+@click.option("--baseline", "baseline_file", type=_shared_options.FILE, metavar="JSON", help="Also, or only: pass what "
+              "is not worse than this by more than is allowed; written by calib gate --format json.")  # fmt: skip
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
               help="Maximum allowed increase over the baseline.")  # fmt: skip
 @click.option("--notion", help="Notion of calibration; by default the baseline's, or else event for two classes, "
               "top-label where its cells hold enough rows, else confidence: the output says which.")  # fmt: skip
 @click.option("--estimator", show_default="ece, or the baseline's", help="Estimator of the error.")
-@_options.level
-@_options.bins
-@_options.judge
-@_options.rows
-@_options.where
-@_options.reading
+@_shared_options.level
+@_shared_options.bins
+@_shared_options.judge
+@_shared_options.rows
+@_shared_options.where
+@_shared_options.reading
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
               help="How the answer is written: for people, as a record, or as annotations and a summary on "
               "GitHub.")  # fmt: skip
-@click.option("--junit", "junit_file", type=_options.OUTPUT, help="Also write the answer here as JUnit's XML.")
+@click.option("--junit", "junit_file", type=_shared_options.OUTPUT, help="Also write the answer here as JUnit's XML.")
 @careful
 def command(
     files: tuple[Path, ...],
@@ -86,9 +86,9 @@ def command(
         raise click.UsageError("give --max-ece, --baseline, or both.")
     if junit_file is not None and str(junit_file) == _outputs.STDIO:
         raise click.UsageError("--junit takes the name of a file: standard output has the answer itself.")
-    _options.check_rows(judge, rows)
+    _shared_options.check_rows(judge, rows)
     kept = {} if baseline_file is None else _baselines(baseline_file)
-    scheme = _options.scheme_of(binning, bins, points)
+    scheme = _shared_options.scheme_of(binning, bins, points)
     how = {"notion": notion, "estimator": estimator, "level": level, "bins": None if scheme is None else scheme.build()}
     names = _names(tuple(dict.fromkeys(files)))
     passages = [
@@ -100,7 +100,7 @@ def command(
     if form == "json":
         options = {"max_ece": limit, "max_ratio": ratio, "max_increase": allowed if kept else None,
                    "notion": notion, "level": level, "estimator": estimator,
-                   "binning": _options.binning_record(scheme), "judge": judge, "rows": rows}  # fmt: skip
+                   "binning": _shared_options.binning_record(scheme), "judge": judge, "rows": rows}  # fmt: skip
         _passages.write_record(passages, options)
     else:
         (_passages.write_annotations if form == "github" else _passages.write_text)(passages)
@@ -132,21 +132,21 @@ def _passage(
     from calib_core import InputError, RegistryError
     from calib_core.inference import gate_check
     from calib_core.inference.gates.baselines import baseline_for
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
 
     begun = time.perf_counter()
     read, where, judge, rows = reading
     try:
-        opened = _scenes.opened(path, read, where)
+        opened = _opened_models.opened(path, read, where)
         if form != "json":  # whose record has the findings
             opened.warn()
-        scene = _scenes.scene(_scenes.divided({"": opened}, judge), rows=rows)
+        scene = _opened_models.scene(_opened_models.divided({"": opened}, judge), rows=rows)
         judged = scene.get(scene.models.shown[0].predictions)
         check = gate_check(judged, before=baseline_for(name, kept) if kept else None, **how)
-        if check.line.ratio is None and not _options.by_default("ratio"):
+        if check.line.ratio is None and not _shared_options.by_default("ratio"):
             raise InputError("--max-ratio judges the event of two classes, which this check is not about: leave it out")
     except (InputError, RegistryError, OSError) as why:
         _failures.trace()
         return Passage(path, name, time.perf_counter() - begun, why=_failures.sentence_of(why))
-    judged_on = f"{_scenes.judged_rows(scene, rows)}{opened.among}{opened.of_all(judged)}"
+    judged_on = f"{_opened_models.judged_rows(scene, rows)}{opened.among}{opened.of_all(judged)}"
     return Passage(path, name, time.perf_counter() - begun, opened, check, judged_on=judged_on)

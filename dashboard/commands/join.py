@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
 @click.command("join")
-@click.argument("file", type=_options.FILE)
-@click.argument("labels", type=_options.FILE)
-@_options.key
-@_options.by_place
-@click.option("-o", "--output", type=_options.OUTPUT, required=True, help="Where both go, as CSV; - is stdout.")
+@click.argument("file", type=_shared_options.FILE)
+@click.argument("labels", type=_shared_options.FILE)
+@_shared_options.key
+@_shared_options.by_place
+@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Where both go, as CSV; - is stdout.")
 @careful
 def command(file: Path, labels: Path, label_keys: tuple[str, ...], by_place: bool, output: Path) -> None:
     """Join the predictions in FILE with the labels in LABELS by a key, into one file.
@@ -31,11 +31,11 @@ def command(file: Path, labels: Path, label_keys: tuple[str, ...], by_place: boo
     """
     from calib_core.readers import as_csv, with_labels
     from calib_core.readers.checks.model_checks import join_findings
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
 
-    _options.check_keys(label_keys, by_place)
+    _shared_options.check_keys(label_keys, by_place)
     key = () if by_place else label_keys or None
-    both = with_labels(_scenes.whole_table(file), _scenes.whole_table(labels), key)
+    both = with_labels(_opened_models.whole_table(file), _opened_models.whole_table(labels), key)
     assert both.joined is not None
     _outputs.warn([*both.notes, *(finding.message for finding in join_findings(both.joined))])
     _outputs.write(output, as_csv(both))

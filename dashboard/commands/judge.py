@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
 @click.command("judge")
-@click.argument("file", type=_options.FILE)
+@click.argument("file", type=_shared_options.FILE)
 @click.option("--judge", required=True, metavar="COLUMN", help="What the judge says of every row: yes or no, 1 or 0, C "
               "or I, or a degree from 0 to 1.")  # fmt: skip
 @click.option("--human", required=True, metavar="COLUMN", help="What people say of a few rows, drawn at random; empty "
@@ -20,8 +20,8 @@ from dashboard.commands._failures import careful
 @click.option("--confidence", metavar="COLUMN", help="Confidence in each answer, from 0 to 1: adds how far it lies "
               "above the share right.")  # fmt: skip
 @click.option("--group", metavar="COLUMN", help="Which rows belong together: attempts at one question.")
-@_options.level
-@_options.form(json="A JSON record: full precision, versions.", csv="The estimates as CSV.")
+@_shared_options.level
+@_shared_options.form(json="A JSON record: full precision, versions.", csv="The estimates as CSV.")
 @careful
 def command(
     file: Path,
@@ -48,9 +48,9 @@ def command(
     import calib_core as cc
     from calib_core.readers import verdicts
     from calib_core.readers.proposal.label_codes import label_texts
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
 
-    table = _scenes.whole_table(file)
+    table = _opened_models.whole_table(file)
     marks = (verdicts(table, judge), verdicts(table, human))
     groups = None if group is None else pd.Series(label_texts(table.column(group)), name=group)
     found = {"share": cc.judged.judged_share(*marks, groups, level)}

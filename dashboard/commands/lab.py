@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--intervals", is_flag=True, help="With --estimator: how often intervals hold the true error, too.")
 @click.option("--draws", type=click.IntRange(1, 100_000), help="Samples of each size.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the samples.")
-@_options.form(json="A JSON record, full precision.", csv=_options.TABLE)
+@_shared_options.form(json="A JSON record, full precision.", csv=_shared_options.TABLE)
 @careful
 def command(
     truth: str | None,
@@ -64,7 +64,7 @@ def command(
     own = what is not None and bool(what.truths)
     if own and (truth or options):
         raise click.UsageError(f"The experiment {experiment} has truths of its own: leave out TRUTH and --set.")
-    recipe = _options.recipe_of(lab.TRUTHS, truth or "drawn", options)
+    recipe = _shared_options.recipe_of(lab.TRUTHS, truth or "drawn", options)
     with _outputs.percent("Lab") as tell:
         how: dict[str, Any] = {"random_state": seed, "progress": tell}
         if estimators:

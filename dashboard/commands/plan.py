@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _exhibits, _failures, _options, _outputs
+from dashboard.commands import _exhibit_output, _failures, _outputs, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
+from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,8 +45,8 @@ def _numbers(function: Any) -> Any:
 @click.argument("file", required=False)
 @_numbers
 @click.option("--binning", help="Where the bins lie that the rows of FILE are judged in.")
-@_options.reading
-@_options.form(json="A JSON record: full precision, versions.", csv="A line a question as CSV.")
+@_shared_options.reading
+@_shared_options.form(json="A JSON record: full precision, versions.", csv="A line a question as CSV.")
 @careful
 def command(
     question: str | None,
@@ -104,12 +104,12 @@ def _is_file(name: str) -> bool:
 def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOptions) -> pd.DataFrame:
     """The plans filled in from a file, divided as on screen."""
     import calib_core as cc
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
     from dashboard.exhibits.plan_answers import data_in_use
     from dashboard.session import call, scene_of
 
-    scene = scene_of(_scenes.selection(file, read=read, binning=binning))
-    _exhibits.tell_doubts(scene)
+    scene = scene_of(_opened_models.selection(file, read=read, binning=binning))
+    _exhibit_output.tell_doubts(scene)
     found: pd.DataFrame = scene.get(call(cc.planning.answers, plans=plans, **data_in_use(scene)))
     return found
 

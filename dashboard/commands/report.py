@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands import _failures, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 if TYPE_CHECKING:  # heavy: imported when the command runs
@@ -20,9 +20,9 @@ _STEPS = 1000
 
 @click.command("report")
 @click.argument("file")
-@click.option("-o", "--output", type=_options.OUTPUT, default=Path("report.html"),
+@click.option("-o", "--output", type=_shared_options.OUTPUT, default=Path("report.html"),
               show_default=True, help="Where the report is written.")  # fmt: skip
-@_options.of_page
+@_shared_options.of_page
 @click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
 @click.option("--title", default="", help="Title of the report.")
 @click.option("--author", default="", help="Subtitle.")
@@ -38,12 +38,12 @@ _STEPS = 1000
 @click.option("--only", "kept", multiple=True, metavar="SECTION", help="Include only this section (repeatable).")
 @click.option("--like", type=click.Path(path_type=Path, exists=True, dir_okay=False),
               help="Use the choices of this earlier report. FILE, --test and --other must be its files.")  # fmt: skip
-@click.option("--pdf", type=_options.OUTPUT, help="Also write the report as PDF (needs Chromium).")
-@click.option("--tables", type=_options.OUTPUT,
+@click.option("--pdf", type=_shared_options.OUTPUT, help="Also write the report as PDF (needs Chromium).")
+@click.option("--tables", type=_shared_options.OUTPUT,
               help="Also write every table as CSV and LaTeX, into this ZIP file.")  # fmt: skip
-@click.option("--figures", type=_options.OUTPUT,
+@click.option("--figures", type=_shared_options.OUTPUT,
               help="Also write every figure as SVG, PDF and PNG, into this ZIP file (needs Chromium).")  # fmt: skip
-@click.option("--model-card", "card", type=_options.OUTPUT,
+@click.option("--model-card", "card", type=_shared_options.OUTPUT,
               help="Also write verdicts and scores as a section of a model card (Markdown, metadata).")  # fmt: skip
 @click.option("--width", type=click.Choice(["single", "double"]), default="double", show_default=True,
               help="Column width of those figures: 3.4 or 7 inches.")  # fmt: skip
@@ -81,7 +81,7 @@ def command(
       calib report predictions.csv --model-card card.md
     """
     from dashboard import session
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
     from dashboard.exhibits import EXHIBITS, doubt_words
     from dashboard.report import Options, chromium
     from dashboard.report.picture import WIDTHS
@@ -91,13 +91,13 @@ def command(
     left_out, added = _sections(left_out, added, kept)
     options = Options(title, author, left_out, date, added)
     if like is not None:
-        key = _scenes.held(file, given["read"]).key
+        key = _opened_models.opened_file(file, given["read"]).key
         _no_choices({**given, "read": tuple(given["read"].fields), "slow": slow or None})
         for name in (*([given["test"]] if given["test"] else []), *given["others"]):
-            _scenes.held(name)
+            _opened_models.opened_file(name)
         selection, options = _like(like, key, options)
     else:
-        selection = _scenes.selection(file, **given)
+        selection = _opened_models.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
     _outputs.warn(f"doubt: {sentence}" for sentence in doubt_words.sentences(session.scene_of(selection)))
@@ -134,8 +134,8 @@ def _sections(
 def _no_choices(given: Mapping[str, Any]) -> None:
     """End the command where an option would change what an earlier report fixes."""
     for name, value in given.items():
-        if name not in ("test", "others") and value not in (None, "", ()) and not _options.by_default(name):
-            _failures.fail(f"--like takes every choice from the earlier report: leave {_options.flag(name)} out")
+        if name not in ("test", "others") and value not in (None, "", ()) and not _shared_options.by_default(name):
+            _failures.fail(f"--like takes every choice from the earlier report: leave {_shared_options.flag(name)} out")
 
 
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:

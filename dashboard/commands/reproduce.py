@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dashboard.commands import _options, _outputs
+from dashboard.commands import _outputs, _shared_options
 from dashboard.commands._failures import careful
 from dashboard.commands.tables import prediction_files
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
               help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
 @click.option("--splits", type=click.IntRange(1, 1000), show_default="5",
               help="How often each of these files is divided at random.")  # fmt: skip
-@_options.read
-@_options.form(json="A JSON record: full precision and versions.", csv=_options.TABLE)
+@_shared_options.read
+@_shared_options.form(json="A JSON record: full precision and versions.", csv=_shared_options.TABLE)
 @careful
 def command(
     keys: tuple[str, ...],

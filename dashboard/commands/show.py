@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _exhibits, _options
+from dashboard.commands import _exhibit_output, _shared_options
 from dashboard.commands._failures import careful
 
 
@@ -14,11 +14,11 @@ from dashboard.commands._failures import careful
 @click.argument("exhibit", metavar="EXHIBIT")
 @click.argument("file")
 @click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="An option of the exhibit; repeatable.")
-@_options.model
+@_shared_options.model
 @click.option("--notion", help="Notion of calibration looked at; by default the event of two classes, else top-label.")
-@click.option("--format", "form", type=click.Choice(_exhibits.FORMS), default="text", show_default=True,
+@click.option("--format", "form", type=click.Choice(_exhibit_output.FORMS), default="text", show_default=True,
               help="How it is written.")  # fmt: skip
-@_options.of_page
+@_shared_options.of_page
 @careful
 def command(
     exhibit: str, file: str, options: tuple[str, ...], model: str | None, notion: str | None, form: str, **given: Any
@@ -32,10 +32,10 @@ def command(
       calib show reliability predictions.csv --calibrator temperature
       calib show reliability demo:digits-naive-bayes --set overlay=corp --format python
     """
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
     from dashboard.exhibits import EXHIBITS
     from dashboard.session import scene_of
 
-    recipe = _options.recipe_of(EXHIBITS, exhibit, options)
-    selection = _scenes.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
-    _exhibits.show(recipe.build(), scene_of(selection), form)
+    recipe = _shared_options.recipe_of(EXHIBITS, exhibit, options)
+    selection = _opened_models.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
+    _exhibit_output.show(recipe.build(), scene_of(selection), form)

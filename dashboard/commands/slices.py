@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _exhibits, _options
+from dashboard.commands import _exhibit_output, _shared_options
 from dashboard.commands._failures import careful
 
 
@@ -22,9 +22,9 @@ from dashboard.commands._failures import careful
               "rows, with interval and noise floor, and a line a group.")  # fmt: skip
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
               help="With --scan: slices of fewer rows are not looked at.")  # fmt: skip
-@_options.model
-@_options.form(json="The table as JSON, with what is said of it and its Python.", csv=_options.TABLE)
-@_options.of_rows
+@_shared_options.model
+@_shared_options.form(json="The table as JSON, with what is said of it and its Python.", csv=_shared_options.TABLE)
+@_shared_options.of_rows
 @careful
 def command(
     file: str,
@@ -56,13 +56,13 @@ def command(
         raise click.UsageError("--worst-group goes with --by and --parts alone: leave --scan and --edges out.")
     if edges and not by:
         raise click.UsageError("--edges cuts the column that --by names: give both.")
-    if not (by or worst_group or _options.by_default("parts")):
+    if not (by or worst_group or _shared_options.by_default("parts")):
         raise click.UsageError("--parts goes with --by: without it every column is cut into 4.")
-    if not (scan or _options.by_default("min_rows")):
+    if not (scan or _shared_options.by_default("min_rows")):
         raise click.UsageError("--min-rows goes with --scan: other tables list every slice.")
     if len(by) > 2:
         raise click.UsageError("--by is given once, or twice for a crossing.")
-    from dashboard.commands import _scenes
+    from dashboard.commands import _opened_models
     from dashboard.exhibits import EXHIBITS
     from dashboard.session import scene_of
 
@@ -75,5 +75,5 @@ def command(
         recipe = EXHIBITS.described("slices", edges=edges, parts=parts, **columns)
     else:
         recipe = EXHIBITS.described("slice-columns")
-    selection = _scenes.selection(file, model=model, **given).with_exhibit(recipe)
-    _exhibits.show(recipe.build(), scene_of(selection), form)
+    selection = _opened_models.selection(file, model=model, **given).with_exhibit(recipe)
+    _exhibit_output.show(recipe.build(), scene_of(selection), form)

@@ -8,15 +8,17 @@ from typing import Any
 
 import click
 
-from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands import _failures, _outputs, _shared_options
 from dashboard.commands._failures import careful
 
 
 @click.command("summarise")
-@click.argument("files", type=_options.FILE, nargs=-1, required=True)
-@click.option("-o", "--output", type=_options.OUTPUT, help="The summary to write, a Parquet file.")
+@click.argument("files", type=_shared_options.FILE, nargs=-1, required=True)
+@click.option("-o", "--output", type=_shared_options.OUTPUT, help="The summary to write, a Parquet file.")
 @click.option("--column", "columns", multiple=True, help="A column whose values become slices, each of few values.")
-@click.option("--labels", type=_options.FILE, help="The NPY file of labels that goes with an NPY matrix of scores.")
+@click.option(
+    "--labels", type=_shared_options.FILE, help="The NPY file of labels that goes with an NPY matrix of scores."
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which rows are kept as a sample.")
 @click.option("--rows-of", default="", metavar="NAME", help="What the rows are called, in place of the file's name: "
               "models summarised with one NAME keep the same rows, which can be paired.")  # fmt: skip
@@ -25,8 +27,8 @@ from dashboard.commands._failures import careful
 )
 @click.option("--scheduler", help="Address of a Dask cluster whose workers count a file each, such as tcp://host:8786.")
 @click.option("--sql", "table", help="Print the SQL that counts the table of this name, and count nothing.")
-@_options.rows
-@_options.read
+@_shared_options.rows
+@_shared_options.read
 @careful
 def command(
     files: tuple[Path, ...],
@@ -64,7 +66,7 @@ def command(
     import calib_core as cc
     from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
 
-    fields = _options.reading_fields(read)
+    fields = _shared_options.reading_fields(read)
     paths = [path for file in files for path in _matching(file)]
     if table is not None:
         _outputs.say(counting_sql(paths[0], table, **fields).splitlines())

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dashboard.commands import _failures, _options, _outputs
+from dashboard.commands import _failures, _outputs, _shared_options
 from dashboard.commands._failures import careful
-from dashboard.commands._options import ReadingOptions
+from dashboard.commands._shared_options import ReadingOptions
 
 if TYPE_CHECKING:
     from calib_core import Predictions
@@ -30,7 +30,7 @@ OWN = "methods"
 @click.option("--measure", "measures", multiple=True, help="A number that this table is about, as TL-ECE.")
 @click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
               help="How often each file is divided at random; files that mark their parts are not.")  # fmt: skip
-@click.option("--share", type=_options.Share(max_open=True), show_default="0.5",
+@click.option("--share", type=_shared_options.Share(max_open=True), show_default="0.5",
               help="Share of rows calibrators are fitted on, in a table of your own; papers': a third.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first division.")
 @click.option("--counting", type=click.Choice(["answered", "all"]), show_default="answered",
@@ -38,8 +38,8 @@ OWN = "methods"
 @click.option("--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Divisions worked on at a time.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path),
               help="Folder for every table as CSV and LaTeX, and for results, which are not made twice.")  # fmt: skip
-@_options.read
-@_options.form(csv="Tables on stdout as CSV.", latex="Tables on stdout as LaTeX, for the package booktabs.")
+@_shared_options.read
+@_shared_options.form(csv="Tables on stdout as CSV.", latex="Tables on stdout as LaTeX, for the package booktabs.")
 @careful
 def command(
     folder: Path,
@@ -117,13 +117,13 @@ def _reader(path: Path, read: tuple[str, ...]) -> Reader:
     """Reads a file when its turn comes: its marked parts where a column marks them, else all its rows."""
 
     def rows() -> Predictions | tuple[Predictions, Predictions]:
-        from dashboard.commands import _scenes
+        from dashboard.commands import _opened_models
 
-        opened = _scenes.opened(path, ReadingOptions(read))
+        opened = _opened_models.opened(path, ReadingOptions(read))
         opened.warn()
         if not opened.marked:
             return opened.whole
-        scene = _scenes.scene(_scenes.divided({"": opened}))
+        scene = _opened_models.scene(_opened_models.divided({"": opened}))
         parts = scene.get(scene.models.shown[0].division)
         return parts.fit, parts.test
 

@@ -16,7 +16,7 @@ import calib_core as cc
 from calib_core.datasets import demo
 from dashboard import session
 from dashboard.cli import main
-from dashboard.commands import _scenes
+from dashboard.commands import _opened_models
 from dashboard.exhibits import EXHIBITS
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
@@ -146,8 +146,8 @@ def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Pat
     # Which of them are right differs, and with it how the rows of each alone would be divided.
     lines = [f"{m},{q},0.{q % 8 + 1},{(q * q + i) % 3 == 0:d}" for q in range(60) for i, m in enumerate("ab")]
     (tmp_path / "m.csv").write_text("\n".join(["model,question,confidence,correct", *lines]))
-    opened = _scenes.opened_models(tmp_path / "m.csv", "model")
-    both = _scenes.divided(opened, share=0.5, seed=3).values()
+    opened = _opened_models.opened_models(tmp_path / "m.csv", "model")
+    both = _opened_models.divided(opened, share=0.5, seed=3).values()
     alone, beside = (session.parts(one.source) for one in both)
     for one, two in ((alone.fit, beside.fit), (alone.test, beside.test)):
         assert one.metadata is not None

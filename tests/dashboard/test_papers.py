@@ -52,7 +52,7 @@ def test_a_figure_is_made_again_in_every_form():
     pd.testing.assert_frame_equal(read(run("p1-example-1", "--csv").stdout), found, check_dtype=False)
     record = json.loads(run("p1-example-1", "--json", "--quick").stdout)
     assert [line["ours"] for line in record["lines"]] == found["ours"].tolist()
-    assert record["quick"]
+    assert record["options"]["quick"]
     assert record["versions"]
 
 

@@ -25,8 +25,8 @@ from calib_core.readers import Finding, Reading, Table, by_severity, examine, fi
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.text import count
 from dashboard import session
-from dashboard.commands import _failures, _options, _outputs
-from dashboard.commands._options import NOTHING, ReadingOptions
+from dashboard.commands import _failures, _outputs, _shared_options
+from dashboard.commands._shared_options import NOTHING, ReadingOptions
 from dashboard.selection import Selection, Source
 from dashboard.session import BASE, Call, File, Model, Models, Scene, call
 from dashboard.session.reading_changes import written_changes
@@ -45,12 +45,12 @@ AS_GIVEN = "as given"
 # -- files ----------------------------------------------------------------------------------------------------
 
 
-def held(name: str | os.PathLike[str], given: ReadingOptions = NOTHING, *, joined: bool = True) -> File:
+def opened_file(name: str | os.PathLike[str], given: ReadingOptions = NOTHING, *, joined: bool = True) -> File:
     """The file of a name, read now: a path, "-", a folder or an example; with the labels of another file if given.
 
     Unless ``joined``, they are added where the file cannot be read without.
     """
-    scores = _held(os.fspath(name))
+    scores = _opened_file(os.fspath(name))
     if given.labels is None or not (joined or scores.proposal is None):
         return scores
     return session.join(scores.key, _bytes_of(given.labels), _title(given.labels), given.key)
@@ -58,10 +58,10 @@ def held(name: str | os.PathLike[str], given: ReadingOptions = NOTHING, *, joine
 
 def whole_table(path: Path) -> Table:
     """The table of a file, of the files of a folder, or of stdin where its name is "-"."""
-    return held(path).table
+    return opened_file(path).table
 
 
-def _held(name: str) -> File:
+def _opened_file(name: str) -> File:
     if name.startswith(EXAMPLE):
         if name.removeprefix(EXAMPLE) not in {each.key for each in DEMOS}:
             known = ", ".join(each.key for each in DEMOS)
@@ -177,7 +177,7 @@ class Opened:
 
 def opened(path: Path, given: ReadingOptions = NOTHING, where: str = "") -> Opened:
     """The only model of a file, read as the file suggests but for what is given; InputError says what is wrong."""
-    return _opened(path, held(path, given), given, {}, where)
+    return _opened(path, opened_file(path, given), given, {}, where)
 
 
 def opened_models(
@@ -187,7 +187,7 @@ def opened_models(
 
     ``column`` names the model of each row; without it the file's shape may say that it holds several.
     """
-    file = held(path, given)
+    file = opened_file(path, given)
     named: dict[str, Any] = {} if column is None else {"models": column}
     first = session.proposed(file.key, given.fields | named)
     if column is None and (not first.several or "model" in given.fields):
@@ -275,11 +275,13 @@ class _NamedRows(Model):
         return call(cc.slices.part, rows, self.source.within) if self.source.within else rows
 
 
-def rows_named(one: Opened, which: str, name: str = AS_GIVEN) -> Model:
+def rows_named(opened: Opened, which: str, name: str = AS_GIVEN) -> Model:
     """The model on "all" rows of its file, or on those that a column marks "test" or "calibration"."""
-    if which != "all" and not one.marked:
-        raise InputError(f"{one.file.table.name} has no column that marks calibration and test rows; leave --rows out")
-    return _NamedRows(one.source, BASE, name, which)
+    if which != "all" and not opened.marked:
+        raise InputError(
+            f"{opened.file.table.name} has no column that marks calibration and test rows; leave --rows out"
+        )
+    return _NamedRows(opened.source, BASE, name, which)
 
 
 def divided(
@@ -292,17 +294,14 @@ def divided(
     """Models whose rows are divided as on the pages, those of all others as the first one's."""
     first: Source | None = None
     found = {}
-    for name, one in models.items():
+    for name, model in models.items():
+        source = dataclasses.replace(model.source, like=first, within="")
         if first is None:
-            by = how_divided(judge, share, folds, one.marked)
             given: dict[str, Any] = {"share": share, "folds": folds, "seed": seed}
-            source = dataclasses.replace(
-                one.source, by=by, **{name: value for name, value in given.items() if value is not None}
-            )
-            first = source
-        else:
-            source = dataclasses.replace(one.source, like=first, within="")
-        found[name] = dataclasses.replace(one, source=source)
+            given = {name: value for name, value in given.items() if value is not None}
+            by = how_divided(judge, share, folds, model.marked)
+            first = source = dataclasses.replace(model.source, by=by, **given)
+        found[name] = dataclasses.replace(model, source=source)
     return found
 
 
@@ -327,28 +326,28 @@ def scene(
     is an InputError: a command shows all that it was asked for, or says why not.
     """
     shown: list[Model] = []
-    for name, one in models.items():
+    for name, model in models.items():
         if rows != "auto":
-            shown.append(rows_named(one, rows, name or AS_GIVEN))
+            shown.append(rows_named(model, rows, name or AS_GIVEN))
             continue
-        shown.append(Model(one.source, BASE, name or AS_GIVEN))
-        shown += [Model(one.source, recipe, name) for recipe in calibrators]
-    made = Scene(Models(tuple(shown)), **choices)
-    for model in shown:
-        with _options.of_confidences(model.recipe, made.get(model.base.predictions)):
-            made.get(model.predictions)
-    return made
+        shown.append(Model(model.source, BASE, name or AS_GIVEN))
+        shown += [Model(model.source, recipe, name) for recipe in calibrators]
+    found = Scene(Models(tuple(shown)), **choices)
+    for each in shown:
+        with _shared_options.of_confidences(each.recipe, found.get(each.base.predictions)):
+            found.get(each.predictions)
+    return found
 
 
-def judged_rows(made: Scene, rows: str = "auto", *, fitted: bool = False) -> str:
+def judged_rows(scene: Scene, rows: str = "auto", *, fitted: bool = False) -> str:
     """Which rows are judged, in words; ``fitted``: after calibrators, so that it matters whether they saw them."""
-    first = made.models.shown[0]
+    first = scene.models.shown[0]
     if rows == "auto":
-        judged = made.get(first.division).judged
+        judged = scene.get(first.division).judged
         return judged if fitted else judged.removesuffix(", cross-fitted")
-    number = made.get(first.predictions).n_rows
+    number = scene.get(first.predictions).n_rows
     text = f"{count(number)} rows"
-    return f"all {text}" if rows == "all" and number == made.get(first.whole).n_rows else text
+    return f"all {text}" if rows == "all" and number == scene.get(first.whole).n_rows else text
 
 
 # -- pages ----------------------------------------------------------------------------------------------------
@@ -370,20 +369,22 @@ def selection(
 ) -> Selection:
     """The choices of a page that the options make; the first that is not possible ends the command."""
     numbers |= {"tolerance": tolerance, "where": where or None}
-    given = {name: value for name, value in numbers.items() if value is not None and not _options.by_default(name)}
+    given = {
+        name: value for name, value in numbers.items() if value is not None and not _shared_options.by_default(name)
+    }
     share, folds = given.get("share"), given.get("folds")
-    _options.check_division(judge, share, folds)
+    _shared_options.check_division(judge, share, folds)
     if folds is not None and test is not None:
         raise click.UsageError("--folds does not go with --test: every row is judged.")
     if judge != "auto" and test is not None:
         raise click.UsageError("--judge does not go with --test: the rows of that file are judged.")
-    found = held(file, read)
-    query = dict(parse_qsl(choices)) | {_options.choice(name): str(value) for name, value in given.items()}
+    found = opened_file(file, read)
+    query = dict(parse_qsl(choices)) | {_shared_options.choice(name): str(value) for name, value in given.items()}
     # Keys and recipes as the JSON list a link holds.
     recipes = (text if text.startswith("{") else json.dumps(text) for text in calibrators)
     query |= {"calibrators": f"[{','.join(recipes)}]", "data": found.key}
     if test is not None:
-        query["test"] = held(test).key
+        query["test"] = opened_file(test).key
     fields = read.fields | ({} if models_in is None else {"models": models_in})
     if share is not None or folds is not None or judge != "auto":
         marked = found.proposal is not None and session.proposed(found.key, fields).split is not None
@@ -395,13 +396,13 @@ def selection(
     more: list[str] = []
     if fields or (found.proposal is not None and found.proposal.several):
         query["reading"], *more = _readings(found, fields)
-    keys = [held(name, read, joined=False).key for name in others]
+    keys = [opened_file(name, read, joined=False).key for name in others]
     # What was changed in how they are read comes with --choices, by the same keys.
     query.setdefault("others", json.dumps([[found.key, so] for so in more] + [[other, ""] for other in keys]))
     chosen, problems = Selection.from_query(query)
     if problems:
         name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
-        _failures.fail(f"{_options.flag(name)}: {why}")
+        _failures.fail(f"{_shared_options.flag(name)}: {why}")
     session.parts(chosen.source)  # what is wrong with the file is said before anything is asked of it
     return chosen
 

@@ -1,7 +1,7 @@
 """Every option that several commands have: files and how they are read, rows, bins, verdicts, forms of the answer.
 
-An option means the same in all of them. How it is declared stands here once; ``_scenes`` makes models and rows of what
-is given, ``_outputs`` writes what comes of it.
+An option means the same in all of them. How it is declared stands here once; ``_opened_models`` makes models and rows
+of what is given, ``_outputs`` writes what comes of it.
 """
 
 from __future__ import annotations
