@@ -13,13 +13,37 @@ from calib_core.defaults import SIGNIFICANCE
 _NOT_DEFINED = "not defined"
 
 
+_HALF = 0.5 + 1e-9
+"""Added before a number is cut: a half, and the noise that leaves a product such as 100 * 0.285 just below one."""
+
+
+def rounded(number: float, decimals: int = 0) -> str:
+    """Format a number with a fixed number of decimals; halves are rounded away from 0.
+
+    Every share and every difference of shares is printed by this rule, in sentences, tables and figures alike.
+    Python's own formatting rounds 50.5 to 50, but 51.5 to 52.
+
+    >>> rounded(50.5), rounded(51.5), rounded(-50.5), rounded(100 * 0.285), rounded(3.25, 1)
+    ('51', '52', '-51', '29', '3.3')
+    """
+    if not math.isfinite(number) or abs(number) >= _EXACT or decimals > _MOST_DECIMALS:
+        return f"{number:.{decimals}f}"
+    unit = 10**decimals
+    return f"{math.copysign(math.floor(abs(number) * unit + _HALF) / unit, number):.{decimals}f}"
+
+
+_EXACT = 1e6
+_MOST_DECIMALS = 6
+"""From here on digits are fewer than a half can be told by: a number of this size has noise in them."""
+
+
 def percent(value: float, digits: int = 1) -> str:
     """Format a fraction as a percentage.
 
-    >>> percent(0.9371), percent(0.5, digits=0), percent(float("nan"))
-    ('93.7 %', '50 %', 'not defined')
+    >>> percent(0.9371), percent(0.505, digits=0), percent(float("nan"))
+    ('93.7 %', '51 %', 'not defined')
     """
-    return f"{100 * value:.{digits}f} %" if math.isfinite(value) else _NOT_DEFINED
+    return f"{rounded(100 * value, digits)} %" if math.isfinite(value) else _NOT_DEFINED
 
 
 def count(number: int) -> str:
@@ -173,7 +197,7 @@ def short_percent(share: float, decimals: int | None = None) -> str:
     number = 100.0 * share
     if number == 0 or not math.isfinite(number):
         return f"{number:g} %"
-    text = f"{number:.{_decimals(share) if decimals is None else decimals}f}"
+    text = rounded(number, _decimals(share) if decimals is None else decimals)
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 
 
@@ -221,9 +245,9 @@ def in_percent(share: float) -> str:
     """
     number = 100 * share
     if 2 <= number <= 98:
-        return f"{math.floor(number + 0.5 + 1e-9)} %"
+        return f"{rounded(number)} %"
     for decimals in (1, 2):
-        text = f"{number:.{decimals}f}"
+        text = rounded(number, decimals)
         if 0 < float(text) < 100:
             return f"{float(text):g} %"
     return short_percent(share)
@@ -316,7 +340,7 @@ def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]
     fewest = 1 if size == 0 or size >= 1 else min(8, 1 - math.floor(math.log10(size)))
 
     def written(number: float, digits: int) -> str:
-        return f"{100 * number:.{digits}f}" if math.isfinite(number) else "–"
+        return rounded(100 * number, digits) if math.isfinite(number) else "–"
 
     def clear(digits: int) -> bool:
         ends = {written(end, digits) for end in (least, largest)}

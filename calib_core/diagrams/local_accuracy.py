@@ -22,7 +22,7 @@ from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, sha
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import claims_of
-from calib_core.text import at_level, between, called, in_percent, share_range, short_percent
+from calib_core.text import at_level, between, called, in_percent, rounded, share_range, short_percent
 
 NARROWEST, WIDEST = 3, 12
 """Points on either side of the confidence asked for: rows are looked for this near first, and this far at most."""
@@ -683,7 +683,7 @@ def points(difference: float) -> str:
     ('21 points', '0.4 points', '1 point')
     """
     number = 100 * abs(difference)
-    text = f"{math.floor(number + 0.5 + 1e-9)}" if number >= 0.95 else f"{number:.1g}"
+    text = rounded(number) if number >= 0.95 else f"{number:.1g}"
     return f"{text} {'point' if text == '1' else 'points'}"
 
 

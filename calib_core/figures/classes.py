@@ -18,7 +18,7 @@ from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.figures.validity import steps
 from calib_core.inference.significance.class_tests import standing_out
-from calib_core.text import count, percent, plain
+from calib_core.text import count, percent, plain, rounded
 
 Small = TypeVar("Small", bound=SmallDiagrams)
 
@@ -130,7 +130,7 @@ def _facts(table: ClassTable, c: int) -> tuple[str, str, str]:
     """What the model says of a class, how often it happens, and of how many rows; of all rows where all speak of it."""
     if not table.count[c] > 0:
         return "–", "–", "0"
-    return f"{100 * table.score[c]:.1f}", f"{100 * table.outcome[c]:.1f}", count(round(table.count[c]))
+    return rounded(100 * table.score[c], 1), rounded(100 * table.outcome[c], 1), count(round(table.count[c]))
 
 
 def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, str, str]) -> list[dict[str, Any]]:

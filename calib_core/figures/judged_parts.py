@@ -14,7 +14,7 @@ from calib_core.figures.marks import numbers, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.judged.marked_answers import JudgedAnswers
-from calib_core.text import at_level, count, plain, share_range
+from calib_core.text import at_level, count, plain, rounded, share_range
 
 _LINE, _NAME = 46, 40
 """Pixels of a part, and letters of its name."""
@@ -93,7 +93,7 @@ def judged_answers(
     both = lines[lines["by"] == "both"]
     right: dict[str, float] = dict(zip(both["part"].tolist(), both["right"].tolist(), strict=True))
     facts = [
-        (f"{100 * right[part]:.1f}" if part in right else "\u2013", count(rows), count(marked))
+        (rounded(100 * right[part], 1) if part in right else "\u2013", count(rows), count(marked))
         for part, rows, marked in zip(first["part"], first["rows"].tolist(), first["marked"].tolist(), strict=True)
     ]
     return finished(

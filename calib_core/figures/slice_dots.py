@@ -17,7 +17,7 @@ from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import numbers, records
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.text import at_level, count, of_rows, percent, plain, points, share_range
+from calib_core.text import at_level, count, of_rows, percent, plain, points, rounded, share_range
 
 _UNITS = (0.001, 0.002, 0.005, 0.01, 0.02)
 """Steps of an axis of rare events."""
@@ -85,7 +85,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         ]
     )
     facts = [
-        (f"{100 * s:.1f}", f"{100 * r:.1f}", count(round(n)))
+        (rounded(100 * s, 1), rounded(100 * r, 1), count(round(n)))
         for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)
     ]
     title = "what it says, and how often it is right"

@@ -318,6 +318,7 @@ def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
 
 def _text(found: _Audit) -> list[str]:
     from calib_core.evaluation.study import SCORES
+    from calib_core.text import percent
     from dashboard.exhibits import columns as of
     from dashboard.exhibits import line_words
 
@@ -334,7 +335,7 @@ def _text(found: _Audit) -> list[str]:
     texts += _outputs.aligned((*names, *line_words.columns(answered)), answered)
     for name, coverage in found.coverage.items():
         if coverage < 1:
-            texts.append(f"{name} answers {100 * coverage:.1f} % of the rows; every line is over the same rows.")
+            texts.append(f"{name} answers {percent(coverage)} of the rows; every line is over the same rows.")
     scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
     note = [found.note] if found.note else []
     return [*texts, *note, line_words.VALUE, line_words.FLOOR, *scores, *line_words.notes(lines)]

@@ -65,6 +65,7 @@ def command(
     """
     import calib_core as cc
     from calib_core.summaries import count_in_duckdb, count_on_cluster, counting_sql, write_summary
+    from calib_core.text import percent
 
     fields = _shared_options.reading_fields(read)
     paths = [path for file in files for path in _matching(file)]
@@ -91,7 +92,7 @@ def command(
     write_summary(found, output)
     _outputs.warn(f"note: in some of the rows, {note}" for note in found.notes)
     classes = "" if found.n_classes is None else f" of {found.n_classes:,} classes"
-    _outputs.say([f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {100 * found.accuracy:.2f} %"])
+    _outputs.say([f"{output.name}: {found.n_rows:,} rows{classes}, accuracy {percent(found.accuracy, 2)}"])
 
 
 def _matching(file: Path) -> list[Path]:

@@ -402,7 +402,7 @@ def _one_decimal(value: float) -> str:
     ['50.0 %', '79.4 %', '99.996 %', '0.04 %', '100 %', '0 %']
     """
     near = min(abs(value), abs(1.0 - value))
-    return f"{100 * value:.1f} %".replace("-", "−") if near >= 0.001 else _percent(value)
+    return number_words.percent(value).replace("-", "−") if near >= 0.001 else _percent(value)
 
 
 def _chance(p: float) -> str:

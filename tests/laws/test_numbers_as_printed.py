@@ -1,15 +1,20 @@
 """Numbers as they are printed lie on the side of a threshold that decides: p-values, ratios, intervals of squares."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from calib_core.defaults import SIGNIFICANCE
+from calib_core.diagrams.local_accuracy import points as whole_points
 from calib_core.inference.verdicts.verdict import ratio_range
-from calib_core.text import chance, measured_between, score
+from calib_core.text import chance, in_percent, in_points, measured_between, percent, points, score, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.report.sections.for_event import WIDE, wide_from
 
+ROOT = Path(__file__).parents[2]
 NEAR = [0.0496, 0.04999, 0.049999996, 0.05, 0.050000004, 0.05001, 0.0504, 0.0549]
 
 
@@ -53,3 +58,31 @@ def test_wide_intervals_are_said_from_the_lowest_risk_on_that_has_them() -> None
     first, wide = wide_from(widths)
     assert (first, wide) == (2, sum(width > WIDE for width in widths))
     assert wide_from([0.1, 0.1, 0.4, 0.1, 0.1, 0.1])[1] == 0
+
+
+@pytest.mark.parametrize("share", [k / 1000 for k in range(105, 900, 10)])
+def test_a_half_is_rounded_up_by_every_writer_of_shares(share: float) -> None:
+    above = round(1000 * share) // 10 + 1
+    texts = [in_percent(share), short_percent(share), percent(share, 0), points(share), whole_points(share)]
+    assert {re.findall("[0-9.]+", text)[0] for text in texts} == {str(above)}
+    assert {points(-share), f"\u2212{above} points"} == {points(-share)}
+
+
+def test_a_half_of_a_decimal_is_rounded_up_too() -> None:
+    frame = pd.DataFrame({"share": [0.5025]})
+    assert of.written(frame, (of.share("share"),)) == [["50.3 %"]]
+    assert (percent(0.5025), in_points([0.0325])) == ("50.3 %", ["3.3"])
+    assert f"{100 * 0.5025:.1f}" == "50.2", "Python's own format would round to even"
+
+
+def test_no_share_is_written_in_percent_by_a_rule_of_its_own() -> None:
+    """Of fixed digits: a number of significant digits (``:.3g``) is for levels and settings, which are short."""
+    own = re.compile(r"100(\.0)? \* [^{}]*:[.,0-9]*f\}|:\.\d%\}(?!\})")
+    lines = {
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for folder in ("calib_core", "dashboard")
+        for path in (ROOT / folder).rglob("*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if own.search(line) and "%{" not in line  # the browser's own templates round halves up
+    }
+    assert lines == set()

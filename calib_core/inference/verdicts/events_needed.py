@@ -15,6 +15,7 @@ from calib_core._base.distributions import gamma
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO
 from calib_core.predictions.predictions import InputError, NotAnswerable
+from calib_core.text import in_percent
 
 POWER = 0.8
 """How often the wanted verdict is reached."""
@@ -43,7 +44,7 @@ class EventsNeeded(OneLine):
         amount = f"{self.events:,} expected events" + ("" if self.rows is None else f" (about {self.rows:,} rows)")
         return (
             f"With {amount}, a model whose true ratio of observed to expected events is {self.stated:g} is found "
-            f"{aim} {1 / self.ratio:.3g} to {self.ratio:.3g} in {self.power:.0%} of samples."
+            f"{aim} {1 / self.ratio:.3g} to {self.ratio:.3g} in {in_percent(self.power)} of samples."
         )
 
 

@@ -16,6 +16,7 @@ from calib_core.estimators.base import ESTIMATORS, estimate
 from calib_core.papers.reproductions.gallery import lab_link, reproduction, steps
 from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, mean, printed, ratio, stated
 from calib_core.predictions.predictions import Predictions
+from calib_core.text import percent
 
 _GRID = (np.arange(100_000) + 0.5) / 100_000
 """Scores spread evenly over [0, 1]: the paper's P(Z), without its noise."""
@@ -140,7 +141,7 @@ def figure_4(quick: bool, progress: Progress) -> list[PaperLine]:
                     # Of ten bins the paper says that very bad estimates are avoided, of a hundred that most are nearer.
                     q = 0.95 if bins == 10 else 0.5
                     found.append(stated(
-                        f"Debiased {name}, {bins} bins: what {100 * q:.0f} % of distances stay below, as a share of "
+                        f"Debiased {name}, {bins} bins: what {percent(q, 0)} of distances stay below, as a share of "
                         "the plug-in's", "Figure 14" if order == 2 else "Figures 15 and 16",
                         _quantiles(second, first, q), "at most", 1.0))  # fmt: skip
     return found

@@ -15,6 +15,7 @@ from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.repeats import repeated
 from calib_core.papers.reproductions.gallery import lab_link, reproduction
 from calib_core.papers.reproductions.paper_lines import WIDTH, ComputedNumber, PaperLine, mean, printed, stated
+from calib_core.text import percent
 
 
 @reproduction("p5-convex-mapping", "Which of two bins gets the larger share", "Definition 5 and Section 4.3",
@@ -137,7 +138,7 @@ def _where_not_less(found: ComputedNumber, second: str) -> str:
         return ""
     if found.value <= 1 + doubt:
         return f"here it is not told apart from the {second} one"
-    return f"on our mixtures the {second} one is nearer: this one's error is {100 * (found.value - 1):.0f} % larger"
+    return f"on our mixtures the {second} one is nearer: this one's error is {percent(found.value - 1, 0)} larger"
 
 
 def _median(worst: Float64s) -> ComputedNumber:
