@@ -142,10 +142,14 @@ def of_confidence(recipe: Recipe) -> Recipe | None:
     return CALIBRATORS.described("confidence", binary=BINARY_CALIBRATORS.described(recipe.key))
 
 
-COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "picked", "accuracy", "accuracy_gain",
-           "accuracy_low", "accuracy_high", "auroc", "auroc_gain", "auroc_low", "auroc_high", "mean_confidence",
-           "mean_risk", "rows_needed", "equal_to_best", "note")  # fmt: skip
+COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "gain_in_folds", "picked", "accuracy",
+           "accuracy_gain", "accuracy_low", "accuracy_high", "auroc", "auroc_gain", "auroc_low", "auroc_high",
+           "ranked_in", "mean_confidence", "mean_risk", "rows_needed", "equal_to_best", "note")  # fmt: skip
 """Columns of ``Choice.frame``."""
+
+
+ALL_ROWS, EACH_FOLD = "all rows", "each fold"
+"""Rows that an AUROC of the table compares: where maps were fitted in folds, those of each fold, averaged."""
 
 
 class FoldTrial:
@@ -230,7 +234,8 @@ class FoldTrial:
 
     def _named(self, recipe: Recipe) -> dict[str, Any]:
         needed = rows_needed(recipe, self.rows.n_classes or 2)
-        return {"calibrator": recipe.key, "title": recipe.title, "rows_needed": needed}
+        ranked = ALL_ROWS if self.folds == 1 else EACH_FOLD
+        return {"calibrator": recipe.key, "title": recipe.title, "rows_needed": needed, "ranked_in": ranked}
 
     def test(self, after: Predictions, apart: Float64s, level: float | None = None) -> tuple[Difference, bool, str]:
         """The mean of the rows' gains with its interval, whether that is tested, and why there is none."""
@@ -300,17 +305,14 @@ class FoldTrial:
     def _order(self, after: Predictions) -> dict[str, float]:
         """How often the event's rows have a higher risk than others, or right rows more confidence than wrong ones.
 
-        The change is the mean over folds, as scores of two maps are not compared: a map that keeps the ranking, fitted
-        in every fold, changes nothing. Folds of one outcome are left out.
+        The mean over folds, as scores of two maps are not compared: a map that keeps the ranking, fitted in every fold,
+        changes nothing. Folds of one outcome are left out. The AUROC of all rows together is another number.
         """
         new, old = self._auroc(after), self._auroc(self.rows)
         rows, gain = ConfidenceRows.ranked(after), new - old
         enough = min(rows.right.sum(), (~rows.right).sum()) >= FEWEST
         ends = gain.ends(self.level) if enough else (float("nan"), float("nan"))
-        return {
-            "auroc": auroc(ConfidenceRows.ranked(self.rows)).value + gain.value,
-            **_ends("auroc", gain.value, *ends),
-        }
+        return {"auroc": new.value, **_ends("auroc", gain.value, *ends)}
 
     def _auroc(self, after: Predictions) -> Influence:
         """The mean over folds."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,10 +17,19 @@ from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
-from calib_core.defaults import LEVEL, SEED, TOLERANCE
+from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.candidate_ranking import BOLD, ENOUGH, Contest
-from calib_core.evaluation.candidates import COLUMNS, IDENTITY, SCORES, FoldTrial, candidates_for, is_tilt, simplicity
+from calib_core.evaluation.candidates import (
+    COLUMNS,
+    EACH_FOLD,
+    IDENTITY,
+    SCORES,
+    FoldTrial,
+    candidates_for,
+    is_tilt,
+    simplicity,
+)
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.inference.comparison.joint_cells import Difference
@@ -31,7 +41,7 @@ from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
-from calib_core.text import at_level, begun, count, inside, points, short_percent, told_apart
+from calib_core.text import at_level, begun, chance, count, inside, points, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
 
@@ -159,13 +169,15 @@ class CalibratorChoice(OneLine):
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
 
         Columns: calibrator, title, score; gain over the model, its interval low to high and p-value, alone (p) and
-        corrected for the number of candidates (p_holm); picked, the number of folds it was chosen for; accuracy and
+        corrected for the number of candidates (p_holm); gain_in_folds, the gain by cross-validation, which is another
+        where the table is of held-out rows; picked, the number of folds it was chosen for; accuracy and
         auroc (the chance that a row of the event has a higher risk than another; where there is no event, that a
         correct prediction has higher confidence than a wrong one; ties half), the change of each, with an interval;
+        ranked_in, whether auroc compares all rows or is the mean of those of each fold, whose maps differ;
         mean_confidence; mean_risk of an event; rows_needed, about; equal_to_best, whether it does as well as the best;
-        note, why a number is missing or the candidate is excluded. Scores are those of ``judged_on``; picked and
-        equal_to_best are always by cross-validation. What can mislead: the largest of many gains is partly luck, and no
-        interval here corrects for that.
+        note, why a number is missing or the candidate is excluded. Scores are those of ``judged_on``; gain_in_folds,
+        picked and equal_to_best, which follow from it, are always by cross-validation. What can mislead: the largest of
+        many gains is partly luck, and no interval here corrects for that.
         """
         return self.table.replace([np.inf, -np.inf], np.nan)
 
@@ -356,10 +368,10 @@ class CalibratorChoice(OneLine):
         if not np.isfinite(line["auroc_gain"]):
             return ""
         what = (
-            "The chance that a row with the event has a higher risk than one without it (AUROC)"
+            "The chance that a row with the event has a higher risk than one without it"
             if self.of_event
-            else "The chance that a correct prediction has higher confidence than a wrong one (AUROC)"
-        )
+            else "The chance that a correct prediction has higher confidence than a wrong one"
+        ) + f" ({auroc_heading(self.table)})"
         if abs(line["auroc_gain"]) < _SAME:
             return f"{what} stays {short_percent(base['auroc'])}."
         return f"{what} changes by {_with_ends(line, 'auroc', self.level)}."
@@ -417,6 +429,31 @@ class CalibratorChoice(OneLine):
             "five.",
         )
 
+    def _other_picks(self) -> str:
+        """What is chosen without the other folds, and why the advice is another; empty where nothing else is."""
+        others = Counter(pick for pick in self.picks if pick != self.about)
+        if not others:
+            return ""
+        listed = " and ".join(f"{inside(recipe.title)} ({number})" for recipe, number in others.most_common())
+        equal = self.recipe in self.equals and set(others) <= set(self.equals)
+        lows = dict(zip(self.recipes, self.table["low"].tolist(), strict=True))
+        if equal and all(self._no_simpler(other) or not lows[other] > 0 for other in others):
+            why = "On all rows these do equally well. Of those with an interval above 0 the simplest is recommended."
+        else:
+            why = "A choice on fewer rows can be another; the advice rests on all of them."
+        return f" Without the other folds it is {listed}. {why}"
+
+    def _corrected(self) -> str:
+        """Why a recommended calibrator can have a corrected p-value that is not significant; empty where it has not."""
+        _, line = self._lines
+        if not self.recalibrate or not line["p_holm"] > SIGNIFICANCE:
+            return ""
+        return (
+            f"Corrected for all calibrators, {inside(self.about.title)} has {chance(line['p_holm'])}. That corrects a "
+            "search for the largest gain. This calibrator was chosen by cross-validation: the interval of its own gain "
+            "decides."
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
         """How it was chosen, what was left out, and what the interval is about."""
@@ -426,7 +463,8 @@ class CalibratorChoice(OneLine):
         left = self.table[(self.table["note"] != "") & (self.table["calibrator"] != IDENTITY.key)]
         texts = (
             f"Chosen by cross-validation in {len(self.picks)} random folds; {inside(picked.title)} is the choice "
-            f"without the fold, too, in {same} of {len(self.picks)}.",
+            f"without the fold, too, in {same} of {len(self.picks)}.{self._other_picks()}",
+            self._corrected(),
             f"A calibrator is recommended where the interval of its gain lies above 0 and a mixture of all calibrators "
             f"makes the outcomes in the folds more than {np.exp(ENOUGH):.1f} times as likely as the model does (here "
             f"{_times(self.evidence)} times); or where a likelihood ratio of few rows shows that a map of one "
@@ -449,6 +487,11 @@ class CalibratorChoice(OneLine):
             *(f"{line.title}: {line.note}." for line in left.itertuples()),
         )
         return tuple(filter(None, texts))
+
+
+def auroc_heading(table: pd.DataFrame) -> str:
+    """What the AUROCs of such a table are called: of all rows, or the mean of those within folds."""
+    return "AUROC within folds" if EACH_FOLD in table["ranked_in"].tolist() else "AUROC"
 
 
 _NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
@@ -710,6 +753,7 @@ class _Tried:
         self, contest: Contest, picked: Sequence[int], equals: Sequence[int], lines: Sequence[dict[str, Any]]
     ) -> pd.DataFrame:
         table = pd.DataFrame(lines).assign(
+            gain_in_folds=[line["gain"] for line in self.lines],
             picked=np.bincount(picked, minlength=len(self.recipes)),
             equal_to_best=[i in equals for i in range(len(self.recipes))],
         )

@@ -182,7 +182,8 @@ class _Pair:
         risks = old, new
         if self.old.kind == self.new.kind == "full" and len(names) == 2 and self.old.event is not None:
             risks = ConfidenceRows.of_event(self.old), ConfidenceRows.of_event(self.new.with_event(self.old.event))
-            title = f"ranking by class {names[self.old.event]} (AUROC)"
+            within = " within folds" if _known(fold, risks[0]) else ""
+            title = f"ranking by class {names[self.old.event]} (AUROC{within})"
             first, last = (_within(auroc, rows, fold) for rows in risks)
             lines.insert(0, self._line("class_auroc", title, "score", first, last, why_few(risks[0])))
         lines += self._order(*risks, fold)

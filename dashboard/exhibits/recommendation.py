@@ -11,6 +11,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import ESTIMATORS, InputError, NotAnswerable, Recipe
 from calib_core.defaults import LEVEL
+from calib_core.evaluation.candidate_ranking import MOST
 from calib_core.evaluation.choice import SCORES
 from calib_core.registry.registry import Choice
 from calib_core.text import at_level, count, inside
@@ -43,12 +44,14 @@ class Recommendation(Exhibit):
             "high": "upper end of the same",
             "p": "p of no gain",
             "p_holm": "the same, corrected by Holm's rule for the number of candidates",
+            "gain_in_folds": "the gain by cross-validation on the calibration rows",
             "picked": "folds in which it was chosen",
             "accuracy": "share of rows that is right",
             "accuracy_gain": "accuracy less that of the model",
             "accuracy_low": "lower end of the 90 % interval of that difference",
             "accuracy_high": "upper end of the same",
             "auroc": "chance that a row of the event has the higher risk, or a right row the higher confidence",
+            "ranked_in": "rows that AUROC compares: all, or those of each fold, averaged",
             "auroc_gain": "AUROC less that of the model",
             "auroc_low": "lower end of the 90 % interval of that difference",
             "auroc_high": "upper end of the same",
@@ -127,9 +130,10 @@ class Recommendation(Exhibit):
             of.number("gain"),
             of.number_between(f"{at_level(level)} interval", "low", "high"),
             of.probability("p (Holm)", "p_holm"),
+            *([] if _same_gain(frame) else [of.number("gain in folds", "gain_in_folds")]),
             of.whole("times chosen", "picked"),
             of.share("accuracy"),
-            of.number("AUROC", "auroc"),
+            of.number(cc.evaluation.choice.auroc_heading(frame), "auroc"),
             of.share("mean risk", "mean_risk")
             if frame["mean_risk"].notna().any()
             else of.share("mean confidence", "mean_confidence"),
@@ -145,6 +149,12 @@ class Recommendation(Exhibit):
             notes=found.notes,
             headline=(*self.advice(scene, found), *found.price),
         )
+
+
+def _same_gain(frame: pd.DataFrame) -> bool:
+    """Is the gain of every line the one by cross-validation?"""
+    gain, in_folds = frame["gain"], frame["gain_in_folds"]
+    return bool(((gain == in_folds) | in_folds.isna()).all())
 
 
 def everywhere(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
@@ -163,16 +173,20 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
         if of_event
         else "the chance that a correct prediction has higher confidence than a wrong one"
     )
+    folds = "" if found.held_out else ", averaged over folds; the AUROC of calib audit compares rows of all folds"
+    gain = "gain in folds" if found.held_out else "gain"
     where = (
-        f"Scores are of the {found.judged_on}; times chosen and equal to best are by cross-validation on the "
-        "calibration rows."
+        f"Scores are of the {found.judged_on}; gain in folds, times chosen and equal to best are by "
+        "cross-validation on the calibration rows."
         if found.held_out
         else f"Scores are of {found.judged_on}."
     )
     return (
         f"{where} Gain: how much the score falls. The largest of many gains is partly luck, and the intervals do not "
-        "correct for that. Equal to best: the rows show no difference from the best that matters. "
-        f"AUROC: {auroc}."
+        f"correct for that. Equal to best: it has {at_level(MOST)} or more of the largest {gain}, or half of it or "
+        "more and a difference that is within chance. Neither counts where the mean risk is then off or the log loss "
+        "is clearly worse. The uncalibrated model counts as equal where no gain is shown. "
+        f"{cc.evaluation.choice.auroc_heading(found.table)}: {auroc}{folds}."
     )
 
 

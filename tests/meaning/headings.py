@@ -28,6 +28,7 @@ OF = {
     "assumption": "assum",
     "attained": "attained",
     "auroc": "AUROC|ranking",
+    "gain_in_folds": "^gain in folds$",
     "basis": "rests on",
     "before": "before",
     "below": "below",

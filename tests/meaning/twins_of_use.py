@@ -250,7 +250,14 @@ def recommendation(compared, data):
         ok.append(right)
     assert all(ok), frame[~np.array(ok)]
     base = frame.iloc[0]
-    for name in ("score", "accuracy", "auroc", "mean_confidence", "mean_risk"):
+    assert set(frame["ranked_in"]) == {"all rows"}, "held-out rows are compared, each after one map"
+    folds = frame["gain_in_folds"]
+    judged = folds.notna() & (frame["note"] == "")
+    compared.holds(judged | ~frame["equal_to_best"] | (frame["calibrator"] == "identity"), "gain_in_folds")
+    best = folds[judged].max()
+    equals = frame["equal_to_best"] & (folds > 0)
+    compared.holds(~equals | (folds >= 0.5 * best - 1e-9), "gain_in_folds", "equal_to_best")
+    for name in ("score", "accuracy", "auroc", "ranked_in", "mean_confidence", "mean_risk"):
         compared.seen[name] = "recomputed"
     compared.same("gain", (base["score"] - frame["score"]).tolist(), least=1e-9)
     for name in ("accuracy", "auroc"):

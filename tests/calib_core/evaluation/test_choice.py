@@ -10,18 +10,21 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 import calib_core as cc
-from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choose
+from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, choose, risk
 from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import Calibrator, Contract
 from calib_core.estimators import LogLoss
 from calib_core.evaluation.candidate_ranking import Contest, bold_claims
 from calib_core.evaluation.candidates import COLUMNS, FoldTrial, candidates_for, simplicity
+from calib_core.evaluation.choice import auroc_heading
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
+from calib_core.evaluation.usefulness import changes
 from calib_core.inference.comparison.joint_cells import Difference
 from calib_core.inference.comparison.mean_gain import mean_gain
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 from calib_core.predictions.plausibility import blocking
 from calib_core.registry.registry import Recipe, RegistryError
+from calib_core.text import chance, inside, short_percent
 
 FAST = ("temperature", "vector")
 TABLE = Path(__file__).parents[2] / "simulations" / "calibrator_choice.csv"
@@ -658,11 +661,41 @@ def test_on_held_out_rows_there_is_one_score_of_each_model_and_it_is_theirs():
 def test_a_map_that_keeps_the_ranking_of_risks_changes_no_auroc_although_it_is_fitted_in_folds():
     p = sites(900, off="")
     halved = p.with_probs(np.column_stack([1 - (q := p.probs[:, 1] ** 0.5), q]))
-    line = choose(halved, ["intercept"]).frame().iloc[1]
+    found = choose(halved, ["intercept"])
+    base, line = found.frame().iloc[0], found.frame().iloc[1]
     assert line["auroc_gain"] == pytest.approx(0, abs=1e-12)
-    assert line["auroc"] == pytest.approx(auroc(ConfidenceRows.of_event(halved)).value)
+    fold = plain_folds(halved, len(found.picks), found.random_state)
+    parts = [halved.take(np.flatnonzero(fold == f)) for f in np.unique(fold)]
+    within = np.average([event_auroc(part) for part in parts], weights=[part.n_rows for part in parts])
+    assert base["auroc"] == pytest.approx(line["auroc"], abs=1e-12)
+    assert line["auroc"] == pytest.approx(within) != pytest.approx(event_auroc(halved))
+    assert auroc_heading(found.table) == "AUROC within folds"
     assert line["mean_risk"] == pytest.approx(p.true_labels.mean(), abs=0.01)
-    assert "(AUROC) stays" in " ".join(choose(halved, ["intercept"]).price)
+    assert f"within folds) stays {short_percent(within)}" in " ".join(found.price)
+
+
+def event_auroc(rows):
+    return auroc(ConfidenceRows.of_event(rows)).value
+
+
+def test_the_auroc_of_held_out_rows_is_that_of_all_of_them():
+    fit, test = sites(900, off=""), sites(700, off="", seed=3)
+    found = choose(fit, ["intercept", "vector"], held_out=test)
+    table = {row["measure"]: row["value"] for row in risk.scores(test).to_dict("records")}
+    assert found.frame()["auroc"].iloc[0] == pytest.approx(table["auroc"])
+    after = CALIBRATORS.make("vector").fit_on(fit).apply(test)
+    assert found.frame()["auroc"].iloc[2] == pytest.approx(event_auroc(after))
+    assert auroc_heading(found.table) == "AUROC"
+
+
+def test_the_side_effects_and_the_choice_have_one_auroc_within_folds():
+    p = sites(900, off="")
+    found = choose(p, ["vector"])
+    fold = plain_folds(p, len(found.picks), found.random_state)
+    after = over_folds(p, p, found.recipes[1], fold, fold)
+    line = changes({"v": p}, {"v": after}, fold=fold).set_index("measure").loc["class_auroc"]
+    assert line[["before", "after"]].tolist() == pytest.approx(found.frame()["auroc"].tolist())
+    assert "AUROC within folds" in line["title"]
 
 
 def test_confident_wrong_rows_do_not_make_a_clearly_worse_map_equal():
@@ -793,3 +826,45 @@ def test_a_gain_of_one_value_that_may_be_none_is_no_sentence_and_the_contrast_na
     table = found.table.copy()
     table.loc[found.recipes.index(own), "low"] = -1e-6
     assert len(cc.evaluation.advice.sentences(replace(other, table=table), update=update)) == 1
+
+
+def test_a_table_of_held_out_rows_has_the_gain_in_folds_that_its_choice_follows():
+    fit, test = sites(1200), sites(1200, seed=1)
+    found, alone = choose(fit, [*FAST, "intercept"], held_out=test), choose(fit, [*FAST, "intercept"])
+    table, in_folds = found.frame(), alone.frame()
+    assert table["gain_in_folds"].tolist() == in_folds["gain"].tolist() == in_folds["gain_in_folds"].tolist()
+    assert table["gain"].tolist() != in_folds["gain"].tolist()
+    equals = table[table["equal_to_best"] & (table["calibrator"] != "identity")]
+    assert (equals["gain_in_folds"] >= 0.5 * table["gain_in_folds"].max()).all()
+
+
+MAPS = ["temperature", "intercept", "logistic-recalibration", "vector"]
+
+
+def test_a_recommendation_that_few_folds_choose_says_what_the_others_choose_and_why_it_is_recommended():
+    found = choose(risks(250, seed=0, off=0.6), MAPS)
+    others = [pick for pick in found.picks if pick != found.recipe]
+    assert found.recalibrate
+    assert len(others) > 3
+    assert set(others) <= set(found.equals)
+    (note,) = (note for note in found.notes if note.startswith("Chosen by cross-validation"))
+    assert f"{len(found.picks) - len(others)} of {len(found.picks)}" in note
+    assert f"{others[0].title.lower()} ({len(others)})" in note
+    assert "simplest" in note
+    same = choose(risks(250, seed=1, off=0.6), MAPS)
+    assert set(same.picks) == {same.recipe}
+    assert not any("simplest" in note for note in same.notes)
+
+
+def test_a_recommendation_whose_corrected_p_value_is_large_says_what_decides():
+    found = choose(risks(250, seed=3, off=0.6), MAPS)
+    line = found.table.iloc[found.recipes.index(found.recipe)]
+    assert found.recalibrate
+    assert line["p_holm"] > 0.05
+    assert line["low"] > 0
+    (note,) = (note for note in found.notes if chance(line["p_holm"]) in note)
+    assert "interval" in note
+    assert inside(found.recipe.title) in note
+    clear = choose(risks(400, seed=4, off=0.6), MAPS)
+    assert clear.recalibrate
+    assert not any(note.startswith("Corrected for all") for note in clear.notes)
