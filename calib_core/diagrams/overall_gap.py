@@ -83,7 +83,7 @@ class OverallGap(Diagram):
         numbers = {"rows": self.rows, "claimed": self.claimed, "right": self.right, "low": self.low, "high": self.high}
         numbers["p"] = self.p_value
         words = {"direction": self.direction, "headline": self.headline, "basis": self.basis, "method": self.method}
-        return pd.DataFrame([numbers | {"gap": self.claimed - self.right} | words])
+        return pd.DataFrame([numbers | {"gap": self.right - self.claimed} | words])
 
 
 def overall_gap(

@@ -30,10 +30,11 @@ class InTheLarge(OneLine):
     """Predicted and observed events over all rows, with ends of intervals as ``_low`` and ``_high`` at ``level``.
 
     ``rows`` and ``events`` are numbers (weights added up), ``expected`` the sum of the risks. The ends of ``observed``,
-    ``gap`` (mean predicted less observed), ``ratio`` (observed to expected events) and ``intercept`` come from one
-    statistic, the number of events: all of them exclude calibration, or none does. ``p_value`` is of the test that the
-    gap is 0 and the ratio 1 (``joint_event_ends``). It decides whether there is a gap (``differs``), as for
-    every place: at most .05 where intervals at level .9 exclude calibration. The intervals say how large it is.
+    ``gap`` (observed less mean predicted, as of every bin, class and slice), ``ratio`` (observed to expected events)
+    and ``intercept`` come from one statistic, the number of events: all of them exclude calibration, or none does.
+    ``p_value`` is of the test that the gap is 0 and the ratio 1 (``joint_event_ends``). It decides whether there is a
+    gap (``differs``), as for every place: at most .05 where intervals at level .9 exclude calibration. The intervals
+    say how large it is.
     ``tail`` is the chance to miss of their end towards the expected number of events, (1 - level)/2 at most, which they
     share with the event's calibration error (``inference.mean_gap``). ``tested`` is False where the intervals were not
     simulated; notes give reasons for missing numbers.
@@ -93,7 +94,7 @@ class InTheLarge(OneLine):
         lines = [
             ("mean-predicted", "Mean predicted risk", self.mean_predicted, none, none, none, none, self.note),
             ("observed", "Observed frequency", self.observed, self.observed_low, self.observed_high, none, none, ""),
-            ("gap", "Mean gap (predicted - observed)", self.gap, self.gap_low, self.gap_high, none, 0.0, ""),
+            ("gap", "Mean gap (observed - predicted)", self.gap, self.gap_low, self.gap_high, none, 0.0, ""),
             ("ratio", "Observed : expected", self.ratio, self.ratio_low, self.ratio_high, none, 1.0, ""),
             ("intercept", "Calibration intercept", *intercept, none, 0.0, _no_number(self.intercept)),
             ("slope", "Calibration slope", *slope, none, 1.0, self.slope_note),
@@ -106,7 +107,7 @@ def in_the_large(
 ) -> InTheLarge:
     """Compare the mean predicted risk of the event with its observed frequency; fit calibration intercept and slope.
 
-    With O events of N rows and E = sum s: gap = (E - O) / N, ratio = O / E, intercept b: sum expit(log-odds s + b) = O
+    With O events of N rows and E = sum s: gap = (O - E) / N, ratio = O / E, intercept b: sum expit(log-odds s + b) = O
     (slope fixed at 1), slope: the coefficient of log-odds s in a logistic regression of the events, by maximum
     likelihood, by Firth's where that has no maximum. Ends of the first four: Clopper and Pearson's for the mean number
     of events (``ratio_ends``); the end away from E misses with (1 - level)/2, the one towards E with ``tail``, the
@@ -126,8 +127,8 @@ def in_the_large(
     >>> p = Predictions([[0.8, 0.2]] * 100, [1] * 40 + [0] * 60)
     >>> found = in_the_large(p)
     >>> round(found.gap, 3), round(found.ratio, 3), round(found.intercept, 3)  # log(.4 / .6) - log(.2 / .8)
-    (-0.2, 2.0, 0.981)
-    >>> found.differs, found.ratio_low > 1, found.intercept_low > 0, found.gap_high < 0
+    (0.2, 2.0, 0.981)
+    >>> found.differs, found.ratio_low > 1, found.intercept_low > 0, found.gap_low > 0
     (True, True, True, True)
     """
     as_share(level, "level")
@@ -155,9 +156,9 @@ def of_rows(
         observed=observed,
         observed_low=low,
         observed_high=high,
-        gap=mean - observed,
-        gap_low=mean - high,
-        gap_high=mean - low,
+        gap=observed - mean,
+        gap_low=low - mean,
+        gap_high=high - mean,
         ratio=over(trials.observed, trials.expected),
         ratio_low=over(ends.low, trials.expected),
         ratio_high=over(ends.high, trials.expected),

@@ -208,7 +208,7 @@ def tested_columns(frame: pd.DataFrame) -> tuple[of.Column, ...]:
         of.share("predicted", "claimed"),
         of.share("observed", "right"),
         of.between("90 % interval", "low", "high"),
-        of.points("gap"),
+        of.gap(),
         of.error("noise", "floor"),
         of.points("against the rest", "beyond"),
         of.flag("unlike the rest", "differs"),

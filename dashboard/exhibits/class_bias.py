@@ -53,7 +53,7 @@ class Bias(Exhibit):
             of.text("class", "label"),
             of.share("says"),
             of.share("happens", "right"),
-            of.points("gap"),
+            of.gap(),
             of.between(f"{at_level(LEVEL)} interval", "low", "high"),
             *row_columns(frame),
             of.probability("p"),

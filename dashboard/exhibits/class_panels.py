@@ -32,7 +32,7 @@ _VALUES = {
         of.whole("rows", "count"),
         of.share("mean score", "mean_score"),
         of.share("mean outcome", "mean_outcome"),
-        of.points("gap"),
+        of.gap(),
     ),
     "validity": (of.text("plot"), of.error("off by at most", "eps"), of.share("share of rows", "share")),
     "kernel": (of.share("score"), of.share("share that comes true", "curve"), of.number("density")),

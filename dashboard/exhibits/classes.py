@@ -42,7 +42,7 @@ class Classes(InOrder):
             of.share("true share", "true_share"),
             of.share("mean score", "mean_score"),
             of.share("mean outcome", "mean_outcome"),
-            of.points("gap"),
+            of.gap(),
             *(column for columns in tested for column in columns),
         )
 

@@ -228,6 +228,15 @@ def error(heading: str, name: str | None = None, best: str = "") -> Column:
     return Column(heading, (name or heading,), _known(_percent), digits="percent", best=best)
 
 
+GAP = "gap (observed - predicted)"
+"""The heading of every gap: below 0 what is predicted is too high."""
+
+
+def gap(name: str = "gap") -> Column:
+    """A column of gaps, which are observed less predicted in every table: of bins, classes, slices and all rows."""
+    return points(GAP, name)
+
+
 def points(heading: str, name: str | None = None) -> Column:
     """A column of differences of shares, in percentage points."""
     return Column(heading, (name or heading,), _known(number_words.points), digits="percent")

@@ -56,7 +56,7 @@ class Findings(Exhibit):
             of.share("predicted", "says"),
             of.share("observed", "right"),
             of.between(f"{at_level(LEVEL)} interval", "low", "high"),
-            of.points("gap"),
+            of.gap(),
             *row_columns(frame),
             of.number("rows off, at least", "rows_off"),
             of.probability("p"),

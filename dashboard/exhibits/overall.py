@@ -24,7 +24,7 @@ class Overall(Exhibit):
         {
             "claimed": "mean confidence, or risk, of all rows",
             "right": "share of all rows that is right, or has the event",
-            "gap": "claimed less right",
+            "gap": "right less claimed",
             "direction": "which way the gap goes where p is at most 0.05, else empty",
         }
     )

@@ -55,7 +55,7 @@ class SlicePanelsExhibit(BySlice):
             of.whole("rows", "count"),
             of.share("mean score", "mean_score"),
             of.share("mean outcome", "mean_outcome"),
-            of.points("gap"),
+            of.gap(),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:

@@ -26,6 +26,7 @@ from calib_core.text import score
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.columns import GAP
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.report.sections import for_event
 from dashboard.selection import Selection, Source
@@ -335,7 +336,7 @@ def test_a_recommended_calibrator_is_named_beside_the_verdict_on_what_remains() 
 def test_one_mean_gap_lies_below_the_error_that_dominates_it(name: str, bins: int | None) -> None:
     p = rows_of(name)
     gap, large = cc.inference.mean_gap(p, "event", bins=bins), cc.risk.in_the_large(p, bins=bins)
-    assert (gap.gap, gap.low, gap.high) == pytest.approx((-large.gap, -large.gap_high, -large.gap_low), abs=1e-12)
+    assert (gap.gap, gap.low, gap.high) == pytest.approx((large.gap, large.gap_low, large.gap_high), abs=1e-12)
     ratio = cc.estimate(p, "event", "ece", bins).verdict().ratio
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((large.ratio, large.ratio_low, large.ratio_high))
     error = cc.estimate(p, "event", "ece", bins).interval()
@@ -381,7 +382,7 @@ def test_one_p_value_decides_whether_all_rows_are_off(grouped: bool) -> None:
         assert large.p_value == pytest.approx(line["p"], rel=1e-12)
         assert card.p_value == pytest.approx(line["p"], rel=1e-12)
         assert large.differs == bool(card.direction) == bool(line["stands_out"]) == (line["p"] <= 0.05)
-        assert card.direction in ("", "too high" if large.gap > 0 else "too low")
+        assert card.direction in ("", "too high" if large.gap < 0 else "too low")
         answers.append(large.differs)
         by_interval.append(not large.gap_low <= 0 <= large.gap_high)
     assert len(set(answers)) == 2
@@ -407,3 +408,28 @@ def test_a_p_value_of_an_error_within_this_one_says_whose_it_is() -> None:
             assert abs(gap.gap) > 0
             named += 1
     assert named, "no case"
+
+
+PREDICTED_OBSERVED = (("claimed", "right"), ("says", "right"), ("mean_score", "mean_outcome"))
+"""Columns of what is predicted and observed, as tables of places call them."""
+
+
+def test_every_gap_is_observed_less_predicted() -> None:
+    """Risks twice too high: the gap over all rows is below 0 everywhere, and headings say which way it goes."""
+    scene, rows = session.scene_of(selected("clinic, few rows")), rows_of("clinic, few rows")
+    large = cc.risk.in_the_large(rows)
+    keys = ("overall", "findings", "slices", "slice-columns", "slice-panels", "slice-scan", "classes", "class-panels")
+    for key in keys:
+        exhibit = EXHIBITS.make(key)
+        frame = scene.get(exhibit.table(scene))
+        (pair,) = (pair for pair in PREDICTED_OBSERVED if set(pair) <= set(frame))
+        assert np.allclose(frame["gap"], frame[pair[1]] - frame[pair[0]], atol=1e-9), key
+        printed = [column.heading for column in exhibit.columns(frame) if "gap" in column.made_of]
+        assert printed in ([], [GAP]), key
+        if key in ("overall", "findings"):
+            whole = frame.iloc[0] if key == "overall" else frame[frame["kind"] == "direction"].iloc[0]
+            assert whole["gap"] == pytest.approx(large.gap)
+    assert large.gap_high < 0
+    assert cc.inference.mean_gap(rows, "event").gap == pytest.approx(large.gap)
+    assert "observed - predicted" in GAP
+    assert "observed - predicted" in str(large.frame().set_index("measure").loc["gap", "title"])

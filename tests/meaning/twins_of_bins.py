@@ -248,7 +248,7 @@ def overall(compared, data):
                 "rows": len(model.kept),
                 "claimed": says,
                 "right": right,
-                "gap": says - right,
+                "gap": right - says,
                 "direction": "" if inside else sides[says < right],
             }
         )

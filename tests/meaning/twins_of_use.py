@@ -419,7 +419,7 @@ def large(model):
     return {
         "mean-predicted": s.mean(),
         "observed": a,
-        "gap": s.mean() - a,
+        "gap": a - s.mean(),
         "ratio": y.sum() / s.sum(),
         "intercept": shift,
         "slope": slope,
@@ -479,7 +479,7 @@ def in_the_large(compared, data):
             observed = line
         if line["measure"] == "gap":
             says = known[title]["mean-predicted"]
-            assert np.allclose([line["low"], line["high"]], [says - observed["high"], says - observed["low"]])
+            assert np.allclose([line["low"], line["high"]], [observed["low"] - says, observed["high"] - says])
         if line["measure"] == "ratio":
             assert np.allclose([line["low"], line["high"]], [observed["low"] / says, observed["high"] / says])
     compared.same("reference", [REFERENCE.get(line["measure"], math.nan) for _, line in lines])

@@ -131,7 +131,7 @@ def test_events_needed_refuses_what_no_number_shows():
     found = risk.events_needed("outside", 2.0, concentration=0.4, event_rate=0.05)
     assert found.events == np.ceil(0.6 * risk.events_needed("outside", 2.0).events)
     assert found.rows == found.events * 20
-    assert "2 is found outside 0.8 to 1.25 in 80% of samples" in found.sentence
+    assert "2 is found outside 0.8 to 1.25 in 80 % of samples" in found.sentence
 
 
 def test_scores_equal_scikit_learns():
@@ -190,7 +190,7 @@ def test_gap_ratio_and_intercept_exclude_calibration_together(seed):
     sides = {
         int(found.ratio_low > 1) - int(found.ratio_high < 1),
         int(found.intercept_low > 0) - int(found.intercept_high < 0),
-        int(found.gap_high < 0) - int(found.gap_low > 0),
+        int(found.gap_low > 0) - int(found.gap_high < 0),
     }
     assert len(sides) == 1
     assert found.differs == (found.p_value <= 0.05)
