@@ -18,13 +18,13 @@ MOST = 4
 """Models whose answers are listed: first the files' own, then the recalibrated one in focus, then the others."""
 
 _OF_RISKS = (
-    "The rows counted have a risk near the one asked about: within 3 points at 50 %, and as far on the scale of "
-    "log-odds elsewhere. Where they are fewer than 100, the range grows up to four times that, as long as their mean "
+    "The sentence gives the mean risk of the rows counted. Their risks are near the slider's place: within 3 points at "
+    "50 %, and as far on the scale of log-odds elsewhere. Where they are fewer than 100, the range grows up to four times that, as long as their mean "
     "risk stays within the first range. Where few different risks are predicted, only rows with the nearest one count. "
     "The table has no line for a risk that no row is near."
 )
 _OF_CONFIDENCES = (
-    "The rows counted have a confidence within 3 points of the one asked about. Where they are fewer than 100, the "
+    "The rows counted have a confidence within 3 points of the slider's place. Where they are fewer than 100, the "
     "range grows to up to 12 points, as long as their mean confidence stays within 3 points of it. Where few different "
     "confidences are predicted, only rows with the nearest one count. The table has no line for a confidence that no "
     "row is near."
@@ -75,7 +75,7 @@ class Hero(Exhibit):
 
     meanings = of.Meanings(
         {
-            "confidence": "the confidence, or risk, that is asked about",
+            "confidence": "the confidence, or risk, that the slider is at",
             "near": "whether a row lies near it",
             "reach": "half the width of the window around it",
             "rows": "rows in the window",
@@ -117,9 +117,9 @@ class Hero(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
-            of.share("asked about", "confidence"),
+            of.share("slider at", "confidence"),
             of.share("predicted", "claimed"),
-            of.share("came true", "right"),
+            of.share("observed", "right"),
             of.between("90 % interval", "low", "high"),
             of.whole("rows"),
             of.text("these rows are given", "range"),

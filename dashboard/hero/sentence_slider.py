@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from calib_core.diagrams import LocalAccuracy
+from calib_core.diagrams import LocalAccuracy, LocalAnswer
 from calib_core.figures.marks import numbers
 from calib_core.palette import outline, style
 from calib_core.text import begun, in_percent, inside
@@ -95,10 +95,15 @@ def payload(
     ticks = [round(i * step, 4) for i in range(math.floor(top / step + 1e-9) + 1)]
     return {
         "asked": chosen, "low": low, "last": last, "places": places, "models": models,
-        "percents": [in_percent(place) for place in places],
+        "percents": [_label(answer) for answer in first.answers],
         "ticks": ticks if of_event else None,
         "words": _OF_EVENT if of_event else _OF_CONFIDENCE,
     }  # fmt: skip
+
+
+def _label(answer: LocalAnswer) -> str:
+    """The number above the slider: the one that the sentence states, or the place where no row is near."""
+    return answer.stated if answer.near and answer.enough else in_percent(answer.confidence)
 
 
 def _model(title: str, local: LocalAccuracy, look: int, place: int) -> dict[str, Any]:

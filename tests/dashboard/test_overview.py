@@ -19,6 +19,7 @@ from calib_core.diagrams import classes_standing_out, local_accuracy, local_freq
 from calib_core.figures.look import REFERENCE
 from calib_core.inference import primary
 from calib_core.palette import outline, style
+from calib_core.text import in_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
@@ -155,6 +156,9 @@ def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
     assert 3 <= len(data["ticks"]) <= 7
     (model,) = data["models"]
     assert data["percents"][data["asked"]] in model["headline"][data["asked"]]
+    beside = [i for i, answer in enumerate(local.answers) if answer.near and answer.enough]
+    assert all(data["percents"][i] in model["headline"][i] for i in beside)
+    assert any(data["percents"][i] != in_percent(local.confidence[i]) for i in beside)
     assert model["shown"] == [int(answer.gap is not None) for answer in local.answers]
     assert len(json.dumps(data)) < 40_000
 

@@ -22,12 +22,14 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.datasets import demo
-from calib_core.text import score
+from calib_core.text import in_percent, score
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import GAP
+from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.recommendation import Recommendation
+from dashboard.hero.sentence_slider import payload
 from dashboard.report.sections import for_event
 from dashboard.selection import Selection, Source
 from dashboard.views.rows_judged import judged_words
@@ -433,3 +435,24 @@ def test_every_gap_is_observed_less_predicted() -> None:
     assert cc.inference.mean_gap(rows, "event").gap == pytest.approx(large.gap)
     assert "observed - predicted" in GAP
     assert "observed - predicted" in str(large.frame().set_index("measure").loc["gap", "title"])
+
+
+@pytest.mark.parametrize("name", ["clinic, few rows", "clinic, many rows"])
+def test_the_first_sentence_states_the_predicted_risk_of_its_line_of_the_table(name: str) -> None:
+    """Not the place of the slider, which is another number and has a column of its own; the slider shows the first."""
+    scene, exhibit = session.scene_of(selected(name)), Hero()
+    frame = scene.get(exhibit.table(scene))
+    headings = {column.made_of[0]: column.heading for column in exhibit.columns(frame)}
+    local = scene.get(next(iter(exhibit.answers(scene).values())))
+    apart = 0
+    for place in local.confidence[local.near]:
+        answer = local.answer(place)
+        line = frame[(frame["model"] == "Base model") & (frame["confidence"] == answer.confidence)].iloc[0]
+        if answer.enough:
+            label = payload({"Base model": local}, place)
+            assert label["percents"][label["asked"]] == in_percent(line["claimed"]) == answer.stated
+            assert answer.stated in answer.headline
+            apart += in_percent(line["confidence"]) != answer.stated
+    assert apart > 0, "else the slider's place could be stated as well"
+    assert (headings["claimed"], headings["confidence"]) == ("predicted", "slider at")
+    assert local.answer(scene.asked_about).stated in exhibit.words(scene).caption

@@ -205,7 +205,7 @@ OWN = {
     ("class-bias", "label"): "class",
     ("decisions", "change"): "more than before",
     ("decisions", "gap"): "more than it expects",
-    ("hero", "confidence"): "asked about",
+    ("hero", "confidence"): "^slider at$",
     ("in-the-large", "value"): "^value",
     ("judged-answers", "gap"): "confidence above",
     ("lab-curve", "low"): "^from$",
