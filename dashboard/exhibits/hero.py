@@ -19,9 +19,9 @@ MOST = 4
 
 _OF_RISKS = (
     "The sentence gives the mean risk of the rows counted. Their risks are near the slider's place: within 3 points at "
-    "50 %, and as far on the scale of log-odds elsewhere. Where they are fewer than 100, the range grows up to four times that, as long as their mean "
-    "risk stays within the first range. Where few different risks are predicted, only rows with the nearest one count. "
-    "The table has no line for a risk that no row is near."
+    "50 %, and as far on the scale of log-odds elsewhere. Where they are fewer than 100, the range grows up to four "
+    "times that, as long as their mean risk stays within the first range. Where few different risks are predicted, "
+    "only rows with the nearest one count. The table has no line for a risk that no row is near."
 )
 _OF_CONFIDENCES = (
     "The rows counted have a confidence within 3 points of the slider's place. Where they are fewer than 100, the "
