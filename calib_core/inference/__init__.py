@@ -35,6 +35,7 @@ from calib_core.inference.verdicts.estimate_line import (
     each_alone,
     estimate_line,
     marked,
+    measured_in,
     plain_line,
     unit_of,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "margin_verdict",
     "marked",
     "mean_gap",
+    "measured_in",
     "noise_floor",
     "not_worse",
     "notion_looked_at",

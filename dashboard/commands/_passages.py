@@ -166,7 +166,7 @@ def summary(passages: Sequence[Passage]) -> str:
     """A table in Markdown, one line a file, and below it what each rests on."""
     limited = any(each.check is not None and each.check.limit is not None for each in passages)
     grown = any(each.check is not None and each.check.growth is not None for each in passages)
-    heads = ["", "file", "verdict", "error", "estimate", "interval", *(["limit"] if limited else []),
+    heads = ["", "file", "verdict", "error", "estimate", "interval", "as measured", *(["limit"] if limited else []),
              *(["increase (interval)", "allowed"] if grown else []), "rows"]  # fmt: skip
     lines = [f"### calib gate: {markdown(_count(passages))}", "", _row(heads), _row(["---"] * len(heads), raw=True)]
     lines += [_row(_cells(each, limited, grown)) for each in passages]
@@ -184,10 +184,10 @@ def _cells(passage: Passage, limited: bool, grown: bool) -> list[str]:
 
     check = passage.check
     if check is None:
-        return ["fail", passage.name, COULD_NOT, *["–"] * (4 + limited + 2 * grown)]
+        return ["fail", passage.name, COULD_NOT, *["–"] * (5 + limited + 2 * grown)]
     line, growth = check.first.line, check.growth
     cells = ["pass" if check.passed else "fail", passage.name, check.word, line.title, line.written(line.point),
-             f"{line.interval} ({at_level(line.level)})"]  # fmt: skip
+             f"{line.interval} ({at_level(line.level)})", line.written(line.value)]  # fmt: skip
     cells += [] if not limited else ["–" if check.limit is None else short_percent(check.limit)]
     cells += (
         []

@@ -82,7 +82,7 @@ COMMON = {
     "about": "what the interval is about",
     "basis": "what it rests on, in words",
     "bin": "number of the bin, from 0",
-    "bins": "bins that the error is judged in",
+    "bins": "bins of the value as measured; what the estimate is over, its interval is about",
     "calibrator": "title of the recalibrated model",
     "class": "name of the class",
     "correct": "whether the predicted class is the true one",

@@ -64,7 +64,8 @@ class Estimators(Exhibit):
         )
         more = (
             f"{notion.caption} {line_words.READING} In the table squared errors are squares, and marked lines stand "
-            f"out of the noise (p at most 0.05). Bins: {chosen}; estimators with a rule of their own keep it."
+            f"out of the noise (p at most 0.05). Bins of the values as measured: {chosen}; estimators "
+            "with a rule of their own keep it."
         )
         if not drawn.declared:
             caption += f" Nothing here decides: {_rests_on(scene)}."

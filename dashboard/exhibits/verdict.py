@@ -54,8 +54,8 @@ class VerdictExhibit(Exhibit):
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
         sentences = (
-            f"{line['model']}: {line['sentence']} Bins: {line['bins']}. By its formula the {line['title']} is "
-            f"{short_percent(line['value'])}."
+            f"{line['model']}: {line['sentence']} "
+            f"{cc.inference.measured_in(line['title'], short_percent(line['value']), line['bins'])}"
             for line in frame.to_dict("records")
         )
         caption = (

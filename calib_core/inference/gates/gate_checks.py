@@ -70,9 +70,9 @@ class GateCheck(OneLine):
 
     @property
     def about(self) -> str:
-        """What the interval is about, and the bins."""
+        """The value as measured with its bins, and what the interval is about."""
         line = self.first.line
-        return " ".join([*marked([(line.about, line.tested)])[1], *([f"Bins: {line.bins}."] if line.bins else [])])
+        return " ".join([line.as_measured, *marked([(line.about, line.tested)])[1]])
 
     @cached_property
     def kept(self) -> Baseline:

@@ -78,6 +78,25 @@ class EstimateLine(OneLine):
         # With digits enough to lie on the side of the tolerance that the verdict says.
         return measured_between(self.low, self.high, self.unit, self.limit)
 
+    @property
+    def as_measured(self) -> str:
+        """The value of the estimator's formula and the bins it is made in, in a sentence.
+
+        >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).as_measured
+        'Event ECE as measured: 17 % (bins: 15 equal width).'
+        """
+        return measured_in(self.title, self.written(self.value), self.bins)
+
+    @property
+    def cells(self) -> str:
+        """What the estimate is over: the groups that the interval is about, or the bins.
+
+        >>> EstimateLine("event", "ece", "Event ECE", 400, "15 equal width", 0.1683).cells
+        'bins: 15 equal width'
+        """
+        _, over, cells = self.about.partition(" over ")
+        return cells.partition(", given")[0] if over else f"bins: {self.bins}"
+
     def record(self) -> dict[str, Any]:
         """The line as plain values, for JSON."""
         return asdict(self)
@@ -100,6 +119,14 @@ class EstimateLine(OneLine):
             "verdict": self.sentence,
             "note": self.note,
         }
+
+
+def measured_in(title: str, value: str, bins: str) -> str:
+    """The value of a formula with its bins, in a sentence.
+
+    The estimate and its interval can be over groups of bins, and are free of the noise that raises this value.
+    """
+    return f"{title} as measured: {value}{f' (bins: {bins})' if bins else ''}."
 
 
 def estimate_line(

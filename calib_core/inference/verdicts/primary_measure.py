@@ -92,7 +92,8 @@ class PrimaryLine(OneLine):
         if line.ratio is not None and line.ratio_low is not None and line.ratio_high is not None:
             span = ratio_range(line.ratio_low, line.ratio_high, line.ratio_limit or RATIO)
             events = f"; observed to expected events {score(line.ratio)}, {span}"
-        return f"{in_full(line.verdict)}: {line.title} {line.written(line.point)}, {ends}{events}"
+        value = f"{line.title} estimated at {line.written(line.point)}, {ends}; {line.written(line.value)} as measured"
+        return f"{in_full(line.verdict)}: {value}{events}"
 
 
 def primary(

@@ -59,7 +59,7 @@ def measures(scene: Scene) -> list[tuple[str, str]]:
     except NotAnswerable:
         return [("Tolerance", f"{points(scene.tolerance)[1:]}")]
     beside = " and observed : expected" if math.isfinite(scene.ratio) else ""
-    return [("Measure", f"{line.title}, bins: {line.bins}{beside}; fixed in advance")]
+    return [("Measure", f"{line.title} ({line.cells}){beside}; fixed in advance")]
 
 
 def in_the_large(scene: Scene) -> FactList | None:

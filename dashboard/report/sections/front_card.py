@@ -83,4 +83,4 @@ def _measure(request: Request) -> list[tuple[str, str]]:
         line = next(iter(scene.get(line_words.primaries(scene)).values())).line
     except NotAnswerable:
         return [("Measure", within)]
-    return [("Measure", f"{line.title}, bins: {line.bins}, chosen before outcomes are looked at; {within}")]
+    return [("Measure", f"{line.title} ({line.cells}), chosen before outcomes are looked at; {within}")]

@@ -1,0 +1,35 @@
+"""A gate names both numbers: the estimate that its interval is about, and the value that the formula gives."""
+
+import numpy as np
+import pytest
+
+from calib_core import Predictions, estimate
+from calib_core.inference import gate_check
+from calib_core.text import short_percent
+
+
+def too_high(n: int, seed: int = 0) -> Predictions:
+    """Risks that are twice too high."""
+    rng = np.random.default_rng(seed)
+    risk = rng.beta(2, 5, n)
+    return Predictions(np.column_stack([1 - risk, risk]), (rng.random(n) < risk / 2).astype(int))
+
+
+@pytest.mark.parametrize("n", [120, 400])
+def test_estimate_and_value_as_measured_are_both_named(n: int) -> None:
+    rows = too_high(n)
+    check, known = gate_check(rows, 0.05), estimate(rows, "event")
+    estimated, measured = short_percent(known.interval().point), short_percent(known.value)
+    assert f"estimated at {estimated}" in check.headline
+    assert f"{measured} as measured" in check.headline
+    assert check.about.startswith(f"Event ECE as measured: {measured} (bins: {known.in_bins})")
+    assert check.record()["line"]["value"] == known.value
+
+
+def test_the_bins_named_beside_an_estimate_are_those_it_is_over() -> None:
+    grouped, binned = (gate_check(too_high(n, seed), 0.05).line for n, seed in ((120, 0), (400, 0)))
+    assert "groups" in grouped.about
+    assert grouped.cells in grouped.about
+    assert grouped.bins not in grouped.cells
+    assert "these bins" in binned.about
+    assert binned.bins in binned.cells
