@@ -117,12 +117,16 @@ class LocalAnswer(OneLine):
         if not self.enough:
             noun = "prediction" if self.rows == 1 else "predictions"
             return f"Only {_number(self.rows)} {noun} {_is(self.rows)} near {wanted}: too few to tell."
-        return f"When it says {wanted}, it is right {in_percent(self.right)} of the time."
+        return f"When it says {self.stated}, it is right {in_percent(self.right)} of the time."
 
     @property
     def stated(self) -> str:
-        """The mean risk of these rows, or the confidence asked for, as the headline has it."""
-        return in_percent(self.claimed if self.event is not None else self.confidence)
+        """The mean risk of these rows, or the confidence asked for, as the headline has it.
+
+        Rows near a confidence of 1 that do not all say so are named by their mean: no model is said to claim 100 %.
+        """
+        asked = self.event is None and (self.confidence < 1 or not self.enough or not self.near)
+        return in_percent(self.confidence if asked else self.claimed)
 
     @property
     def brief(self) -> str:
