@@ -16,12 +16,12 @@ from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estim
 from calib_core.inference.comparison.cell_differences import BinsOf, in_cells, of_cells
 from calib_core.inference.comparison.interval_differences import of_intervals
 from calib_core.inference.comparison.paired_difference import PairedDifference
-from calib_core.inference.comparison.score_differences import of_scores
+from calib_core.inference.comparison.score_differences import of_confidences, of_scores
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.predictions.alignment import check_same_rows
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import same_groups
-from calib_core.reductions.base import Reduction, as_reduction, scope
+from calib_core.reductions.base import Reduction, Scope, as_reduction, scope
 from calib_core.registry.registry import RegistryError
 
 DEFAULT = "debiased-l2"
@@ -29,6 +29,9 @@ DEFAULT = "debiased-l2"
 
 GROUP_ROWS = {1: 50, 2: 20}
 """Fewest rows of the groups that claims by class are put in where no bins are given, by the order of the error."""
+
+_CONFIDENCE = Scope("top")
+"""Notions of one claim a row, to be right."""
 
 _OF_BOTH_CLASSES = {"brier": 2, "log-loss": 1}
 """How many times the event's score that of whole rows is: both classes add the same to the Brier score."""
@@ -59,6 +62,8 @@ def paired_difference(
     - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean of
     the rows' differences; a
       score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
+    - Scores of the confidence, which are all that bare confidences have: the share right, and the loss of each
+      confidence as a claim to be right, by the same intervals (``score_differences.of_confidences``).
     - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
       not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
       both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
@@ -101,6 +106,10 @@ def paired_difference(
         whole = _of_scores(first, second, as_estimator(estimator), level)
         parts = ("first", "second", "low", "high", "point")
         return replace(whole, **{name: getattr(whole, name) / _OF_BOTH_CLASSES[key] for name in parts})
+    if scope(notion) == _CONFIDENCE and "predictions" in traits(as_estimator(estimator)).takes:
+        known = _of_confidences(first, second, as_estimator(estimator), level)
+        if known is not None:
+            return known
     if bins is None and bins_of == "each":
         bins, bins_of = declared_bins(first, second, notion, estimator)
     method = _with_groups(estimator, notion.split(first)) if bins is None else as_estimator(estimator, bins)
@@ -198,8 +207,32 @@ def same_rows(a: Predictions, b: Predictions) -> tuple[Predictions, Predictions]
 def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> PairedDifference:
     if "predictions" not in traits(score).takes:
         raise RegistryError("this estimator needs a notion: give reduction=")
+    bare = [p.kind == "confidence" or (p.kind == "top-label" and traits(score).judged == "losses") for p in (a, b)]
+    if any(bare) and not all(bare):
+        raise NotAnswerable(
+            "of one of the two models only the confidence is known: compare the scores of the confidence, which both "
+            "have (notion confidence)"
+        )
+    if all(bare):
+        known = _of_confidences(a, b, score, level)
+        if known is None:
+            first, second = (Question(p.answered, as_reduction("confidence"), score) for p in (a, b))
+            return of_intervals((first, second), level, SEED)
+        return known
     difference, method, tested = of_scores(a, b, score, level)
     values = (score.of(a), score.of(b))
+    return PairedDifference.of(values, difference, level, method, tested, "the difference of expected scores")
+
+
+def _of_confidences(a: Predictions, b: Predictions, score: Any, level: float) -> PairedDifference | None:
+    """The difference of two scores of the confidence; None where rows are too few for a paired one."""
+    found = of_confidences(a, b, score, level)
+    if found is None:
+        return None
+    values, difference, method, tested = found
+    alike = np.array_equal(a.confidence, b.confidence) and np.array_equal(a.correct, b.correct)
+    if alike:
+        return PairedDifference.of_same_claims(values, level)
     return PairedDifference.of(values, difference, level, method, tested, "the difference of expected scores")
 
 

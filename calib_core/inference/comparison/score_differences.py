@@ -39,6 +39,47 @@ def of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> tuple
     return of_losses(a, b, score.losses(a) - score.losses(b), score.label_terms, level)
 
 
+def of_confidences(
+    a: Predictions, b: Predictions, score: Any, level: float
+) -> tuple[tuple[float, float], Difference, str, bool] | None:
+    """Scores of the confidences as claims to be right: values, mean difference a - b, its method, whether tested.
+
+    A row loses what its confidence says of being right or wrong; accuracy is the share right. Both models are seen on
+    the same rows, with outcomes of their own: where these are equal it is the difference of two risks of one event
+    (``of_losses``), else Student's interval for the mean of the rows' differences. None where either model has fewer
+    than ten right rows or ten wrong ones, which tell too little of what could come.
+    """
+    a, b = a.answered, b.answered
+    share = traits(score).judged == "share"
+    first, second = (p.correct.astype(np.float64) if share else _lost(p, score) for p in (a, b))
+    weight = np.ones(len(first)) if a.weights is None else a.weights.astype(np.float64)
+    values = float(first @ weight / weight.sum()), float(second @ weight / weight.sum())
+    apart = first - second
+    if a.row_groups is not None:
+        return values, grouped_difference(apart, weight, a.row_groups, level)[0], BY_GROUP, False
+    if share and a.weights is None:
+        one, other = int((apart > 0).sum()), int((apart < 0).sum())
+        enough = len(apart) >= FEWEST_ROWS
+        return values, accuracy_difference(one, other, len(apart), level), "paired score interval", enough
+    if not share and np.array_equal(a.correct, b.correct):
+        found = of_losses(_event(a), _event(b), apart, lambda probs: score.claim_losses(probs[:, 1]).T, level)
+        return values, *found
+    few = min(min(p.correct.sum(), (~p.correct).sum()) for p in (a, b))
+    return None if few < FEWEST_SURPRISES else (values, mean_difference(apart, weight, level), "paired t", False)
+
+
+def _lost(rows: Predictions, score: Any) -> Float64s:
+    """What every row loses by its confidence, (n,)."""
+    wrong, right = score.claim_losses(rows.confidence.astype(np.float64))
+    return np.asarray(np.where(rows.correct, right, wrong), dtype=np.float64)
+
+
+def _event(rows: Predictions) -> Predictions:
+    """The confidence as the risk of one event: that the row is right."""
+    confidence = rows.confidence.astype(np.float64)
+    return Predictions(np.column_stack([1 - confidence, confidence]), rows.correct.astype(int), weights=rows.weights)
+
+
 def of_losses(
     a: Predictions, b: Predictions, apart: Float64s, terms: Callable[[Float64s], Float64s], level: float
 ) -> tuple[Difference, str, bool]:
