@@ -75,6 +75,7 @@ class Traits:
     ``floored``: its probabilities are raised to the one floor of the logarithm. ``curve``: it is the distance of a
     curve without bins from the diagonal, which diagrams draw. ``together``: whether one with these parameters answers
     many samples of one size at once (``of_samples``), as calls one by one would but for the order of their sums.
+    ``in_one_stratum``: the key of the estimator that gives the same number where all claims are one stratum.
     ``redrawn``: its strata are functions of sums of outcomes at places that scores decide (``redrawn``), so that
     thousands of outcomes cost one look at the scores.
     """
@@ -84,6 +85,7 @@ class Traits:
     scale: Callable[[Any], ErrorScale] = lambda estimator: ErrorScale()
     counts: Literal["never", "unweighted", "always"] = "never"
     shared_bins: bool = False
+    in_one_stratum: str = ""
     unit: Literal["share", "score"] = "share"
     higher_is_worse: bool = True
     floored: bool = False

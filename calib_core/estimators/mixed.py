@@ -21,7 +21,13 @@ from calib_core.registry.registry import Part
     "mce-of-bins",
     "MCE of bins, classes averaged",
     reference="P1 §2, Fig. 2",
-    flags=Traits(judged="bins", scale=lambda _: ErrorScale("bins"), counts="always", shared_bins=True),
+    flags=Traits(
+        judged="bins",
+        scale=lambda _: ErrorScale("bins"),
+        counts="always",
+        shared_bins=True,
+        in_one_stratum="mce",
+    ),
     elsewhere="In the top-label notion what Gupta and Ramdas print as TL-MCE, which their eq. 17 is not.",
     formula=r"\max_b\,\frac{\sum_l w_{lb}\,\bigl|\bar z_{lb} - \bar s_{lb}\bigr|}{\sum_l w_{lb}}",
 )

@@ -31,17 +31,19 @@ def standings(
 ) -> pd.DataFrame:
     """Every model with every number of its calibration: errors in each notion, and proper scores.
 
-    One line a model: model, a column for each of ``study.every_measure``, the bins these were judged in, and what the
-    predictions are (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and sums_to_one, which
-    their contracts declare. NaN where a model says nothing in a notion, as where it recalibrates only the claim it
-    makes. Models that abstain are given over the same rows first (``study.over_same_rows_by_name``). What can mislead:
-    the best of many on the same rows looks better than it is; ``choice.choose`` does not look at them.
+    One line a model: model, a column for each of ``study.every_measure`` of so many classes, the bins these were judged
+    in, and what the predictions are (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and
+    sums_to_one, which their contracts declare. NaN where a model says nothing in a notion, as where it recalibrates
+    only the claim it makes. Models that abstain are given over the same rows first
+    (``study.over_same_rows_by_name``). What can mislead: the best of many on the same rows looks better than it is;
+    ``choice.choose`` does not look at them.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> standings({"a": p, "b": p.with_probs([[0.6, 0.4], [0.6, 0.4]] * 20)})["Accuracy"].tolist()
     [0.5, 1.0]
     """
-    table = measured(models, bins, every_measure(), progress).drop(columns="note")
+    classes = max((rows.n_classes or 0 for rows in models.values()), default=0)
+    table = measured(models, bins, every_measure(classes), progress).drop(columns="note")
     table["returns"] = [rows.kind for rows in models.values()]
     return table if calibrators is None else table.assign(**_declared(calibrators, models))
 

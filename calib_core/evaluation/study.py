@@ -63,14 +63,20 @@ Counting: TypeAlias = Literal["answered", "all"]
 """Which rows a table of several models is over, where some abstain (``over_same_rows``)."""
 
 
-def error_keys() -> tuple[str, ...]:
+def error_keys(notion: str | None = None) -> tuple[str, ...]:
     """Keys of the estimators of errors of claims, each once: of two names for the same the more telling one.
+
+    In a ``notion`` whose claims are one stratum those are left out that only differ where classes are averaged.
 
     >>> "ece" in error_keys(), "binned" in error_keys(), "brier" in error_keys()
     (True, False, False)
+    >>> "mce-of-bins" in error_keys("confidence"), "mce-of-bins" in error_keys("top-label")
+    (False, True)
     """
     of_claims = (k for k in ESTIMATORS if k not in SCORES and "claims" in ESTIMATORS[k].flags.takes)
-    return tuple(k for k in of_claims if ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k)
+    every = [k for k in of_claims if ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k]
+    one = notion is not None and REDUCTIONS[notion].flags.one_stratum
+    return tuple(k for k in every if not (one and ESTIMATORS[k].flags.in_one_stratum in every))
 
 
 @dataclass(frozen=True)
@@ -97,10 +103,14 @@ MEASURES = (
 """The numbers shown beside a reliability diagram (METHODS §2)."""
 
 
-def every_measure() -> tuple[Measure, ...]:
-    """The scores, then ECE and MCE in every notion that makes binary claims about all classes."""
+def every_measure(classes: int | None = None) -> tuple[Measure, ...]:
+    """The scores, then ECE and MCE in every notion that makes binary claims about all classes.
+
+    Without notions that say nothing more of so many ``classes``, as the first k ranks of two.
+    """
     short = {m.reduction: m.name.removesuffix("-ECE") for m in MEASURES if m.estimator == "ece"}
     names = {key: short.get(key, REDUCTIONS[key].title) for key in REDUCTIONS if key not in _PARTIAL}
+    names = {key: name for key, name in names.items() if REDUCTIONS[key].flags.adds_to(classes)}
     errors = [Measure(f"{name}-{e.upper()}", key, e) for e in ("ece", "mce") for key, name in names.items()]
     return (*(m for m in MEASURES if m.reduction is None), *errors, MEASURES[-1])
 

@@ -34,6 +34,23 @@ class Scope:
     by_class: bool = False
 
     @property
+    def one_stratum(self) -> bool:
+        """Whether its claims, one a row, are one stratum, so that nothing is averaged over classes.
+
+        >>> [key for key in ("event", "confidence", "top-label", "class-wise") if REDUCTIONS[key].flags.one_stratum]
+        ['event', 'confidence']
+        """
+        return self.of in ("event", "class") or (self.of == "top" and not self.by_class)
+
+    def adds_to(self, classes: int | None) -> bool:
+        """Whether it says more than other notions where there are so many classes: of two the first rank says it all.
+
+        >>> REDUCTIONS["top-k-label"].flags.adds_to(2), REDUCTIONS["top-k-label"].flags.adds_to(3)
+        (False, True)
+        """
+        return self.of != "ranks" or classes != 2
+
+    @property
     def strata_are_classes(self) -> bool:
         """Whether each stratum of its claims is one class, in the order of the classes.
 

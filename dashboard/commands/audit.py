@@ -234,13 +234,13 @@ def _questions(
     from calib_core.estimators import takes_bins
     from calib_core.evaluation.study import SCORES, error_keys, notion_of_score
 
-    every = keys or tuple(key for key in error_keys() if slow or takes_bins(key))
     scores = {key: notion_of_score(key, *models.values()) for key in SCORES}
     if any(model.kind in ("confidence", "top-label") for model in models.values()):
         # What files of one number a row know: whether the claim is right.
         scores |= dict.fromkeys(("log-loss", "brier"), "confidence")
     whole = [] if keys or chosen else [(notion, key) for key, notion in scores.items()]
-    return whole + [(notion, key) for notion in notions for key in every]
+    of = {notion: keys or [key for key in error_keys(notion) if slow or takes_bins(key)] for notion in notions}
+    return whole + [(notion, key) for notion, every in of.items() for key in every]
 
 
 def _answers(

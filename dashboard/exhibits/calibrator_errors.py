@@ -41,6 +41,8 @@ class CalibratorErrors(Exhibit):
 
 
 def _asked_of(scene: Scene) -> tuple[str, ...]:
-    """The notions of these files: an event is one of two classes."""
-    two = scene.get(scene.models.shown[0].predictions).event is not None
-    return tuple(notion for notion in NOTIONS if two or cc.REDUCTIONS[notion].flags.of != "event")
+    """The notions of these files that say something of their own: an event is one of two classes."""
+    rows = scene.get(scene.models.shown[0].predictions)
+    scopes = {notion: cc.REDUCTIONS[notion].flags for notion in NOTIONS}
+    known = (notion for notion, scope in scopes.items() if rows.event is not None or scope.of != "event")
+    return tuple(notion for notion in known if scopes[notion].adds_to(rows.n_classes))

@@ -41,7 +41,7 @@ class Calibrators(Exhibit):
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("calibrator", "model"),
-            *map(measured, every_measure()),
+            *(measured(measure) for measure in every_measure() if measure.name in frame),
             *([of.text("bins")] if mixed(frame["bins"]) else []),
             of.text("returns"),
             of.flag("keeps the class", "keeps_class"),

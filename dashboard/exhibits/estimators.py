@@ -38,7 +38,7 @@ class Estimators(Exhibit):
     terms = ("calibration-error", "noise-floor", "tolerance", "interval", "bins")
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        questions = tuple((scene.notion, key) for key in error_keys())
+        questions = tuple((scene.notion, key) for key in error_keys(scene.notion))
         models = {scene.model.title: scene.model.predictions}
         found = call(cc.inference.estimates, models, questions, bins=scene.bins, slow=self.slow)
         return call(cc.inference.estimate_lines, found, eps=scene.tolerance)

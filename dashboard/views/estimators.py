@@ -71,8 +71,10 @@ def in_its_notion(scene: Scene) -> Scene:
 
 
 def notions(scene: Scene) -> None:
-    """The notions that these predictions can be judged in; no choice where there is one."""
-    known = notions_of(scene.get(scene.model.predictions))
+    """The notions that these predictions can be judged in and that say something of their own, or that is chosen."""
+    rows = scene.get(scene.model.predictions)
+    added = [notion for notion in notions_of(rows) if REDUCTIONS[notion].flags.adds_to(rows.n_classes)]
+    known = tuple(notion for notion in notions_of(rows) if notion in added or notion == scene.notion)
     if len(known) > 1:
         st.segmented_control(
             "Notion",

@@ -312,7 +312,7 @@ def test_curves_have_the_numbers_of_the_library() -> None:
 def test_an_estimator_of_two_names_has_one_line_and_scores_have_none(made: Report) -> None:
     for notion in ("confidence", "class-wise"):
         frame = table(made, f"estimators-{notion}")
-        assert frame["estimator"].tolist() == [*error_keys()]
+        assert frame["estimator"].tolist() == [*error_keys(notion)]
 
 
 def test_curves_that_cannot_be_made_say_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slo
     shown = next(d.value for d in app.dataframe if "estimator" in d.value.columns)
     captions = " ".join(c.value.replace("\\", "") for c in app.caption)
     test = session.parts(selection.source).test
-    assert shown["estimator"].tolist() == [*error_keys()]
+    assert shown["estimator"].tolist() == [*error_keys("confidence")]
     for key, cells in zip(shown["estimator"], shown.to_dict("records"), strict=True):
         expected = cc.estimate(test, "confidence", key)
         whole = slow or of_counts(expected.question.estimator, expected.question.claims) is not None

@@ -22,6 +22,8 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.datasets import demo
+from calib_core.evaluation.study import error_keys
+from calib_core.reductions import claims_of
 from calib_core.text import in_percent, score
 from dashboard import session
 from dashboard.cli import main
@@ -456,3 +458,35 @@ def test_the_first_sentence_states_the_predicted_risk_of_its_line_of_the_table(n
     assert apart > 0, "else the slider's place could be stated as well"
     assert (headings["claimed"], headings["confidence"]) == ("predicted", "slider at")
     assert local.answer(scene.asked_about).stated in exhibit.words(scene).caption
+
+
+def test_no_list_of_measures_has_one_number_twice() -> None:
+    """In a notion of one stratum the MCE of bins is the MCE; in others it is another number, and listed."""
+    scene = session.scene_of(selected("wine-logistic"))
+    rows = scene.get(scene.model.predictions)
+    two = rows_of("clinic, few rows")
+    for key in cc.REDUCTIONS:
+        scope = cc.REDUCTIONS[key].flags
+        if scope.of in ("vector", "class"):
+            continue
+        p = two if scope.of == "event" else rows
+        if scope.one_stratum:
+            assert len(claims_of(p, key).strata) == 1
+            assert cc.estimate(p, key, "mce").value == cc.estimate(p, key, "mce-of-bins").value
+            assert "mce-of-bins" not in error_keys(key)
+        elif scope.of != "ranks":
+            assert cc.estimate(p, key, "mce").value != cc.estimate(p, key, "mce-of-bins").value
+            assert "mce-of-bins" in error_keys(key)
+    assert {key for key in cc.REDUCTIONS if cc.REDUCTIONS[key].flags.one_stratum} > {"event", "confidence"}
+
+
+@pytest.mark.parametrize("name", ["clinic, few rows", "wine-logistic"])
+def test_of_two_classes_what_opens_has_no_top_k_notions(name: str) -> None:
+    scene, ranks = session.scene_of(selected(name)), {k for k in cc.REDUCTIONS if cc.REDUCTIONS[k].flags.of == "ranks"}
+    rows = scene.get(scene.model.predictions)
+    several = rows.n_classes != 2
+    assert bool(ranks & set(scene.get(EXHIBITS.make("calibrator-errors").table(scene))["notion"])) == several
+    printed = EXHIBITS.make("calibrators")
+    headings = [column.heading for column in printed.columns(scene.get(printed.table(scene)))]
+    assert any("Top-k" in heading for heading in headings) == several
+    assert cc.estimate(rows, "top-k-label", "ece").value >= 0, "it can still be asked for"

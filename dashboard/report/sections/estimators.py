@@ -20,7 +20,9 @@ def blocks(request: Request) -> Iterator[Block | None]:
     if request.large:
         yield Paragraph("With this many rows and classes one notion is reported.", aside=True)
     first = _deciding(scene) if not request.large else scene.notion
-    notions = [first, *(notion for notion in REDUCTIONS if notion != first and not request.large)]
+    classes = scene.get(scene.model.predictions).n_classes
+    others_known = (notion for notion in REDUCTIONS if REDUCTIONS[notion].flags.adds_to(classes))
+    notions = [first, *(notion for notion in others_known if notion != first and not request.large)]
     others: list[Block] = []
     for notion in notions:
         found = yield from shown(chosen("estimators"), scene.focused(notion=notion), f"estimators-{notion}")
