@@ -15,11 +15,9 @@ from calib_core.binning.base import (
     of_simplex,
 )
 from calib_core.binning.bin_table import BinTable, PoolingScheme, tabulate, tabulate_at
-from calib_core.binning.declared import bins_of, bins_said
-from calib_core.binning.groups import Groups, group_codes, variance_codes
+from calib_core.binning.declared import bins_of, bins_said, risk_bins
+from calib_core.binning.groups import Groups, group_codes, tabulate_alike, variance_codes
 from calib_core.binning.interval_schemes import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
-from calib_core.binning.risk_bins import risk_bins
-from calib_core.binning.shared_groups import tabulate_alike
 from calib_core.binning.simplex import (
     Grid,
     Projection,

@@ -8,36 +8,28 @@ from calib_core.calibrators.base import (
     Contract,
     as_calibrator,
 )
-from calib_core.calibrators.beta import Beta
-from calib_core.calibrators.binary_identity import BinaryIdentity
 from calib_core.calibrators.binary_kernel import BinaryKernel
-from calib_core.calibrators.binary_temperature import BinaryTemperature
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
-from calib_core.calibrators.equal_width_histogram import EqualWidthHistogram
-from calib_core.calibrators.histogram import Histogram
-from calib_core.calibrators.identity import Identity
-from calib_core.calibrators.isotonic import Isotonic
-from calib_core.calibrators.lece_histogram import LeceHistogram
+from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
+from calib_core.calibrators.identity import BinaryIdentity, Identity
+from calib_core.calibrators.insides import FAMILY_TITLES, Family, Profile
+from calib_core.calibrators.isotonic import Isotonic, VennAbers
 from calib_core.calibrators.linear_maps import Dirichlet, MatrixScaling, VectorScaling
 from calib_core.calibrators.meta_cal import MetaCal, MetaCalAccuracy, MetaCalMiscoverage
 from calib_core.calibrators.neighbours import Lecd, Lece
-from calib_core.calibrators.options import with_options
+from calib_core.calibrators.options import Refits, refitted, with_options
 from calib_core.calibrators.order_preserving import OrderPreserving
-from calib_core.calibrators.platt import Platt
-from calib_core.calibrators.profile import FAMILY_TITLES, Family, Profile
 from calib_core.calibrators.reduced import Reduced
-from calib_core.calibrators.refits import Refits, refitted
 from calib_core.calibrators.risk_updates import InterceptUpdate, LogisticRecalibration, RiskUpdate
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
-from calib_core.calibrators.scaling_map import PRIOR_ROWS, ScalingMap
+from calib_core.calibrators.scaling_map import PRIOR_ROWS, Beta, BinaryTemperature, Platt, ScalingMap
 from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature
 from calib_core.calibrators.two_decisions import DecisionCalibration
-from calib_core.calibrators.venn_abers import VennAbers
 from calib_core.calibrators.wrappers import WRAPPERS
 
 __all__ = [

@@ -11,15 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core._base.pandas_input import plain
-from calib_core._base.parallel import Progress
-from calib_core._base.progress import silent
+from calib_core._base.parallel import Progress, silent
 from calib_core._base.providers import provided
 from calib_core._base.sklearn_api import Adjustable, check_is_fitted
 from calib_core.calibrators.abstaining import with_abstentions
-from calib_core.calibrators.fitting.parted_rows import Parts
-from calib_core.calibrators.grid_claims import Counts, claims_of, summary_of_parts
-from calib_core.calibrators.insides import Insides
-from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.calibration_rows import Counts, claims_of, summary_of_parts
+from calib_core.calibrators.fitting.softmax_loss import Parts
+from calib_core.calibrators.insides import Insides, Profile
 from calib_core.calibrators.score_maps import Map
 from calib_core.claims.binary_claims import Stratum
 from calib_core.defaults import ALPHA
@@ -27,8 +25,8 @@ from calib_core.guarantees.promise import NONE, Promise, UniformMassCells
 from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
 from calib_core.predictions.validation import check_weights
 from calib_core.registry.registry import Recipe, Registry
+from calib_core.summaries.cells import starts_of
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedStratum
-from calib_core.summaries.fine_grid import starts_of
 
 Output = Literal["full", "per-class", "top-label", "top-k", "same"]
 

@@ -10,16 +10,15 @@ import numpy as np
 from calib_core._base.arrays import Bools, Float64s, Floats, frozen
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator
+from calib_core.calibrators.calibration_rows import as_rows
 from calib_core.calibrators.insides import Insides, Number, counted
-from calib_core.calibrators.row_weights import as_rows
 from calib_core.calibrators.score_maps import Interpolated, Map
 from calib_core.claims.binary_claims import Stratum
 from calib_core.registry.registry import Part
 from calib_core.smoothing.bandwidths import Bandwidth, StandardDeviation
 from calib_core.smoothing.kernels import Kernel, Triweight
 from calib_core.smoothing.local import local_calibration
-from calib_core.smoothing.score_grid import ScoreGrid
-from calib_core.smoothing.score_scales import LogOdds, Scale
+from calib_core.smoothing.score_grid import LogOdds, Scale, ScoreGrid
 
 _ENOUGH = 0.25
 """Share of one row's weight below which a place counts as empty."""

@@ -12,8 +12,7 @@ from calib_core._base.arrays import LOG_FLOOR, Float64s, Floats, frozen
 from calib_core._base.parallel import Progress
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.insides import Insides, Number
-from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.calibrators.temperature import NOTES, Temperature, softened
 from calib_core.predictions.predictions import Predictions
 

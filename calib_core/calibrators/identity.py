@@ -1,13 +1,22 @@
-"""The base model as it is."""
+"""The uncalibrated model, and scores as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core._base.parallel import Progress
-from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
+from calib_core.calibrators.base import (
+    BINARY_CALIBRATORS,
+    CALIBRATORS,
+    BinaryCalibrator,
+    Calibrator,
+    Contract,
+    MapShape,
+)
 from calib_core.calibrators.insides import Insides
+from calib_core.calibrators.score_maps import SAME, Map
 from calib_core.predictions.predictions import Predictions
 
 
@@ -41,3 +50,29 @@ class Identity(Calibrator):
 
     def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
         return predictions
+
+
+@BINARY_CALIBRATORS.register("identity", "Scores as they are", flags=MapShape(counts="cells"))
+@dataclass(eq=False, repr=False)
+class BinaryIdentity(BinaryCalibrator):
+    """Every score is returned as it came.
+
+    >>> BinaryIdentity().fit([0.5], [1]).transform([0.2]).tolist()
+    [0.2]
+    """
+
+    @property
+    def min_rows(self) -> int:
+        return 1
+
+    def insides(self) -> Insides:
+        return Insides("nothing", "A score stays as it is.")
+
+    def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
+        self.n_rows_ = len(scores)
+
+    def score_map(self) -> Map:
+        return SAME
+
+    def _map(self, scores: Floats) -> Float64s:
+        return scores.astype(float)

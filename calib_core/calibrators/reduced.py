@@ -10,13 +10,16 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, Floats, Rows, frozen
-from calib_core._base.parallel import Progress, chunks, shared_out
-from calib_core._base.progress import counted_off
+from calib_core._base.parallel import Progress, chunks, counted_off, shared_out
 from calib_core._base.sklearn_api import check_is_fitted, clone
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Calibrator
+from calib_core.calibrators.base import (
+    BINARY_CALIBRATORS,
+    BinaryCalibrator,
+    Calibrator,
+)
+from calib_core.calibrators.calibration_rows import row_count
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.insides import Insides, Number, counted
-from calib_core.calibrators.row_weights import row_count
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import NONE, Promise, binning_promise, no_promise

@@ -17,8 +17,7 @@ from calib_core.binning.simplex.grid import Grid
 from calib_core.binning.simplex.projection import Projection
 from calib_core.binning.simplex.sierpinski import Sierpinski
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.insides import Insides, Number, class_names, counted
-from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.insides import Insides, Number, Profile, class_names, counted
 from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import Promise, no_promise, simplex_promise
 from calib_core.predictions.predictions import Predictions

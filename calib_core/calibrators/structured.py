@@ -13,12 +13,9 @@ from calib_core._base.parallel import Progress, one_blas_thread
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators import linear_maps
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.calibrators.fitting.softmax_fit import fitted
-from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
-from calib_core.calibrators.insides import Insides, Number, class_names
-from calib_core.calibrators.profile import Profile
-from calib_core.calibrators.row_weights import row_count
+from calib_core.calibrators.calibration_rows import row_count
+from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, LogRows, Odir, Rowwise, fitted
+from calib_core.calibrators.insides import Insides, Number, Profile, class_names
 from calib_core.calibrators.temperature import NOTES, Temperature, softened
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Flag, Range

@@ -12,11 +12,9 @@ from calib_core._base.arrays import LOG_FLOOR, Float64s, Floats, Rows, frozen
 from calib_core._base.parallel import Progress, chunks, shared_out
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.fitting.log_rows import LogRows, near_top
-from calib_core.calibrators.fitting.parted_rows import Parts, weight
-from calib_core.calibrators.insides import Insides, Number
-from calib_core.calibrators.profile import Profile
-from calib_core.calibrators.row_weights import row_count
+from calib_core.calibrators.calibration_rows import row_count
+from calib_core.calibrators.fitting.softmax_loss import LogRows, Parts, near_top, weight
+from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.predictions.predictions import Logits, Predictions
 
 _INVERSE_BOUNDS = (1e-3, 1e3)

@@ -7,11 +7,10 @@ from typing import Any
 
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, Contract, MapShape
 from calib_core.calibrators.histogram import Histogram
-from calib_core.calibrators.isotonic import Isotonic
-from calib_core.calibrators.profile import Profile
+from calib_core.calibrators.insides import Profile
+from calib_core.calibrators.isotonic import Isotonic, VennAbers
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.scaling_binning import ScalingBinning
-from calib_core.calibrators.venn_abers import VennAbers
 from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.errors import as_share
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.bin_table import tabulate_at
 from calib_core.claims.binary_claims import Claims

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s
+from calib_core._base.errors import as_share, as_whole
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.declared import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE

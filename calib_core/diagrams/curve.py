@@ -18,7 +18,7 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of
 from calib_core.smoothing.bandwidths import StandardDeviation
-from calib_core.smoothing.score_scales import LogOdds
+from calib_core.smoothing.score_grid import LogOdds
 
 _STEPS_TO_RESOLVE = 3
 _NO_SPREAD = 1e-9

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Float64s
+from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import OVER, UNDER

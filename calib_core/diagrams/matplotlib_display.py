@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Float64s
-from calib_core._base.errors import InputError
+from calib_core._base.errors import InputError, as_share
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.bands import ReliabilityBands, reliability_bands

@@ -14,7 +14,7 @@ from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.defaults import ALPHA
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPair, steps
-from calib_core.guarantees.frequency_bounds import cell_eps
+from calib_core.guarantees.bounds import cell_eps
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.canonical import Canonical
 

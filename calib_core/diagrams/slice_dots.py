@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share, as_whole
+from calib_core._base.errors import as_share, as_whole
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.text import at_level, first_few, of_rows, points, share_range, told_apart

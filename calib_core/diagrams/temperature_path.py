@@ -14,7 +14,7 @@ from calib_core._base.parallel import chunks, shared_out
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
 from calib_core.binning.bin_table import BinTable, tabulate
-from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.softmax_loss import LogRows
 from calib_core.claims.binary_claims import FlatClaims
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import reliability

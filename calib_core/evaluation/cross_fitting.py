@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import Codes
-from calib_core._base.parallel import Progress
-from calib_core._base.progress import Pieces, silent
+from calib_core._base.parallel import Pieces, Progress, silent
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, SEED

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arguments import as_among, as_share
 from calib_core._base.arrays import Codes, Float64s, rounding
+from calib_core._base.errors import as_among, as_share
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.decision_curve import DecisionCurve, above, class_acted_on, decision_curve
 from calib_core.inference.comparison.model_differences import check_comparable, same_rows

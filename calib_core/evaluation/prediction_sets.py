@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL, SEED
 from calib_core.inference.intervals.clustered_rows import FEWEST as FEWEST_GROUPS
 from calib_core.inference.intervals.clustered_rows import few_groups, of_like_size, shares_in_cells

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Float64s
+from calib_core._base.errors import as_share, as_whole
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.defaults import FOLDS, LEVEL, SEED

@@ -11,8 +11,7 @@ import pandas as pd
 
 from calib_core._base.arrays import Codes
 from calib_core._base.notebook_display import OneLine
-from calib_core._base.parallel import Progress
-from calib_core._base.progress import silent
+from calib_core._base.parallel import Progress, silent
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS, SEED

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._base.arguments import as_whole
 from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.column_texts import coded_texts
+from calib_core._base.errors import as_whole
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator

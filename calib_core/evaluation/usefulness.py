@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL, SEED
 from calib_core.evaluation.prediction_sets import METHODS, SHARE, class_sets, set_sentence
 from calib_core.evaluation.study import over_same_rows

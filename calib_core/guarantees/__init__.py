@@ -18,14 +18,11 @@ from calib_core.guarantees.abstention_bounds import (
     rows_for_miscoverage,
     worst_ece_at_least,
 )
-from calib_core.guarantees.frequency_bounds import (
+from calib_core.guarantees.bounds import (
+    ClassWiseBounds,
+    balance,
     bretagnolle_huber_carol_eps,
     cell_eps,
-    rows_for_cell,
-    weissman_eps,
-)
-from calib_core.guarantees.histogram_bounds import (
-    ClassWiseBounds,
     class_wise_bounds,
     conditional_eps,
     expected_ece,
@@ -33,13 +30,12 @@ from calib_core.guarantees.histogram_bounds import (
     points_for_conditional,
     points_for_expected,
     points_for_marginal,
+    rows_for_balance,
+    rows_for_cell,
     rows_per_class,
     simultaneous_eps,
-)
-from calib_core.guarantees.mass_balance import (
-    balance,
-    rows_for_balance,
     unbalanced_probability,
+    weissman_eps,
     well_balanced,
 )
 from calib_core.guarantees.promise import (

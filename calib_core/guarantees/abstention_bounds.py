@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calib_core._base.distributions import beta, binom, norm
-from calib_core.guarantees.sample_size import fewest
+from calib_core.guarantees.bounds import fewest
 
 
 def paper_rank(held_out: int, alpha: float) -> int:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calib_core._base.notebook_display import OneLine
-from calib_core.guarantees.frequency_bounds import cell_eps
-from calib_core.guarantees.histogram_bounds import marginal_eps, simultaneous_eps
+from calib_core.guarantees.bounds import cell_eps, marginal_eps, simultaneous_eps
 from calib_core.text import points_of
 
 

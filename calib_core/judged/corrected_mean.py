@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.distributions import hypergeom, norm
 from calib_core._base.distributions import t as student
+from calib_core._base.errors import as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import plain
 from calib_core.defaults import LEVEL

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Bools, Float64s
+from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.judged.corrected_mean import JudgedMean, judged_gap, judged_share

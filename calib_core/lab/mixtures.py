@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from calib_core._base.arguments import as_whole
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.errors import as_whole
 from calib_core._base.parallel import chunks, one_blas_thread
 from calib_core.datasets import Seed, Synthetic
 from calib_core.defaults import SEED

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_whole
+from calib_core._base.errors import as_whole
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import BINS, LEVEL, SEED

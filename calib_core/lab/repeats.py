@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from calib_core._base.arguments import as_whole
+from calib_core._base.errors import as_whole
 from calib_core._base.parallel import Progress, one_blas_thread, shared_out
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, Calibrator

@@ -8,9 +8,9 @@ from typing import Annotated, Protocol
 import numpy as np
 from scipy.special import expit, logit
 
-from calib_core._base.arguments import as_whole
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.distributions import beta
+from calib_core._base.errors import as_whole
 from calib_core.datasets import Seed, Synthetic, drawn_labels, true_valk_kull, valk_kull
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import Predictions

@@ -10,10 +10,15 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.defaults import BINS, LEVEL
-from calib_core.guarantees.histogram_bounds import expected_ece, marginal_eps, simultaneous_eps
-from calib_core.guarantees.mass_balance import rows_for_balance, unbalanced_probability
+from calib_core.guarantees.bounds import (
+    expected_ece,
+    fewest,
+    marginal_eps,
+    rows_for_balance,
+    simultaneous_eps,
+    unbalanced_probability,
+)
 from calib_core.guarantees.promise import points_up, rounded_up, says_nothing
-from calib_core.guarantees.sample_size import fewest
 from calib_core.planning.question import PLANS, Plan, each
 from calib_core.registry.registry import Choice, Range
 from calib_core.text import at_level, in_percent, inside, points_of, short_percent

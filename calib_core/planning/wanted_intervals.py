@@ -10,7 +10,7 @@ import numpy as np
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core.defaults import LEVEL, SEED, TOLERANCE
-from calib_core.guarantees.sample_size import fewest
+from calib_core.guarantees.bounds import fewest
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.interval_methods import highs_of_most, rows_to_tell
 from calib_core.inference.intervals.inversion import CellGaps, Noise, square_high

@@ -18,7 +18,7 @@ from calib_core.guarantees.abstention_bounds import (
     rows_for_miscoverage,
     worst_ece_at_least,
 )
-from calib_core.guarantees.sample_size import fewest
+from calib_core.guarantees.bounds import fewest
 from calib_core.planning.question import PLANS, Plan, RowsInUse, counted, each, independent
 from calib_core.registry.registry import Choice, Range
 from calib_core.text import at_level, in_percent, points_of, several, short_percent

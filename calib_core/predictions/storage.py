@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from calib_core._base.arguments import as_whole
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen
-from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.errors import InputError, NotAnswerable, as_whole
 from calib_core.defaults import FOLDS, SEED
 from calib_core.predictions.event_names import event_of
 from calib_core.predictions.row_groups import RowGroups, as_groups, dealt

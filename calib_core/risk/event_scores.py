@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share
+from calib_core._base.errors import as_share
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import estimate

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arguments import as_share
+from calib_core._base.errors import as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE

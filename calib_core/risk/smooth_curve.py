@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import norm
+from calib_core._base.errors import as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, SEED
 from calib_core.inference.intervals.event_rows import EventRows, Trials, log_odds

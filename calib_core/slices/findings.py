@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.errors import as_share, as_whole
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.bin_table import tabulate
 from calib_core.binning.declared import bins_of

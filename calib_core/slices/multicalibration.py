@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Float64s
+from calib_core._base.errors import as_share, as_whole
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import few_groups

@@ -13,8 +13,8 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from calib_core._base.arguments import as_share, as_whole
 from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.errors import as_share, as_whole
 from calib_core._base.parallel import shared_out
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram

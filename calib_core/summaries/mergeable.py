@@ -16,12 +16,9 @@ from calib_core.claims.binary_claims import ColumnClaims
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import scope
-from calib_core.summaries.cells import Cells
-from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims
-from calib_core.summaries.counted_rows import CountedRows
-from calib_core.summaries.fine_grid import CELLS
+from calib_core.summaries.cells import CELLS, Cells, PairCells
+from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims, CountedRows
 from calib_core.summaries.kept_rows import Sample, sample_size
-from calib_core.summaries.pair_cells import PairCells
 from calib_core.summaries.score_sums import NORMAL, LossSums, claim_losses, counted_losses, loss_sums
 from calib_core.text import count
 

@@ -24,11 +24,9 @@ from calib_core.readers.formats.npy import parse_npz
 from calib_core.readers.messages import quoted
 from calib_core.readers.table import SUMMARY as WHAT
 from calib_core.readers.table import Table, file_label
-from calib_core.summaries.cells import SUMS, Cells
-from calib_core.summaries.fine_grid import CELLS, NUMBERS
+from calib_core.summaries.cells import CELLS, NUMBERS, SUMS, WANTED, Cells, PairCells, edges_of
 from calib_core.summaries.kept_rows import Sample
 from calib_core.summaries.mergeable import Summary
-from calib_core.summaries.pair_cells import WANTED, PairCells, edges_of
 from calib_core.summaries.score_sums import LOSS_SUMS, LossSums
 
 VERSION = 1

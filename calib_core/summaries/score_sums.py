@@ -21,11 +21,10 @@ from calib_core._base.arrays import (
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.parallel import chunks
 from calib_core.claims.exact_sums import ExactSums, added, halves
-from calib_core.claims.label_moments import LabelMoments
+from calib_core.claims.probability_vectors import LabelMoments
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import Predictions
-from calib_core.summaries.cells import SUMS, Cells
-from calib_core.summaries.fine_grid import CELLS, EDGES
+from calib_core.summaries.cells import CELLS, EDGES, SUMS, Cells
 
 NORMAL = 0.1
 """Berry-Esseen ratio up to which the mean loss of calibrated rows is taken to be normal."""

@@ -12,10 +12,16 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from calib_core.calibrators import temperature
-from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.calibrators.fitting.quasi_newton import large_minimum
-from calib_core.calibrators.fitting.softmax_fit import _scaled_identity
-from calib_core.calibrators.fitting.softmax_loss import FREE, AffineLoss, DiagonalLoss, Odir, Rowwise
+from calib_core.calibrators.fitting.minimisers import large_minimum
+from calib_core.calibrators.fitting.softmax_loss import (
+    FREE,
+    AffineLoss,
+    DiagonalLoss,
+    LogRows,
+    Odir,
+    Rowwise,
+    _scaled_identity,
+)
 from tests.benchmarks.conftest import SIZES, made
 
 HEAD = """# Own optimisers, and why they stay

@@ -118,7 +118,7 @@ def test_a_summary_of_a_file_takes_no_more_memory_for_more_rows(tmp_path, monkey
 
 def test_fitting_and_applying_in_parts_takes_no_more_memory_for_more_rows(tmp_path, monkeypatch):
     monkeypatch.setattr("calib_core.readers.streams._rows_of", lambda width: 4_000)
-    monkeypatch.setattr("calib_core.calibrators.fitting.parted_rows._SAMPLE_VALUES", 8_000)
+    monkeypatch.setattr("calib_core.calibrators.fitting.softmax_loss._SAMPLE_VALUES", 8_000)
     peaks = []
     for rows in (16_000, 64_000):
         scores = np.random.default_rng(0).random(rows, dtype=np.float32)

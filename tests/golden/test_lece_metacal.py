@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from calib_core import CALIBRATORS, NotAnswerable, Predictions
 from calib_core.calibrators import Temperature
-from calib_core.calibrators.abstention_thresholds import entropies, paper_miscoverage
+from calib_core.calibrators.meta_cal import entropies, paper_miscoverage
 
 METHODS = ("LECE", "LECD", "TS+LECE", "TS+LECD")
 CASES = [(data, method) for data in ("vgg16_c10", "lenet_c10", "synth_valkkull", "densenet_c100") for method in METHODS]

@@ -8,7 +8,7 @@ import pytest
 
 from calib_core import InputError, Predictions, choose, defaults, estimate
 from calib_core.diagrams.bins_that_stand_out import bins_standing_out
-from calib_core.guarantees.histogram_bounds import marginal_eps
+from calib_core.guarantees.bounds import marginal_eps
 from calib_core.inference import unbinned_bound
 from calib_core.inference.comparison.model_differences import paired_difference
 

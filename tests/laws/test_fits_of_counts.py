@@ -5,8 +5,8 @@ import pytest
 
 import calib_core as cc
 from calib_core import BINARY_CALIBRATORS, CALIBRATORS, NotAnswerable, Summary
-from calib_core.calibrators.grid_claims import claims_of, summary_of_parts
-from calib_core.summaries.fine_grid import EDGES, cells_of, lowest
+from calib_core.calibrators.calibration_rows import claims_of, summary_of_parts
+from calib_core.summaries.cells import EDGES, cells_of, lowest
 from tests.calib_core.summaries.test_summary import drawn
 
 NEW = np.array([0.0, 0.001, 0.2, 0.3, 0.5, 0.777, 0.95, 1.0])
@@ -95,7 +95,7 @@ def rows():
 
 @pytest.mark.parametrize("key", CALIBRATORS)
 def test_what_does_not_read_counts_says_so_and_the_rest_is_fitted(key, rows, monkeypatch):
-    monkeypatch.setattr("calib_core.calibrators.fitting.parted_rows._SAMPLE_VALUES", 500)  # of 2,700: a rough start
+    monkeypatch.setattr("calib_core.calibrators.fitting.softmax_loss._SAMPLE_VALUES", 500)  # of 2,700: a rough start
     cal = made(key)
     counts = Summary.of(rows)
     if not cal.reads_counts:
@@ -125,7 +125,7 @@ def test_the_summary_of_parts_is_that_of_the_rows(rows):
 
 def test_with_too_many_classes_for_a_hessian_a_sample_is_no_start(monkeypatch):
     """From the optimum of a few rows, which they separate, the search ended elsewhere."""
-    monkeypatch.setattr("calib_core.calibrators.fitting.parted_rows._SAMPLE_VALUES", 20_000)
+    monkeypatch.setattr("calib_core.calibrators.fitting.softmax_loss._SAMPLE_VALUES", 20_000)
     rng = np.random.default_rng(5)
     z = 4 * rng.standard_normal((800, 130))
     p = cc.Predictions.from_logits(z, (z / 3 + rng.gumbel(size=z.shape)).argmax(axis=1))

@@ -1,22 +1,23 @@
-"""Regularised log loss of softmax(W x + b), with gradient and Hessian: what vector, matrix and Dirichlet maps minimise.
+"""Log loss of softmax(W x + b) on rows at hand or in parts: its derivatives, its penalties and its minimiser.
 
 Rows come in blocks of columns, shape (K, m): sums over classes then run along contiguous memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import scipy
 
-from calib_core._base.arrays import Codes, Float64s, Floats
-from calib_core._base.errors import InputError
-from calib_core._base.parallel import Progress
-from calib_core._base.progress import silent
-from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.calibrators.fitting.whitening import Blocks, Scales, Whitening
+from calib_core._base.arrays import BLOCK_BYTES, LOG_FLOOR, Codes, Float64s, Floats, Rows
+from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.parallel import Progress, silent
+from calib_core.calibrators.fitting.minimisers import Blocks, Scales, Whitening, minimum, solve
+from calib_core.predictions.predictions import Kind, Logits, Predictions
+from calib_core.predictions.validation import whole
 
 RIDGE = 1e-8
 """Weight of the pull towards the identity map that every fit has, in squared logits.
@@ -324,3 +325,289 @@ def _loss_and_probs(z: Floats, labels: Codes) -> tuple[Floats, Floats]:
     total = z.sum(axis=0)
     z /= total
     return np.log(total) - true, z
+
+
+Status = Literal["converged", "at bound", "not converged"]
+
+_DENSE = 250
+"""Parameters up to which the Hessian is formed; beyond that its cost outgrows that of many gradients."""
+
+_SAMPLE_ROWS = 500
+_SCALES = (0.05, 5.0)
+
+_MOVES_ON = 0.1
+"""Logits: without the ridge one more Newton step would move a parameter by this much or more at a loss that has no
+minimum (there it is near 1), and by some 1e-6 at one that has."""
+
+
+_STEPS = 1000
+_SLOPES = 1e-7, 3e-5
+"""Largest entry of the whitened gradient at the end, with few parameters and with many: the loss is then within some
+1e-12 and 1e-7 of its least value."""
+_FEW = 1000
+_SINGLE_FALL = 3e-7
+"""Of a loss computed in float32, which is no finer, a step that lowers it by less than this share is the last."""
+
+
+def large_minimum(loss: SoftmaxLoss, start: Float64s) -> tuple[Float64s, bool]:
+    """The minimiser, and whether the gradient became small enough."""
+    whitening = loss.whitening(start)
+
+    def value_and_gradient(u: Float64s) -> tuple[float, Float64s]:
+        value, gradient = loss.value_and_gradient(start + whitening.step(u.reshape(start.shape)))
+        return value, whitening.gradient(gradient).ravel()
+
+    smallest = 0.0 if loss.rows.dtype == np.float64 else _SINGLE_FALL
+    found = scipy.optimize.minimize(
+        value_and_gradient,
+        np.zeros(start.size),
+        jac=True,
+        method="L-BFGS-B",
+        options={
+            "maxiter": _STEPS,
+            "maxfun": 2 * _STEPS,
+            "gtol": _SLOPES[start.size > _FEW],
+            "ftol": smallest,
+        },
+    )
+    point = start + whitening.step(found.x.reshape(start.shape))
+    # The loss is flat along shifts that change no probability: only the penalties, too weak to steer by, choose there.
+    return loss.representative(point), bool(found.success)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxFit:
+    parameters: Float64s
+    status: Status
+
+
+def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> SoftmaxFit:
+    """The minimiser of the loss, sought from ``start`` or from the best temperature on some of the rows."""
+    first = _scaled_identity(loss) if start is None else start
+    if loss.identity.size <= _DENSE:
+        found = minimum(loss, first)
+        point, ended = found.point, found.ended
+        step = solve(found.hessian, loss.pull(point).ravel()).reshape(point.shape)
+    else:
+        point, ended = large_minimum(loss, first)
+        step = loss.pull(point) / loss.own_curvature(point)
+    unbounded = (np.abs(step) * np.sqrt(loss.ridge / RIDGE) > _MOVES_ON).any()
+    return SoftmaxFit(point, "not converged" if not ended else "at bound" if unbounded else "converged")
+
+
+def fitted_in_parts(loss: SoftmaxLoss, sample: SoftmaxLoss) -> SoftmaxFit:
+    """The minimiser of a loss whose rows are costly to read, sought from that of some of them where it is a good start.
+
+    Of many parameters, and where the sample's loss has no minimum, what fits few rows is far from what fits all.
+    """
+    if loss.identity.size > _DENSE:
+        return fitted(loss)
+    first = fitted(sample)
+    return fitted(loss, first.parameters if first.status == "converged" else None)
+
+
+def _scaled_identity(loss: SoftmaxLoss) -> Float64s:
+    """The multiple of the identity's weights, a temperature, with the least loss on some of the rows.
+
+    Newton's steps from the identity itself go astray where probabilities are overconfident: its Hessian is near 0.
+    """
+    # The search keeps what ``slope`` knows until the next garbage collection: not all rows.
+    sample, identity = loss.on(loss.rows.every(max(1, len(loss.rows.labels) // _SAMPLE_ROWS))), loss.identity
+
+    def slope(log_factor: float) -> float:
+        return float(np.sum(sample.value_and_gradient(np.exp(log_factor) * identity)[1] * identity))
+
+    low, high = np.log(_SCALES)
+    if slope(low) > 0 or slope(high) < 0:
+        return identity
+    return np.asarray(np.exp(scipy.optimize.brentq(slope, low, high, xtol=0.02)) * identity)
+
+
+Input = Literal["logits", "log-probabilities"]
+
+
+@dataclass(frozen=True, eq=False)
+class LogRows:
+    """The scores a softmax turns back into the probabilities: log p, raised to the one floor, or raw logits.
+
+    Values keep the dtype of the rows. A logit of minus infinity is put as far below its row's largest as the
+    floor of the logarithm is below log 1.
+    """
+
+    rows: Rows
+    kind: Input
+
+    @classmethod
+    def log_probabilities(cls, predictions: Predictions) -> LogRows:
+        return cls(predictions.rows, "log-probabilities")
+
+    @classmethod
+    def best(cls, predictions: Predictions) -> LogRows:
+        """Raw logits where the predictions carry them, log-probabilities otherwise."""
+        if predictions.logits is not None and predictions.kind == "full":
+            return cls(predictions.logits, "logits")
+        return cls.log_probabilities(predictions)
+
+    @classmethod
+    def like(cls, kind: Input, predictions: Predictions) -> LogRows:
+        """The input a map was fitted on; InputError where the predictions do not carry it."""
+        if kind == "logits" and predictions.logits is None:
+            raise InputError(
+                "this calibrator was fitted on raw logits and these predictions hold probabilities only: "
+                "give Logits or predictions with logits, or fit it on probabilities"
+            )
+        return cls.best(predictions) if kind == "logits" else cls.log_probabilities(predictions)
+
+    def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[slice, Floats]]:
+        """Pairs of (rows covered, their values): arrays of their own, to be overwritten freely."""
+        for where, block in self.rows.blocks(block_bytes):
+            yield where, self.values(block)
+
+    def part(self, where: slice) -> LogRows:
+        return LogRows(self.rows.part(where), self.kind)
+
+    def every(self, stride: int) -> LogRows:
+        """Each ``stride``-th row."""
+        rows = self.rows
+        chosen = Rows(rows.base[::stride]) if rows.index is None else Rows(rows.base, rows.index[::stride])
+        return LogRows(chosen, self.kind)
+
+    def tops(self, predictions: Predictions) -> Floats:
+        """The largest value of each row, (n,)."""
+        if self.kind == "log-probabilities":
+            return log(predictions.confidence)
+        return np.concatenate([block.max(axis=1) for _, block in self.rows.blocks()])
+
+    def entries(self, columns: Codes) -> Floats:
+        """The value of one column a row, (n,), as stored: probabilities or logits."""
+        rows = self.rows
+        return np.asarray(rows.base[np.arange(len(columns)) if rows.index is None else rows.index, columns])
+
+    def values(self, block: Floats) -> Floats:
+        return log(block) if self.kind == "log-probabilities" else _finite(block)
+
+
+def log(p: Floats) -> Floats:
+    """Logarithms in the dtype given, from the one floor up; a 200 MB float32 matrix stays float32."""
+    floor = p.dtype.type(LOG_FLOOR)
+    # A look at the least entry costs a fifth of a pass that raises every entry.
+    return np.asarray(np.log(p if p.min() >= floor else np.maximum(p, floor)))
+
+
+def _finite(z: Floats) -> Floats:
+    widest = _widest(z.dtype)
+    if z.min() >= -widest and z.max() <= widest:
+        return z.copy()
+    return near_top(z, z.max(axis=1, keepdims=True))
+
+
+def near_top(z: Floats, tops: Floats) -> Floats:
+    """Logits no further below their row's largest than can be subtracted; minus infinity by the floor's logarithm."""
+    floor, widest = z.dtype.type(np.log(LOG_FLOOR)), _widest(z.dtype)
+    with np.errstate(over="ignore"):  # below every number there is: nothing is raised then
+        least = tops - widest
+    return np.where(np.isneginf(z), tops + floor, np.maximum(z, least))
+
+
+def _widest(dtype: np.dtype[Any]) -> Any:
+    # A quarter of the largest number: two such logits, and their products with a share, can be taken from each other.
+    return dtype.type(np.finfo(dtype).max / 4)
+
+
+_SAMPLE_VALUES = 1 << 20
+"""Values of the rows that a fit begins with."""
+
+
+_Sampled: TypeAlias = tuple[Any, ...]
+"""Scores (m, K), labels (m,) and weights (m,)."""
+
+
+class Parts:
+    """Predictions in parts, which are looked over once: how much they weigh, and a sample of every so many rows.
+
+    InputError where they cannot be read twice, or differ in what they hold; NotAnswerable for weights that are no
+    counts of copies, since each part's have been rescaled by themselves.
+    """
+
+    def __init__(self, parts: Iterable[Predictions]) -> None:
+        if iter(parts) is parts:
+            raise InputError(
+                "these parts can be read once, and fitting reads them several times: give a list, or a "
+                "cc.readers.StreamedFile"
+            )
+        self._parts = parts
+        self.mass, self.rows = 0.0, 0
+        sample: _Sampled | None = None
+        first, stride = None, 1
+        for part in self:
+            if first is not None and (part.class_names, part.kind, part.logits is None) != first:
+                raise InputError("the parts differ in their classes, or some hold logits and others do not")
+            first = part.class_names, part.kind, part.logits is None
+            some = _sampled(part, slice(-self.rows % stride, None, stride))
+            sample = some if sample is None else tuple(map(np.concatenate, zip(sample, some, strict=True)))
+            self.rows += part.n_rows
+            self.mass += weight(part)
+            while sample[0].size > _SAMPLE_VALUES and len(sample[0]) > 1:
+                sample, stride = tuple(a[::2] for a in sample), 2 * stride
+        if sample is None or first is None:
+            raise InputError("there are no rows to fit on; give at least one part with rows that count")
+        self.sample = _predictions(sample, *first)
+
+    def __iter__(self) -> Iterator[Predictions]:
+        for given in self._parts:
+            part = given.answered
+            if not whole(part.weights):
+                raise NotAnswerable(
+                    "rows in parts count alike, or as often as a whole-number weight says; these weights are no counts "
+                    "of copies: fit on all rows at once"
+                )
+            if weight(part):
+                yield part
+
+
+class PartedRows(Rowwise):
+    """The same as inputs of a softmax loss: blocks of all parts, in float64; ``every`` takes of the sample."""
+
+    def __init__(self, parts: Parts, source: Callable[[Predictions], LogRows]) -> None:
+        self.parts, self._source_of = parts, source
+        self.sample = self._of(parts.sample)
+        self.n_classes, self.source, self.labels = self.sample.n_classes, self.sample.source, self.sample.labels
+        self.mass = parts.mass
+
+    @property
+    def dtype(self) -> np.dtype[np.floating[Any]]:
+        return np.dtype(np.float64)
+
+    def blocks(self) -> Iterator[tuple[Floats, Codes, Float64s]]:
+        for part in self.parts:
+            rows = self._of(part)
+            for x, labels, weights in rows.blocks():
+                yield x, labels, weights * (rows.mass / self.mass)
+
+    def take(self, index: Codes) -> Rowwise:
+        return self.sample.take(index)
+
+    def _of(self, part: Predictions) -> Rowwise:
+        return Rowwise(self._source_of(part), part.true_labels, part.weights)
+
+
+def weight(part: Predictions) -> float:
+    """How many rows count."""
+    return float(part.n_rows if part.weights is None else part.weights.sum())
+
+
+def _sampled(part: Predictions, where: slice) -> _Sampled:
+    """Copies of some rows' scores, labels and weights: a view would keep the whole part."""
+    rows = LogRows.best(part).rows
+    index = np.arange(part.n_rows)[where]
+    weights = np.ones(part.n_rows) if part.weights is None else part.weights
+    return np.array(rows.take(index).array()), part.true_labels[index], weights[index]
+
+
+def _predictions(sample: _Sampled, names: tuple[str, ...] | None, kind: Kind, probabilities: bool) -> Predictions:
+    values, labels, weights = sample
+    how: dict[str, Any] = {"weights": weights if weights.any() else None, "class_names": names}
+    if not probabilities:
+        return Predictions.from_logits(Logits(values), labels, **how)
+    make = Predictions if kind == "full" else Predictions.from_scores
+    return make(values, labels, **how)

@@ -6,8 +6,7 @@ from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silver
 from calib_core.smoothing.beta_kernel import BetaKernel
 from calib_core.smoothing.kernels import KERNELS, Gaussian, Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration
-from calib_core.smoothing.score_grid import ScoreGrid
-from calib_core.smoothing.score_scales import SCALES, Linear, LogOdds, Scale
+from calib_core.smoothing.score_grid import SCALES, Linear, LogOdds, Scale, ScoreGrid
 
 __all__ = [
     "BANDWIDTHS",

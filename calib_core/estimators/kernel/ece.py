@@ -17,8 +17,7 @@ from calib_core.registry.registry import Choice, Part
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Silverman
 from calib_core.smoothing.kernels import KERNELS, Kernel, Triweight
 from calib_core.smoothing.local import Smoothed, local_calibration, smoothed
-from calib_core.smoothing.score_grid import ScoreGrid
-from calib_core.smoothing.score_scales import Linear, Scale
+from calib_core.smoothing.score_grid import Linear, Scale, ScoreGrid
 
 SMOOTHED = ("outcomes", "gaps")
 _LINES = 8

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._base.arguments import as_share
+from calib_core._base.errors import as_share
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import Distinct

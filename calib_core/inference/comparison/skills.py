@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Codes
+from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL
 from calib_core.inference.comparison.model_differences import same_rows
 from calib_core.inference.intervals.auroc_interval import auroc_ends

@@ -6,7 +6,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.binning.simplex.cell_table import SimplexTable
-from calib_core.guarantees.frequency_bounds import cell_eps
+from calib_core.guarantees.bounds import cell_eps
 from calib_core.inference.intervals.inversion import RICH, CellGaps, draws_for, inverted
 from calib_core.inference.intervals.poisson_limits import beyond, surplus
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS

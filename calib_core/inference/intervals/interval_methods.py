@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Float64s
+from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Question, error_scale, traits
 from calib_core.inference.intervals import (

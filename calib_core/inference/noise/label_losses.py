@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Float64s
-from calib_core.claims.label_moments import LabelMoments
+from calib_core.claims.probability_vectors import LabelMoments
 from calib_core.predictions.predictions import Predictions
 
 _KEPT_ROWS = 1_000_000

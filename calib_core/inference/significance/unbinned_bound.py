@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calib_core._base.arguments import as_share
 from calib_core._base.arrays import Codes, Float64s
-from calib_core._base.errors import InputError
+from calib_core._base.errors import InputError, as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from calib_core._base.arguments import as_share
+from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import Estimate, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS

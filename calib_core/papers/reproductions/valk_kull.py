@@ -9,8 +9,7 @@ from calib_core._base.arrays import Float64s, Floats
 from calib_core._base.parallel import Progress
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
-from calib_core.calibrators.equal_width_histogram import EqualWidthHistogram
-from calib_core.calibrators.lece_histogram import LeceHistogram
+from calib_core.calibrators.histogram import EqualWidthHistogram, LeceHistogram
 from calib_core.papers.reproductions.gallery import reproduction, steps
 from calib_core.papers.reproductions.paper_lines import PaperLine, mean, printed, ratio, stated
 

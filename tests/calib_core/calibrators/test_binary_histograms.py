@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from calib_core import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.binning import EqualMass, EqualWidth
 from calib_core.calibrators import EqualWidthHistogram, LeceHistogram
-from calib_core.calibrators.row_weights import as_rows
+from calib_core.calibrators.calibration_rows import as_rows
 from calib_core.datasets import valk_kull
 
 

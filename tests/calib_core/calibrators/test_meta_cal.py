@@ -17,7 +17,8 @@ from calib_core import (
 )
 from calib_core._base.arrays import Rows
 from calib_core.calibrators import Composed, Identity, MetaCalAccuracy, MetaCalMiscoverage, Temperature
-from calib_core.calibrators.abstention_thresholds import (
+from calib_core.calibrators.calibration_rows import hold_out
+from calib_core.calibrators.meta_cal import (
     ANSWER_ALL,
     ScoredRows,
     _sequence,
@@ -27,7 +28,6 @@ from calib_core.calibrators.abstention_thresholds import (
     guaranteed_miscoverage,
     paper_miscoverage,
 )
-from calib_core.calibrators.held_out import hold_out
 from calib_core.diagrams import constraint
 
 

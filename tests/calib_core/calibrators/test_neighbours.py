@@ -7,10 +7,17 @@ from hypothesis import strategies as st
 
 from calib_core import CALIBRATORS, InputError, Predictions
 from calib_core.calibrators import Lecd, Lece
-from calib_core.calibrators import neighbour_search as nearest_module
-from calib_core.calibrators.neighbour_search import Euclidean, KullbackLeibler, Nearest
-from calib_core.calibrators.neighbour_tuning import best_cell, fold_codes
-from calib_core.calibrators.neighbours import SHARES, THRESHOLDS, _count
+from calib_core.calibrators import neighbours as nearest_module
+from calib_core.calibrators.neighbours import (
+    SHARES,
+    THRESHOLDS,
+    Euclidean,
+    KullbackLeibler,
+    Nearest,
+    _count,
+    best_cell,
+    fold_codes,
+)
 
 
 def kl(p, q):

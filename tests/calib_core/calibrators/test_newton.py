@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from calib_core.calibrators.fitting.newton import minimum
+from calib_core.calibrators.fitting.minimisers import minimum
 
 
 @dataclass

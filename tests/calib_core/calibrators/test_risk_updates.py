@@ -22,8 +22,8 @@ from calib_core import (
     load_calibrator,
 )
 from calib_core.calibrators import InterceptUpdate, LogisticRecalibration, Reduced
-from calib_core.calibrators.fitting.firth import firth_intercept, firth_line
-from calib_core.calibrators.fitting.pooled_values import pooled_offsets
+from calib_core.calibrators.fitting.logistic import firth_intercept, firth_line
+from calib_core.calibrators.risk_updates import pooled_offsets
 from calib_core.exporting import python_source
 
 KEYS = ("intercept", "logistic-recalibration")

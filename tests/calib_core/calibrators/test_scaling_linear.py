@@ -6,11 +6,16 @@ from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
-from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.calibrators.fitting.odir_choice import GRID
-from calib_core.calibrators.fitting.quasi_newton import large_minimum
-from calib_core.calibrators.fitting.softmax_fit import fitted
-from calib_core.calibrators.fitting.softmax_loss import AffineLoss, DiagonalLoss, Odir, Rowwise
+from calib_core.calibrators.fitting.softmax_loss import (
+    AffineLoss,
+    DiagonalLoss,
+    LogRows,
+    Odir,
+    Rowwise,
+    fitted,
+    large_minimum,
+)
+from calib_core.calibrators.linear_maps import GRID
 from calib_core.predictions.row_groups import dealt
 
 KEYS = ("vector", "matrix", "dirichlet")

@@ -8,8 +8,8 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
 from calib_core import CALIBRATORS, Logits
-from calib_core.calibrators.fitting.curve_loss import CurveLoss
-from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.softmax_loss import LogRows
+from calib_core.calibrators.order_preserving import CurveLoss
 from calib_core.predictions.predictions import Predictions
 
 
@@ -101,7 +101,7 @@ def test_gradient_and_hessian_are_the_numerical_ones_kept_or_not(monkeypatch):
     p, labels = bent(50)
     point, step = np.array([0.6, 1.1, 1.7]), 1e-5 * np.eye(3)
     for kept in (1 << 27, 0):
-        monkeypatch.setattr("calib_core.calibrators.fitting.curve_loss._KEPT_BYTES", kept)
+        monkeypatch.setattr("calib_core.calibrators.order_preserving._KEPT_BYTES", kept)
         loss = loss_of(p, labels, np.random.default_rng(1).random(50))
         ends = [[loss.value_and_gradient(point + sign * s) for sign in (1, -1)] for s in step]
         gradient = [(up[0] - down[0]) / 2e-5 for up, down in ends]

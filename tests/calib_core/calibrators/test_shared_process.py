@@ -6,9 +6,8 @@ from scipy.special import log_softmax, softmax
 
 from calib_core import CALIBRATORS, Predictions
 from calib_core.calibrators import GaussianProcess, shared_process
-from calib_core.calibrators.fitting.latent_function import LatentLoss
-from calib_core.calibrators.fitting.log_rows import LogRows
-from calib_core.calibrators.shared_process import AMPLITUDES, LENGTHS, SLOPE
+from calib_core.calibrators.fitting.softmax_loss import LogRows
+from calib_core.calibrators.shared_process import AMPLITUDES, LENGTHS, SLOPE, LatentLoss
 
 
 def bent(n, k=3, seed=0, bend=lambda z: 0.5 * z):

@@ -9,8 +9,7 @@ from scipy.special import softmax
 
 from calib_core import CALIBRATORS, NotAnswerable, Predictions
 from calib_core.calibrators import DecisionCalibration
-from calib_core.calibrators.fitting.half_spaces import Cloud, worst
-from calib_core.calibrators.two_decisions import STILL_LARGE, on_simplex
+from calib_core.calibrators.two_decisions import STILL_LARGE, Cloud, on_simplex, worst
 from calib_core.exporting import python_source
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core import InputError, NotAnswerable, Predictions
-from calib_core.calibrators.fitting.log_rows import LogRows
+from calib_core.calibrators.fitting.softmax_loss import LogRows
 from calib_core.diagrams import reliability, temperature_path
 
 

@@ -17,7 +17,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
 from calib_core._base.arrays import LOG_FLOOR, Rows
 from calib_core.calibrators import Calibrator, Composed, Histogram, Reduced
-from calib_core.calibrators.abstention_thresholds import entropies
+from calib_core.calibrators.meta_cal import entropies
 from calib_core.calibrators.score_maps import carried_back
 from calib_core.exporting import (
     PiecewiseMap,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import calib_core as cc
 from calib_core.calibrators import BINARY_CALIBRATORS, CALIBRATORS
-from calib_core.calibrators.held_out import hold_out
+from calib_core.calibrators.calibration_rows import hold_out
 from calib_core.calibrators.reduced import Reduced
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.row_groups import RowGroups

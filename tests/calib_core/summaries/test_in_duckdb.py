@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from calib_core import InputError, summarise
 from calib_core.summaries import count_in_duckdb, counting_sql
-from calib_core.summaries.fine_grid import CELLS, EDGES
-from calib_core.summaries.grouped_sql import all_sums
+from calib_core.summaries.cells import CELLS, EDGES
+from calib_core.summaries.in_duckdb import all_sums
 
 duckdb = pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")

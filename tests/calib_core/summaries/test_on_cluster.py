@@ -18,7 +18,7 @@ QUIET = {"distributed.logging.distributed": "critical", "distributed.comm.timeou
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
-    monkeypatch.setattr("calib_core.summaries.on_cluster._PATIENCE", "1s")
+    monkeypatch.setattr("calib_core.summaries.making._PATIENCE", "1s")
     with pytest.raises(InputError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1;"):
         count_on_cluster(tmp_path / "a.parquet", "tcp://127.0.0.1:1")
     with pytest.raises(InputError, match="no file is given"):

@@ -16,8 +16,7 @@ from calib_core.inference import interval
 from calib_core.predictions.proper_scores import brier_scores, log_losses
 from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopLabel
 from calib_core.summaries import merged
-from calib_core.summaries.cells import SUMS, Cells
-from calib_core.summaries.fine_grid import CELLS, EDGES, NUMBERS, cells_of, starts_of
+from calib_core.summaries.cells import CELLS, EDGES, NUMBERS, SUMS, Cells, cells_of, starts_of
 
 KINDS = ("full", "per-class", "top-label", "confidence")
 

@@ -1,0 +1,280 @@
+"""Distribution-free bounds: of histogram binning, of bins of equal mass, of frequencies, and the rows they need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calib_core._base.distributions import beta
+from calib_core._base.errors import InputError, as_share
+from calib_core._base.notebook_display import OneLine
+
+
+def balance(masses: ArrayLike) -> float:
+    """Smallest a for which bins with these probabilities are a-well-balanced: 1 / (a B) <= P(bin) <= a / B.
+
+    Infinite when a bin has no mass. Give the bins' shares of *new* rows: those of the rows the bins were placed on are
+    equal by construction and say nothing.
+
+    References: P2 Definition 4.2.
+
+    >>> balance([0.5, 0.25, 0.25])
+    1.5
+    """
+    m = np.asarray(masses, dtype=np.float64)
+    m = m / m.sum() * len(m)
+    return float("inf") if m.min() == 0 else float(max(m.max(), 1.0 / m.min()))
+
+
+def well_balanced(masses: ArrayLike, factor: float = 2.0) -> bool:
+    """Is a binning with these probabilities 2-well-balanced (or ``factor``-)?
+
+    References: P2 Definition 4.2; its Theorem 5.3 and 5.4 need factor 2.
+
+    >>> well_balanced([0.5, 0.25, 0.25]), well_balanced([0.8, 0.1, 0.1])
+    (True, False)
+    """
+    return balance(masses) <= factor * (1 + 1e-12)
+
+
+def unbalanced_probability(rows: int, bins: int) -> float:
+    """Most that uniform-mass bins placed on so many rows can fail to be 2-well-balanced with (at most 1).
+
+    P2 proves it to be at most delta once n >= c B log(B / delta), without naming c. This is a bound with its constants,
+    exact for each bin: between two thresholds the mass of continuous scores is Beta(m, n + 1 - m) for m the difference
+    of their ranks, so P(fail) <= sum over bins of P(mass outside [1/(2B), 2/B]).
+
+    References: P2 Lemma 4.3; David & Nagaraja 2003, §2.3 (spacings of uniform order statistics).
+
+    >>> unbalanced_probability(2000, 10) < 1e-9 < unbalanced_probability(20, 10)
+    True
+    """
+    if rows < bins or bins == 1:
+        return float(rows < bins)
+    ranks = np.append(np.append(0, np.ceil(np.arange(1, bins) * (rows + 1) / bins)), rows + 1)
+    m = np.diff(ranks)
+    outside = beta.cdf(0.5 / bins, m, rows + 1 - m) + beta.sf(2.0 / bins, m, rows + 1 - m)
+    return float(min(1.0, np.sum(outside)))
+
+
+def rows_for_balance(bins: int, delta: float) -> int:
+    """Rows that make ``unbalanced_probability`` of this many bins at most delta (to within 1 %).
+
+    >>> rows = rows_for_balance(10, 0.05)
+    >>> unbalanced_probability(rows, 10) <= 0.05, 150 < rows < 400
+    (True, True)
+    """
+    n = max(bins, 2)
+    while unbalanced_probability(n, bins) > delta:
+        n = int(np.ceil(n * 1.01)) + 1
+    return n
+
+
+def fewest(enough: Callable[[int], bool], room: float, least: int = 2) -> int:
+    """The smallest whole number that is enough, by doubling and halving; ``room`` <= 0 means none ever is.
+
+    >>> fewest(lambda n: n * n >= 50, room=1.0)
+    8
+    """
+    if room <= 0:
+        raise ValueError("no number of rows is enough: the wanted bound must be larger than the randomisation delta")
+    low, high = least - 1, least
+    while not enough(high):
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def marginal_eps(points: int, alpha: float, delta: float = 0.0) -> float:
+    """How far one new row's claim can be off, with probability at least 1 - alpha.
+
+    eps_1 = sqrt(log(2 / alpha) / (2 (k - 1))) + delta for k = ``points`` calibration rows per bin. The probability is
+    over the calibration rows *and* the new row: among many new rows some may be further off.
+
+    References: P1 eq. (10) and, class by class with alpha_l, eq. (15).
+
+    >>> round(marginal_eps(50, 0.1), 4)  # sqrt(log(20) / 98)
+    0.1748
+    """
+    _check(points, alpha)
+    return float(np.sqrt(np.log(2.0 / alpha) / (2.0 * (points - 1)))) + delta
+
+
+def conditional_eps(points: int, rows: int, alpha: float, delta: float = 0.0) -> float:
+    """How far the claim of *any* bin can be off, with probability at least 1 - alpha over the calibration rows.
+
+    eps_2 = sqrt(log(2 n / (k alpha)) / (2 (k - 1))) + delta for n = ``rows`` and k = ``points`` per bin, from at most
+    n / k bins. With the same probability the top-label ECE and MCE are at most eps_2.
+
+    References: P1 eq. (10), Theorem 1 and Remark 3.
+
+    >>> round(conditional_eps(50, 5000, 0.1), 4)  # sqrt(log(2000) / 98)
+    0.2785
+    """
+    return simultaneous_eps(points, rows / points, alpha, delta)
+
+
+def simultaneous_eps(points: int, bins: float, alpha: float, delta: float = 0.0) -> float:
+    """As ``conditional_eps``, for a known number of bins: sqrt(log(2 B / alpha) / (2 (k - 1))) + delta.
+
+    References: P1 Appendix H.2 (before n / k replaces B), after Gupta & Ramdas 2021, Theorem 4.
+
+    >>> simultaneous_eps(50, 100, 0.1) == conditional_eps(50, 5000, 0.1)
+    True
+    """
+    _check(points, alpha)
+    return float(np.sqrt(np.log(2.0 * bins / alpha) / (2.0 * (points - 1)))) + delta
+
+
+def expected_ece(points: int, delta: float = 0.0) -> float:
+    """Most that the ECE is on average over calibration rows: sqrt(1 / (2 k)) + delta.
+
+    References: P1 Theorem 1 (top-label) and Theorem 2 (b) (class-wise).
+
+    >>> expected_ece(50)
+    0.1
+    """
+    _check(points, 0.5)
+    return float(np.sqrt(1.0 / (2.0 * points))) + delta
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassWiseBounds(OneLine):
+    """P1 Theorem 2: per class ``marginal`` and ``conditional`` eps; ``ece`` bounds CW-ECE at ``level``.
+
+    ``expected`` bounds the mean of CW-ECE over calibration rows.
+    """
+
+    marginal: tuple[float, ...]
+    conditional: tuple[float, ...]
+    level: float
+    ece: float
+    expected: float
+
+
+def class_wise_bounds(points: Sequence[int], rows: int, alphas: Sequence[float], delta: float = 0.0) -> ClassWiseBounds:
+    """The bounds of class-wise histogram binning, with k_l points per bin and failure alpha_l for each class l.
+
+    eps_l(1) = sqrt(log(2/alpha_l) / (2(k_l - 1))) + delta; eps_l(2) = sqrt(log(2n/(k_l alpha_l)) / (2(k_l - 1)))
+    + delta; CW-ECE <= max_l eps_l(2) with probability 1 - sum_l alpha_l; E[CW-ECE] <= max_l sqrt(1/(2 k_l)) + delta.
+
+    References: P1 Theorem 2, eq. (15).
+
+    >>> bounds = class_wise_bounds([50, 50], 5000, [0.05, 0.05])
+    >>> bounds.level, round(bounds.ece, 4), bounds.expected  # sqrt(log(4000) / 98)
+    (0.9, 0.2909, 0.1)
+    """
+    conditional = tuple(conditional_eps(k, rows, a, delta) for k, a in zip(points, alphas, strict=True))
+    return ClassWiseBounds(
+        tuple(marginal_eps(k, a, delta) for k, a in zip(points, alphas, strict=True)),
+        conditional,
+        1.0 - float(np.sum(alphas)),
+        max(conditional),
+        max(expected_ece(k, delta) for k in points),
+    )
+
+
+def points_for_marginal(eps: float, alpha: float, delta: float = 0.0) -> int:
+    """Fewest points per bin with ``marginal_eps`` at most eps.
+
+    >>> points_for_marginal(0.1, 0.1)  # 1 + log(20) / .02 = 150.8
+    151
+    """
+    return fewest(lambda k: marginal_eps(k, alpha, delta) <= eps, eps - delta)
+
+
+def points_for_conditional(eps: float, rows: int, alpha: float, delta: float = 0.0) -> int:
+    """Fewest points per bin, of ``rows`` in all, with ``conditional_eps`` at most eps.
+
+    >>> points_for_conditional(0.1, 5000, 0.1)
+    293
+    """
+    return fewest(lambda k: conditional_eps(k, rows, alpha, delta) <= eps, eps - delta)
+
+
+def points_for_expected(eps: float, delta: float = 0.0) -> int:
+    """Fewest points per bin with ``expected_ece`` at most eps.
+
+    >>> points_for_expected(0.1)
+    50
+    """
+    return fewest(lambda k: expected_ece(k, delta) <= eps, eps - delta)
+
+
+def rows_per_class(points: int, bins: int = 1) -> int:
+    """Calibration rows a class needs for so many bins of so many points: bins * points.
+
+    Of rows *predicted* as the class for top-label binning, of all rows for class-wise binning.
+
+    >>> rows_per_class(151, bins=2)
+    302
+    """
+    return points * bins
+
+
+def _check(points: int, alpha: float) -> None:
+    if points < 2:
+        raise ValueError(f"points is {points}; a bin needs at least 2 points for a bound")
+    as_share(alpha, "alpha")
+
+
+def bretagnolle_huber_carol_eps(rows: int, classes: int, alpha: float) -> float:
+    """How far class frequencies can be from the truth in sum, with probability at least 1 - alpha.
+
+    P(||f - pi||_1 >= eps) <= 2^K exp(-n eps^2 / 2) for the frequencies f of K classes among n independent labels of
+    mean distribution pi, so eps = sqrt((2 / n) (K ln 2 + ln(1 / alpha))). Above 2 it says nothing.
+
+    References: Bretagnolle, Huber & Carol (van der Vaart & Wellner 1996, Prop. A.6.6); Podkopaev & Ramdas 2021, Thm 3.
+
+    >>> round(bretagnolle_huber_carol_eps(200, 3, 0.1), 4)  # sqrt(.01 (3 ln 2 + ln 10))
+    0.2093
+    """
+    return _l1_eps(rows, classes * math.log(2.0), alpha)
+
+
+def weissman_eps(rows: int, classes: int, alpha: float) -> float:
+    """The same from the subsets of classes that matter: sqrt((2 / n) ln((2^K - 2) / alpha)), always the smaller one.
+
+    ||f - pi||_1 = 2 max_A (f(A) - pi(A)) over the 2^K - 2 sets A of classes but none and all; each exceeds eps / 2 with
+    probability at most exp(-n eps^2 / 2) by Hoeffding, whether or not the labels have one distribution.
+
+    References: Weissman, Ordentlich, Seroussi, Verdu & Weinberger 2003, Theorem 2.1 with phi = 2.
+
+    >>> round(weissman_eps(200, 3, 0.1), 4), round(weissman_eps(200, 2, 0.1), 4)  # sqrt(.01 ln 60), sqrt(.01 ln 20)
+    (0.2023, 0.1731)
+    """
+    return _l1_eps(rows, classes * math.log(2.0) + math.log1p(-(2.0 ** (1 - classes))), alpha)
+
+
+def cell_eps(rows: int, classes: int, alpha: float, cells: int = 1) -> float:
+    """The better of the two bounds on ||f - pi||_1 for a cell of so many rows, for ``cells`` of them at once.
+
+    Each cell is given alpha / cells (union bound); at most 2, which holds always.
+
+    >>> cell_eps(200, 3, 0.1) == weissman_eps(200, 3, 0.1), cell_eps(1, 3, 0.1)
+    (True, 2.0)
+    """
+    each = alpha / cells
+    return min(2.0, weissman_eps(rows, classes, each), bretagnolle_huber_carol_eps(rows, classes, each))
+
+
+def rows_for_cell(eps: float, classes: int, alpha: float, cells: int = 1) -> int:
+    """Fewest rows of a cell with ``cell_eps`` at most eps.
+
+    >>> rows_for_cell(0.1, 3, 0.1)  # 200 ln 60 = 818.9
+    819
+    """
+    return fewest(lambda n: cell_eps(n, classes, alpha, cells) <= eps, eps, least=1)
+
+
+def _l1_eps(rows: float, log_sets: float, alpha: float) -> float:
+    as_share(alpha, "alpha")
+    if rows <= 0:
+        raise InputError(f"rows is {rows}; it must be above 0")
+    return math.sqrt(2.0 / rows * (log_sets - math.log(alpha)))
