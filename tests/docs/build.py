@@ -74,7 +74,7 @@ def _lively(name: str, places: Mapping[str, set[str]], link: re.Match[str]) -> s
 
 def _add_formulas(module: ModuleType) -> None:
     """Formulas of diagrams into their docstrings, and what is registered into that of the module."""
-    for name in module.__all__:
+    for name in getattr(module, "__all__", ()):
         thing = getattr(module, name)
         formula = getattr(thing, "formula", "")
         if inspect.isclass(thing) and isinstance(formula, str) and formula and "formula" in vars(thing):
