@@ -40,7 +40,17 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import claims_of
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, columns_looked_at, divided_by
-from calib_core.text import at_level, begun, called, in_percent, of_rows, share_range, told_apart
+from calib_core.text import (
+    at_level,
+    begun,
+    called,
+    in_percent,
+    of_rows,
+    points_of,
+    share_range,
+    short_percent,
+    told_apart,
+)
 
 SHOWN = 12
 """Places that a picture shows, the worst of those tested."""
@@ -106,7 +116,7 @@ def findings(
     table = pd.concat(list(_places(predictions, rows, notion, bins, by, level, fewest)), ignore_index=True)
     off, gap, p = (table[name].to_numpy() for name in ("stands_out", "gap", "p"))
     table = table.iloc[worst_first(off.astype(np.bool_), gap, p)].reset_index(drop=True)
-    cancel = table.pop("cancel")
+    errors = table.pop("cancel")
     one_a_value = {
         CELL: cuts(bins_of(predictions, bins)).one_a_value,
         BIN: bins is not None and cuts(bins_of(predictions, bins)).one_a_value,
@@ -114,7 +124,7 @@ def findings(
     single = [bool(one_a_value.get(kind, False)) for kind in table["kind"]]
     lines = list(table.itertuples(index=False))
     sentences = [_sentence(line, counted, alone, called_so) for line, alone in zip(lines, single, strict=True)]
-    more = [_CANCEL if each else "" for each in cancel]
+    more = ["" if math.isnan(error) else _CANCEL.format(points_of(short_percent(error))) for error in errors]
     table.insert(0, "finding", [text + also for text, also in zip(sentences, more, strict=True)])
     table.insert(1, "place", list(map(_place, lines, single)))
     texts = [None if part is None else str(part) for part in table["slice"]]
@@ -140,7 +150,9 @@ def headline(table: pd.DataFrame) -> tuple[str, ...]:
     return first, count_words(looked, found, more, "place")
 
 
-_CANCEL = " Its gaps at different confidences cancel in this mean."
+_CANCEL = " Its gaps at different confidences cancel in this mean: over its bins they are {} on average."
+OF_BINS = "error over bins"
+"""What the p-value of a predicted class is of: gaps of its bins that cancel in its mean count."""
 
 
 def _places(
@@ -204,7 +216,8 @@ def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest
     lines = _lines(PREDICTED, rows, shares, code=np.arange(every))
     if "error" in tests:
         errors = tests["error"].to_numpy(dtype=np.float64)
-        lines["cancel"] = [gaps_cancel(*each) for each in zip(lines["says"], lines["right"], errors, strict=True)]
+        cancel = [gaps_cancel(*each) for each in zip(lines["says"], lines["right"], errors, strict=True)]
+        lines["cancel"], lines["p_of"] = np.where(cancel, errors, np.nan), OF_BINS
     return lines[lines["rows"] > 0]
 
 
@@ -305,16 +318,19 @@ def _judged(
         low, high = (lines[name].to_numpy(dtype=np.float64) for name in ("low", "high"))
     least = np.maximum(np.maximum(low - says, says - high), 0.0)
     off = together <= SIGNIFICANCE
-    return lines.drop(columns=["p", "cancel"], errors="ignore").assign(
+    p_of = lines.get("p_of", "")
+    cancel = lines["cancel"] if "cancel" in lines else np.full(len(lines), np.nan)
+    return lines.drop(columns=["p", "p_of", "cancel"], errors="ignore").assign(
         gap=right - says,
         low=low,
         high=high,
         level=level,
         p=p,
+        p_of=p_of,
         p_corrected=together,
         stands_out=off,
         rows_off=np.where(enough, lines["rows"] * least, 0.0),
-        cancel=off & (lines["cancel"].to_numpy(dtype=bool) if "cancel" in lines else False),
+        cancel=np.where(off, cancel, np.nan),
     )
 
 

@@ -59,7 +59,7 @@ class Findings(Exhibit):
             of.gap(),
             *row_columns(frame),
             of.number("rows off, at least", "rows_off"),
-            of.probability("p"),
+            of.probability_of("p", "p_of"),
             of.probability("p (corrected)", "p_corrected"),
             of.flag("significantly off", "stands_out"),
         )

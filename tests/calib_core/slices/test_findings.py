@@ -164,7 +164,7 @@ def test_the_largest_gaps_come_first_and_what_was_not_tested_last():
 # ---- the sentences ----------------------------------------------------------------------------------------
 
 
-CANCEL = " Its gaps at different confidences cancel in this mean."
+CANCEL = " Its gaps at different confidences cancel in this mean: over its bins they are "
 
 
 def spoken(line, names):
@@ -189,7 +189,25 @@ def spoken(line, names):
         "class": f"{name} is given {says} on average, and {right} of the rows are of it ({basis}).",
     }[line["kind"]]
     said = (text[0].upper() + text[1:]) + ("" if line["stands_out"] else " This can be chance.")
-    return said + (CANCEL if line["finding"].endswith(CANCEL) and line["kind"] == "predicted class" else "")
+    cancel = line["finding"].partition(CANCEL) if line["kind"] == "predicted class" else ("", "", "")
+    return said + cancel[1] + cancel[2]
+
+
+def cancelling():
+    """Class 0 is right in half of the rows that say 90 %, and in all that say 60 %: 75 % said, 75 % right."""
+    right = np.repeat([1, 0, 1], [100, 100, 200])
+    confidence = np.repeat([0.9, 0.6], 200)
+    return Predictions.from_confidence(confidence, predicted=[0] * 400, labels=1 - right, class_names=["ant", "bee"])
+
+
+def test_a_gap_of_0_beside_a_small_p_says_what_the_p_is_of_and_how_large_that_error_is():
+    found = cc.findings(cancelling(), bins=10)
+    (line,) = found[found["kind"] == "predicted class"].to_dict("records")
+    assert line["gap"] == pytest.approx(0)
+    assert line["p_corrected"] < 0.001
+    assert line["p_of"] == "error over bins"
+    assert f"{CANCEL}40 points on average." in line["finding"]
+    assert set(found.loc[found["kind"] != "predicted class", "p_of"]) == {""}
 
 
 @pytest.mark.parametrize("kind", ["full", "per-class", "top-label", "confidence"])
