@@ -256,6 +256,9 @@ def _as_options(finding: Finding) -> str:
     return f"{label}: {how}" if texts else ""
 
 
+_NOT_MARKED = "{} has no column that marks calibration and test rows; leave --rows out"
+
+
 # -- rows -----------------------------------------------------------------------------------------------------
 
 
@@ -278,9 +281,7 @@ class _NamedRows(Model):
 def rows_named(opened: Opened, which: str, name: str = AS_GIVEN) -> Model:
     """The model on "all" rows of its file, or on those that a column marks "test" or "calibration"."""
     if which != "all" and not opened.marked:
-        raise InputError(
-            f"{opened.file.table.name} has no column that marks calibration and test rows; leave --rows out"
-        )
+        raise InputError(_NOT_MARKED.format(opened.file.table.name))
     return _NamedRows(opened.source, BASE, name, which)
 
 
@@ -364,16 +365,22 @@ def selection(
     read: ReadingOptions = NOTHING,
     models_in: str | None = None,
     judge: str = "auto",
+    rows: str = "auto",
     where: str = "",
     **numbers: Any,
 ) -> Selection:
-    """The choices of a page that the options make; the first that is not possible ends the command."""
+    """The choices of a page that the options make; the first that is not possible ends the command.
+
+    ``rows`` names the rows that are judged, as for an audit; a page judges calibration rows never.
+    """
+    _shared_options.check_rows(judge, rows)
     numbers |= {"tolerance": tolerance, "where": where or None}
     given = {
         name: value for name, value in numbers.items() if value is not None and not _shared_options.by_default(name)
     }
     share, folds = given.get("share"), given.get("folds")
-    _shared_options.check_division(judge, share, folds)
+    _shared_options.check_division(judge, share, folds, rows)
+    _check_named(rows, calibrators, test)
     if folds is not None and test is not None:
         raise click.UsageError("--folds does not go with --test: every row is judged.")
     if judge != "auto" and test is not None:
@@ -386,8 +393,11 @@ def selection(
     if test is not None:
         query["test"] = opened_file(test).key
     fields = read.fields | ({} if models_in is None else {"models": models_in})
-    if share is not None or folds is not None or judge != "auto":
+    if share is not None or folds is not None or judge != "auto" or rows != "auto":
         marked = found.proposal is not None and session.proposed(found.key, fields).split is not None
+        if rows == "test" and not marked:
+            raise InputError(_NOT_MARKED.format(found.title))
+        judge = {"auto": judge, "all": "all", "test": "held-out"}[rows]
         by = how_divided(judge, share, folds, marked)
         # Not where rows are divided so without a word, so that the command that is printed is the one that was given.
         meant = by != "folds" and "by" not in query and (marked or share not in (None, Source().share))
@@ -405,6 +415,18 @@ def selection(
         _failures.fail(f"{_shared_options.flag(name)}: {why}")
     session.parts(chosen.source)  # what is wrong with the file is said before anything is asked of it
     return chosen
+
+
+def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> None:
+    """A usage error where rows that are named are not those of a page."""
+    if rows == "calibration":
+        raise click.UsageError(
+            "a page judges the rows that calibrators are not fitted on: give --rows test or all, or ask calib audit."
+        )
+    if rows != "auto" and calibrators:
+        raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")
+    if rows != "auto" and test is not None:
+        raise click.UsageError("--rows does not go with --test: the rows of that file are judged.")
 
 
 def _readings(found: File, fields: Mapping[str, Any]) -> list[str]:

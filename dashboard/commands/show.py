@@ -19,6 +19,7 @@ from dashboard.commands._failures import careful
 @click.option("--format", "form", type=click.Choice(_exhibit_output.FORMS), default="text", show_default=True,
               help="How it is written.")  # fmt: skip
 @_shared_options.of_page
+@_shared_options.rows
 @careful
 def command(
     exhibit: str, file: str, options: tuple[str, ...], model: str | None, notion: str | None, form: str, **given: Any
@@ -31,6 +32,7 @@ def command(
     Examples:
       calib show reliability predictions.csv --calibrator temperature
       calib show reliability demo:digits-naive-bayes --set overlay=corp --format python
+      calib show estimators predictions.csv --rows all
     """
     from dashboard.commands import _opened_models
     from dashboard.exhibits import EXHIBITS

@@ -642,3 +642,29 @@ def test_audit_counts_the_same_rows_for_every_model(file):
         assert [model["rows"] for model in said["models"].values()] == [n, n]
         assert sorted(model["coverage"] for model in said["models"].values()) == [after.coverage, 1.0]
     assert "every line is over the same rows" in run(*words).stdout
+
+
+def test_show_and_audit_judge_the_same_rows_that_are_named(tmp_path):
+    rng = np.random.default_rng(5)
+    risk = rng.beta(2, 5, 1400)
+    frame = pd.DataFrame({"risk": risk, "died": (rng.random(1400) < 0.7 * risk).astype(int)})
+    frame.to_csv(plain := tmp_path / "plain.csv", index=False)
+    frame.assign(split=np.where(np.arange(1400) % 3, "test", "calibration")).to_csv(
+        marked := tmp_path / "m.csv", index=False
+    )
+
+    def shown(*arguments):
+        (line,) = json.loads(run("show", "overall", *arguments, "--format", "json").stdout)["lines"]
+        return line["rows"], line["gap"]
+
+    def audited(*arguments):
+        (model,) = json.loads(run("audit", *arguments, "--estimator", "ece", "--json").stdout)["models"].values()
+        measures = {line["measure"]: line["value"] for line in model["in_the_large"]}
+        return model["rows"], pytest.approx(measures["gap"])
+
+    for arguments, number in (((plain, "--rows", "all"), 1400), ((marked, "--rows", "test"), 933)):
+        assert shown(*arguments) == audited(*arguments)
+        assert shown(*arguments)[0] == number
+    assert shown(plain)[0] == 700
+    for wrong in (("test",), ("calibration",), ("all", "--judge", "all"), ("all", "--calibrator", "temperature")):
+        assert "--rows" in run("show", "overall", plain, "--rows", *wrong, code=2).stderr
