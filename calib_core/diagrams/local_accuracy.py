@@ -22,6 +22,7 @@ from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, sha
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import claims_of
+from calib_core.results.verdict_table import TOO_FEW
 from calib_core.text import at_level, between, called, in_percent, rounded, share_range, short_percent
 
 NARROWEST, WIDEST = 3, 12
@@ -132,7 +133,7 @@ class LocalAnswer(OneLine):
     def brief(self) -> str:
         """The answer next to a model's name."""
         if not self.enough:
-            return "too few rows to tell"
+            return TOO_FEW
         if self.updated:
             return self.stated
         right = in_percent(self.right)

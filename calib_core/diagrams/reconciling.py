@@ -5,6 +5,7 @@ from __future__ import annotations
 from calib_core.diagrams.classes_standing_out import StandingOut
 from calib_core.diagrams.local_accuracy import LocalAccuracy
 from calib_core.inference.verdicts.estimate_line import EstimateLine
+from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.text import in_percent
 
 OF_ALL = "the confidence of all rows, whatever class they predict"
@@ -20,9 +21,9 @@ def reconciled(
     """Why the answer near ``confidence`` and the verdict can both be true; empty where they say the same.
 
     The answer is about the rows near one confidence; the verdict of ``line`` is about the error over all rows, in the
-    top-label notion for each predicted class by itself. They seem to disagree where (1) the verdict is "miscalibrated"
+    top-label notion for each predicted class by itself. They seem to disagree where (1) the verdict is miscalibrated
     and no gap is shown near ``confidence``: the gap is at another one (``LocalAccuracy.elsewhere``), or in classes
-    whose gaps cancel; (2) single ``classes`` stand out and a verdict about confidence does not say "miscalibrated":
+    whose gaps cancel; (2) single ``classes`` stand out and a verdict about confidence is not miscalibrated:
     their gaps cancel, or are not shown to be large; (3) a gap is shown near ``confidence`` and the verdict is
     "within": few rows, or a small gap; (4) a gap is shown and the verdict cannot tell. The mean gap over all rows needs
     no such sentence: no verdict contradicts it (``inference.mean_gap``). Nothing is said where rows near
@@ -41,7 +42,7 @@ def reconciled(
         return ""
     near = in_percent(answer.confidence if answer.near else answer.claimed)
     standing = 0 if classes is None else int(classes.stands_out.sum())
-    if word == "miscalibrated":
+    if word == MISCALIBRATED:
         if answer.gap is not None or not answer.enough:
             return ""
         other = local.elsewhere(confidence)

@@ -14,6 +14,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.inference.verdicts.verdict import on_tolerance_scale
+from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.text import begun, between, short_percent
 
 
@@ -139,9 +140,9 @@ def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
         where = "below the" if ends[2] < eps else "above the" if ends[0] > eps else "on both sides of the"
         return f"{text}, {where} tolerance"
     places = {
-        "within": "below the tolerance",
-        "miscalibrated": "above the tolerance",
-        "too close to call": f"on both sides of the {short_percent(eps)} tolerance",
-        "too few rows to tell": f"on both sides of the {short_percent(eps)} tolerance",
+        WITHIN: "below the tolerance",
+        MISCALIBRATED: "above the tolerance",
+        TOO_CLOSE: f"on both sides of the {short_percent(eps)} tolerance",
+        TOO_FEW: f"on both sides of the {short_percent(eps)} tolerance",
     }
     return f"{text}, {places[line.verdict]}"

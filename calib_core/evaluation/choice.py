@@ -41,6 +41,7 @@ from calib_core.predictions.plausibility import blocking
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Recipe
+from calib_core.results.verdict_table import MISCALIBRATED, WITHIN
 from calib_core.text import at_level, begun, chance, count, inside, points, short_percent, told_apart
 from calib_core.text import rows as about_rows
 from calib_core.text import score as written
@@ -92,9 +93,9 @@ class Remaining(OneLine):
         of_events = line.ratio_limit is not None
         ratio = tolerated_ratios(line.ratio_limit) if line.ratio_limit else ""
         also = f", and the ratio of observed to expected events within {ratio}" if of_events else ""
-        if self.word == "within":
+        if self.word == WITHIN:
             return f"The remaining calibration error is within the tolerance of {limit}{also}."
-        if self.word != "miscalibrated":
+        if self.word != MISCALIBRATED:
             if not of_events or line.ratio_word == "within":
                 but = f"; the ratio of observed to expected events is, within {ratio}" if of_events else ""
                 error = f"the remaining calibration error is within the tolerance of {limit}"

@@ -16,7 +16,7 @@ from calib_core.figures.look import REFERENCE, Style, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.shown import draws
 from calib_core.figures.verdict_icon import icon
-from calib_core.results.uncertainty import in_full
+from calib_core.results.verdict_table import in_full
 from calib_core.text import plain
 
 _NAMES, _PLOT, _COLUMNS = (0.0, 0.25), (0.26, 0.66), (0.66, 1.0)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-ICONS = {
-    "within": ("#2E8B57", "M -4.5 0.5 L -1.5 3.5 L 4.5 -3.5"),
-    "miscalibrated": ("#C8324B", "M -3.5 -3.5 L 3.5 3.5 M -3.5 3.5 L 3.5 -3.5"),
-    "too close to call": ("#94751C", "M -4 -2 L 4 -2 M -4 2 L 4 2"),
-    "too few rows to tell": ("#787884", "M -0.5 -4 L 0.5 -4 M 0 -4 L 0 1 M -0.5 4 L 0.5 4"),
-    "": ("#787884", "M -4 0 L 4 0"),
-}
-"""Colour and drawing of each verdict's icon: no colour of a model, 3:1 or better on both pages."""
+from calib_core.results.verdict_table import VERDICTS
+
+_NO_VERDICT = ("#787884", "M -4 0 L 4 0")
+"""Colour and drawing where there is none."""
 
 
 def icon(word: str, across: float, up: float, radius: float = 9.0, **place: Any) -> list[dict[str, Any]]:
@@ -19,7 +15,7 @@ def icon(word: str, across: float, up: float, radius: float = 9.0, **place: Any)
 
     ``place`` says where that is: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.
     """
-    colour, path = ICONS[word]
+    colour, path = (VERDICTS[word].colour, VERDICTS[word].drawing) if word else _NO_VERDICT
     sizes = {"xsizemode": "pixel", "ysizemode": "pixel", **place}
     disc = {
         "type": "circle",

@@ -57,7 +57,8 @@ from calib_core.inference.verdicts.simulation_tables import (
     rejection_table,
 )
 from calib_core.inference.verdicts.verdict import on_scale_of, on_tolerance_scale, verdict
-from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict, in_full
+from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict
+from calib_core.results.verdict_table import in_full
 
 __all__ = [
     "Baseline",

@@ -158,7 +158,7 @@ class Within(_OfTheData):
     """The upper end of the calibration error's interval that 8 of 10 samples of a calibrated model stay below.
 
     Over outcomes drawn from the scores, for more and fewer rows with the same distribution of scores: a verdict of
-    "within tolerance" needs one below the tolerance. The number of rows needed is that of the verdict.
+    ``within tolerance`` needs one below the tolerance. The number of rows needed is that of the verdict.
     """
 
     rows: _ROWS = None

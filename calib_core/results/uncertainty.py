@@ -10,10 +10,10 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.notebook_display import OneLine
+from calib_core.results.verdict_table import Word, in_full
 from calib_core.text import at_level, between, chance, exact_tolerance, short_percent
 
 RatioWord = Literal["within", "outside", "undecided"]
-Word = Literal["within", "miscalibrated", "too close to call", "too few rows to tell"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,15 +197,6 @@ class EventRatio(OneLine):
     def _line(self) -> str:
         tolerated = f"{1 / self.tolerance:.3g} to {self.tolerance:.3g}"
         return f"{self.value:.3g}, {self.low:.3g} to {self.high:.3g}; tolerance {tolerated}"
-
-
-def in_full(word: Word) -> str:
-    """The word as readers see it.
-
-    >>> in_full("within"), in_full("too close to call")
-    ('within tolerance', 'too close to call')
-    """
-    return "within tolerance" if word == "within" else word
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from calib_core.figures.look import REFERENCE
-from calib_core.figures.verdict_icon import ICONS
 from calib_core.palette import outline, style
+from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, VERDICTS, WITHIN
 from dashboard.hero.sparks import DASHED, diagram_spark, dot, line, svg
 
 WIDE, HIGH = 120, 88
@@ -38,9 +38,10 @@ def noise_floor() -> str:
 def tolerance() -> str:
     """The zone one can live with; an interval within it, one across its end, one beyond."""
     end = 56.0
-    words = (("within", 16, 44), ("too close to call", 38, 80), ("miscalibrated", 68, 112))
-    zone = f'<rect x="{_LEFT}" y="6" width="{end - _LEFT}" height="76" fill="{ICONS["within"][0]}" fill-opacity=".18"/>'
-    bars = (_bar(low, high, 20 + 24 * i, ICONS[word][0]) for i, (word, low, high) in enumerate(words))
+    words = ((WITHIN, 16, 44), (TOO_CLOSE, 38, 80), (MISCALIBRATED, 68, 112))
+    fill = VERDICTS[WITHIN].colour
+    zone = f'<rect x="{_LEFT}" y="6" width="{end - _LEFT}" height="76" fill="{fill}" fill-opacity=".18"/>'
+    bars = (_bar(low, high, 20 + 24 * i, VERDICTS[word].colour) for i, (word, low, high) in enumerate(words))
     return _picture([zone, _upright(end, REFERENCE), *bars])
 
 

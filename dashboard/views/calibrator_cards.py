@@ -14,6 +14,7 @@ from calib_core._base.arrays import LOG_FLOOR
 from calib_core.calibrators import FAMILY_TITLES, Contract
 from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.palette import COLOURS
+from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.text import between, count, score, short_percent
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
@@ -291,7 +292,7 @@ class _Drawer:
 
     def _still_miscalibrated(self, recipe: Recipe) -> bool:
         line = self.lines.get(recipe.title, {})
-        return line.get("verdict") == "miscalibrated"
+        return line.get("verdict") == MISCALIBRATED
 
     def _why_unfit(self, key: str) -> str:
         flags: Contract = CALIBRATORS[key].flags

@@ -7,16 +7,9 @@ from typing import Any
 
 from calib_core import CALIBRATORS
 from calib_core.calibrators import Contract
+from calib_core.results.verdict_table import VERDICTS
 from calib_core.text import between, count, score, short_percent
 from dashboard.theme import markdown_plain
-
-VERDICTS = {
-    "within": ("green", "●", "within tolerance"),
-    "miscalibrated": ("red", "▲", "miscalibrated"),
-    "too close to call": ("gray", "◆", "too close to call"),
-    "too few rows to tell": ("gray", "○", "too few rows to tell"),
-}
-"""Colour, sign and words of every verdict."""
 
 
 def plan(key: str, classes: int, rows: int, *, changed: bool = False) -> str:
@@ -47,7 +40,7 @@ def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = Tru
     badges = [_badge(_changes(flags, line)), _promise(flags, line, changed=changed)]
     if line["abstained"]:
         badges.insert(1, _badge(f":material/block: abstains on {count(int(line['abstained']))} rows"))
-    items = [_verdict(str(line["verdict"])), *(f"{term} {value}" for term, value in _numbers(line))]
+    items = [verdict_badge(str(line["verdict"])), *(f"{term} {value}" for term, value in _numbers(line))]
     numbers = "\n".join(f"- {item}" for item in items if item)
     head = "Why this one" if best else "Why it is tried first"
     reason = f"\n\n> **{head}:** {markdown_plain(why)}." if why else ""
@@ -111,11 +104,12 @@ def lost(key: str, line: Mapping[Any, Any]) -> str:
     return "" if line["promised"] or not flags.profile.promises else str(line["promise"])
 
 
-def _verdict(word: str) -> str:
+def verdict_badge(word: str) -> str:
+    """The badge of a verdict; empty where there is none."""
     if word not in VERDICTS:
         return ""
-    colour, sign, words = VERDICTS[word]
-    return _badge(f"{sign} {words}", colour)
+    written = VERDICTS[word]
+    return _badge(f"{written.sign} {written.in_full}", written.badge)
 
 
 def _badge(text: str, colour: str = "gray") -> str:

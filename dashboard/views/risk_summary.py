@@ -16,7 +16,7 @@ from dashboard.exhibits import EXHIBITS, Exhibit, line_words
 from dashboard.exhibits.curve_gaps import CURVE, LARGE
 from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain
-from dashboard.views.card_words import VERDICTS
+from dashboard.views.card_words import verdict_badge
 from dashboard.views.exhibited import progress
 
 _SHORT = {"ici": "Mean gap (ICI)", "e50": "Median gap (E50)", "e90": "90 % point (E90)", "auroc": "AUROC"}
@@ -73,9 +73,8 @@ def _verdict(scene: Scene) -> None:
         line = found.loc[scene.model.title]
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown("**Verdict**", width="content")
-            if (word := str(line["verdict"])) in VERDICTS:
-                colour, sign, words = VERDICTS[word]
-                st.markdown(f":{colour}-badge[{sign} {words}]", width="content")
+            if badge := verdict_badge(str(line["verdict"])):
+                st.markdown(badge, width="content")
             with st.popover("Why?", key="risk-verdict.why"):
                 st.markdown(markdown_plain(str(line["sentence"])))
         st.markdown(markdown_plain(_in_short(line, scene)))

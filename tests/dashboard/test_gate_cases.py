@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from score_laws import sample
 from verdict_shares import more_than
 
-from calib_core.results.uncertainty import in_full
+from calib_core.results.verdict_table import in_full
 from dashboard.cli import main
 
 WITHIN, NOT_WITHIN, COULD_NOT_RUN = 0, 1, 2

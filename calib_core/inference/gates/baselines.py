@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 from calib_core._base.errors import InputError
 from calib_core._base.notebook_display import OneLine
@@ -17,12 +17,12 @@ from calib_core.estimators.base import Estimate
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, typical_high
 from calib_core.inference.verdicts.verdict import of_one_mean, on_scale_of, on_tolerance_scale
 from calib_core.registry.registry import RegistryError
+from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW, WITHIN, WORSE, IncreaseWord
 from calib_core.text import at_level, in_points, points, rows, short_percent
 
 SCHEMA = "calib-gate/1"
 """What the JSON of a gate calls its form; a change that readers of the old one would stumble over counts up."""
 
-IncreaseWord = Literal["within", "worse", "too close to call", "too few rows to tell"]
 
 _SAME = {"notion": "notion", "estimator": "estimator", "bins": "bins", "classes": "number of classes",
          "about": "meaning of its interval"}  # fmt: skip
@@ -130,10 +130,10 @@ class Increase(OneLine):
 
 
 _IN_FULL: dict[IncreaseWord, str] = {
-    "within": "not worse than the baseline by more than is allowed",
-    "worse": "worse than the baseline",
-    "too close to call": "too close to the baseline to call",
-    "too few rows to tell": "too few rows to tell from the baseline",
+    WITHIN: "not worse than the baseline by more than is allowed",
+    WORSE: "worse than the baseline",
+    TOO_CLOSE: "too close to the baseline to call",
+    TOO_FEW: "too few rows to tell from the baseline",
 }
 
 
@@ -172,10 +172,10 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
     if high < allowed:
         if (more := rows_for_groups(question, allowed)) is not None:
             text = f"Too few rows to tell: {found}, below {limit_words}, {of_one_mean(more)}"
-            return Increase("too few rows to tell", *ends, text, before, more)
-        return Increase("within", *ends, f"Not worse: {found}, below {limit_words}.", before)
+            return Increase(TOO_FEW, *ends, text, before, more)
+        return Increase(WITHIN, *ends, f"Not worse: {found}, below {limit_words}.", before)
     if low > allowed:
-        return Increase("worse", *ends, f"Worse: {found}, above {limit_words}.", before)
+        return Increase(WORSE, *ends, f"Worse: {found}, above {limit_words}.", before)
     typical = typical_high(question, after.level) if question.predictions.row_groups is None else 0.0
     if on_tolerance_scale(measured, typical) - before.low >= allowed:
         limit = on_scale_of(measured, before.low + allowed)
@@ -187,8 +187,8 @@ def increase(measured: Estimate, before: Baseline, allowed: float = 0.01, level:
             f"Too few rows to tell: {found}, and even a perfectly calibrated model with these predictions would "
             f"typically not be shown to stay below {limit_words}{many}."
         )
-        return Increase("too few rows to tell", *ends, text, before, needed)
-    return Increase("too close to call", *ends, f"Too close to call: {found}, which holds {limit_words}.", before)
+        return Increase(TOO_FEW, *ends, text, before, needed)
+    return Increase(TOO_CLOSE, *ends, f"Too close to call: {found}, which holds {limit_words}.", before)
 
 
 def _written(low: float, point: float, high: float, allowed: float) -> list[str]:

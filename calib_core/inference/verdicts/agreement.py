@@ -11,20 +11,9 @@ from calib_core.defaults import TOLERANCE
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import REDUCTIONS
+from calib_core.results.verdict_table import MISCALIBRATED, VERDICTS, WITHIN
 from calib_core.text import in_points
 
-_FIRST = {
-    "miscalibrated": "Miscalibrated",
-    "within": "Within tolerance",
-    "too close to call": "Too close to call",
-    "too few rows to tell": "Too few rows to tell",
-}
-_OTHERS = {
-    "miscalibrated": "it is miscalibrated",
-    "within": "it is within tolerance",
-    "too close to call": "it is too close to call",
-    "too few rows to tell": "there are too few rows to tell",
-}
 _NAMED = 2
 """Up to this many estimators that say something else are named."""
 
@@ -46,15 +35,15 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     if lines["model"].nunique() > 1 or lines["notion"].nunique() > 1:
         raise NotAnswerable("agreement is of the estimators of one model in one notion")
     chosen = lines[lines["estimator"] == first]
-    word = None if chosen.empty else chosen["verdict"].iloc[0]
-    if word not in _FIRST:
+    word = "" if chosen.empty else str(chosen["verdict"].iloc[0])
+    if word not in VERDICTS:
         return _without_verdict(chosen)
     line = chosen.iloc[0]
     scale = eps / line["limit"]
     low, point, high = in_points([scale * max(line[end], 0.0) for end in ("low", "point", "high")], apart=eps)
-    judged = "" if word in ("miscalibrated", "within") else f", and the tolerance is {_bare(eps)}"
+    judged = "" if word in (MISCALIBRATED, WITHIN) else f", and the tolerance is {_bare(eps)}"
     rough = "" if line["tested"] else " This is a rough guide: such cases were not simulated."
-    verdict = f"{_FIRST[word]}: {point} points {_of_what(scale)} ({low} to {high}){judged}.{rough}"
+    verdict = f"{VERDICTS[word].title}: {point} points {_of_what(scale)} ({low} to {high}){judged}.{rough}"
     return f"{verdict} {_others(lines[lines['verdict'].notna()], word)}".rstrip()
 
 
@@ -66,10 +55,10 @@ def _others(judged: pd.DataFrame, word: str) -> str:
     if agree == every:
         return f"{'Both' if agree == 2 else f'All {agree}'} estimators with an interval agree."
     parts = []
-    for other, phrase in _OTHERS.items():
+    for other, written in VERDICTS.items():
         titles = judged.loc[judged["verdict"] == other, "title"].tolist()
         if other != word and titles:
-            parts.append(f"by {_listed(judged, titles)} {phrase}")
+            parts.append(f"by {_listed(judged, titles)} {written.clause}")
     # The first agrees with itself.
     count = f"{agree} of {every}" if agree > 1 else f"None of the {every - 1} other"
     return f"{count} estimators with an interval agree: {', '.join(parts)}."

@@ -12,7 +12,8 @@ from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
-from calib_core.results.uncertainty import RatioWord, Verdict, Word
+from calib_core.results.uncertainty import RatioWord, Verdict
+from calib_core.results.verdict_table import Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
 
 

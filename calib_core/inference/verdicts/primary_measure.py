@@ -21,7 +21,8 @@ from calib_core.inference.verdicts.verdict import any_size, is_score, ratio_rang
 from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS
-from calib_core.results.uncertainty import TestOfCalibration, in_full
+from calib_core.results.uncertainty import TestOfCalibration
+from calib_core.results.verdict_table import TOO_CLOSE, in_full
 from calib_core.text import at_level, begun, called, score, short_percent
 
 ESTIMATOR = "ece"
@@ -78,7 +79,7 @@ class PrimaryLine(OneLine):
     def sentence(self) -> str:
         """Verdict, whether any error is shown, and why this line decides."""
         verdict = self.line.sentence or f"{begun(self.line.note)}."
-        shown = "" if self.line.verdict == "too close to call" else f" {any_size(self.line.low, self.shown)}"
+        shown = "" if self.line.verdict == TOO_CLOSE else f" {any_size(self.line.low, self.shown)}"
         return f"{verdict}{shown} {self.reason}"
 
     @property

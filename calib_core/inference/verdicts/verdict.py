@@ -17,6 +17,7 @@ from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
+from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
 from calib_core.text import (
     at_level,
     begun,
@@ -36,13 +37,13 @@ _SHARE = ", as a share of the most it can be,"
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
     """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
 
-    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of ``on_scale_of``:
+    The interval decides, and for miscalibrated the p-value of the same line with it, on the scale of ``on_scale_of``:
     squared errors against the squared tolerance, means over classes against the tolerance's share of what such a mean
     can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and wrongly called kept in at
     most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end of
     a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
     rows, which may hang together as nobody knows beforehand, it is never said. What can mislead: "within" is about the
-    error in these bins; "too close to call" is not "calibrated".
+    error in these bins; ``too close to call`` is not "calibrated".
 
     The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
     ``ratio`` (infinity: none). It is within where both are, each at its own level: an intersection-union test, which
@@ -62,7 +63,7 @@ def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ra
     """
     as_share(eps, "the tolerance", last=True)
     found = _judged(estimate, eps, level, ratio)
-    if found.word != "too close to call":
+    if found.word != TOO_CLOSE:
         return found
     assert estimate.question is not None
     shown = found.shown or shown_at_all(estimate.question.predictions)
@@ -86,7 +87,7 @@ def _with_p(found: Verdict, estimate: Estimate, level: float) -> Verdict:
     """The verdict with the p-value of what decides."""
     of_error = estimate.p_value_at(level)
     by_error = found.low > found.eps and of_error <= (1.0 - level) / 2
-    if found.ratio is None or found.word != "miscalibrated" or by_error:
+    if found.ratio is None or found.word != MISCALIBRATED or by_error:
         return replace(found, p_value=of_error)
     return replace(found, p_value=found.ratio.p_value)
 
@@ -107,20 +108,18 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     if span.high < limit:
         if (more := rows_for_groups(question, eps)) is not None:
             text = f"Too few rows to tell: {words}, below the tolerance of {exact_tolerance(eps)}, {of_one_mean(more)}"
-            return Verdict("too few rows to tell", eps, text, *ends, rows_needed=more)
-        return Verdict(
-            "within", eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.", *ends
-        )
+            return Verdict(TOO_FEW, eps, text, *ends, rows_needed=more)
+        return Verdict(WITHIN, eps, f"Within tolerance: {words}, below the tolerance of {exact_tolerance(eps)}.", *ends)
     if span.low > limit:
         p = estimate.p_value_at(level)
         if p <= (1.0 - level) / 2:
             text = f"Miscalibrated: {words}, above the tolerance of {exact_tolerance(eps)}."
-            return Verdict("miscalibrated", eps, text, *ends)
+            return Verdict(MISCALIBRATED, eps, text, *ends)
         text = (
             f"Too close to call: {words}, above the tolerance of {exact_tolerance(eps)}, but {chance(p)}: calibrated "
             "models show as much more often than the level allows."
         )
-        return Verdict("too close to call", eps, text, *ends)
+        return Verdict(TOO_CLOSE, eps, text, *ends)
     rows_judged = question.predictions
     # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
     typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
@@ -131,9 +130,9 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
             f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
             f"typically not be shown to be within {exact_tolerance(eps)}. {of_sample_size(needed, eps, off)}"
         )
-        return Verdict("too few rows to tell", eps, text, *ends, rows_needed=needed, rows_with_error=off)
+        return Verdict(TOO_FEW, eps, text, *ends, rows_needed=needed, rows_with_error=off)
     text = f"Too close to call: {words}, on both sides of the tolerance of {exact_tolerance(eps)}."
-    return Verdict("too close to call", eps, text, *ends)
+    return Verdict(TOO_CLOSE, eps, text, *ends)
 
 
 def is_score(estimate: Estimate) -> str:
@@ -179,30 +178,26 @@ def _of_event(error: Verdict, ratio: EventRatio, name: str, level: float) -> Ver
         )
     by_error = error.sentence.partition(": ")[2]
     few = f"about {rows(ratio.needed)} expected events would be needed"
-    if error.word == "miscalibrated":
+    if error.word == MISCALIBRATED:
         of_ratio = {"within": "within", "outside": "outside", "undecided": "on both sides of a limit of"}[ratio.word]
         text = f"{error.sentence} {begun(found)}, {of_ratio} the tolerance of {tolerated}."
         return replace(error, ratio=ratio, sentence=f"{text}{scale}")
     if ratio.word == "outside":
-        but = f"the average error is within {exact_tolerance(error.eps)}, but " if error.word == "within" else ""
+        but = f"the average error is within {exact_tolerance(error.eps)}, but " if error.word == WITHIN else ""
         text = f"Miscalibrated: {but}{found}, outside the tolerance of {tolerated}. {begun(by_error)}"
-        return replace(
-            error, word="miscalibrated", ratio=ratio, sentence=f"{text}{scale}", rows_needed=None, shown=None
-        )
+        return replace(error, word=MISCALIBRATED, ratio=ratio, sentence=f"{text}{scale}", rows_needed=None, shown=None)
     if ratio.word == "within":
         text = f"{error.sentence} {begun(found)}, within {tolerated}.{scale}"
         return replace(error, ratio=ratio, sentence=text)
-    by_rows = error.rows_needed if error.word == "too few rows to tell" else None
+    by_rows = error.rows_needed if error.word == TOO_FEW else None
     if not ratio.enough or by_rows is not None:
         needed = ratio.rows * ratio.needed / ratio.expected
         why = f": {few}, and there are {_count(ratio.expected)}" if not ratio.enough else ""
         text = f"Too few rows to tell: {found}, on both sides of a limit of {tolerated}{why}. {begun(by_error)}"
         most = max(needed if not ratio.enough else 0.0, by_rows or 0.0)
-        return replace(
-            error, word="too few rows to tell", ratio=ratio, sentence=f"{text}{scale}", rows_needed=most, shown=None
-        )
+        return replace(error, word=TOO_FEW, ratio=ratio, sentence=f"{text}{scale}", rows_needed=most, shown=None)
     text = f"Too close to call: {found}, on both sides of a limit of {tolerated}. {begun(by_error)}{scale}"
-    return replace(error, word="too close to call", ratio=ratio, sentence=text)
+    return replace(error, word=TOO_CLOSE, ratio=ratio, sentence=text)
 
 
 def _count(events: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from calib_core.figures.marks import FEW_ROWS
+from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
 from calib_core.text import short_percent
 from dashboard.report.document import Block, Paragraph
 from dashboard.report.exhibited import ExhibitParts
@@ -15,7 +16,7 @@ from dashboard.session import Scene
 
 HIGH = 0.9
 """From here on a bin that holds most rows leaves little to judge the others by."""
-OPEN = ("too close to call", "too few rows to tell")
+OPEN = (TOO_CLOSE, TOO_FEW)
 """Verdicts that leave the question open."""
 ELSEWHERE = "Data of another kind, and errors that cancel within a bin, are not judged."
 

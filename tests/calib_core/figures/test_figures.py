@@ -21,8 +21,8 @@ from calib_core.figures.direct_labels import _AWAY, _HEIGHT, _sides, label_place
 from calib_core.figures.look import style
 from calib_core.figures.overlay import laid_over
 from calib_core.figures.probability_axis import axis_for
-from calib_core.figures.verdict_icon import ICONS
 from calib_core.inference import per_class_tests
+from calib_core.results.verdict_table import VERDICTS
 from calib_core.text import between, short_percent
 
 
@@ -174,7 +174,7 @@ def test_a_panel_says_its_error_with_the_interval_and_the_verdict(predictions: P
     assert all(text.isascii() for text in texts)
     fills = [shape.fillcolor for shape in layout.shapes if shape.fillcolor]
     for number, word in enumerate(verdicts["verdict"]):
-        assert fills[2 * number : 2 * number + 2] == [style(number).colour, ICONS[word][0]]
+        assert fills[2 * number : 2 * number + 2] == [style(number).colour, VERDICTS[word].colour]
 
 
 def test_bars_of_all_models_carry_their_numbers_or_none_do(predictions: Predictions) -> None:
