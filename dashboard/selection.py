@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeGuard
 
 from calib_core import CALIBRATORS, REDUCTIONS, Recipe, RegistryError
 from calib_core.datasets import DEMOS
@@ -75,13 +76,81 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Focus:
+    """What is looked at: a model, a notion, and a place in the pictures.
+
+    The same names are choices of a ``Selection``, parameters of a link, and what marks and columns of a figure have in
+    their records, which charts send when they are clicked and compare with the focus they are given.
+
+    Parameters
+    ----------
+    model : title of the model; empty: the first.
+    notion : notion of calibration; empty where nobody chose one.
+    bin : number of a bin of the reliability diagram.
+    between : a range of confidence or risk in place of a bin.
+    code : position of a class: of rows predicted as it, or of claims about it.
+    label : position of the class that rows predicted as ``code`` really are of.
+    cell : number of a cell of the triangle.
+    """
+
+    model: str = ""
+    notion: str = ""
+    bin: int | None = None
+    between: tuple[float, float] | None = None
+    code: int | None = None
+    label: int | None = None
+    cell: int | None = None
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """What of a place is known, by its names."""
+        return {name: value for name in PLACES if (value := getattr(self, name)) is not None}
+
+    @staticmethod
+    def chosen(record: Mapping[str, Any]) -> dict[str, Any]:
+        """The choices that the record of a click makes; none where it is about something else.
+
+        >>> Focus.chosen({"model": "net", "bin": 3, "count": 12})
+        {'model': 'net', 'bin': 3, 'between': None}
+        >>> Focus.chosen({"low": 0.5, "high": 0.75}), Focus.chosen({"estimator": "ece"})
+        ({'between': (0.5, 0.75), 'bin': None}, {})
+        """
+        if record.get("clear") is True:
+            return dict(NOWHERE)
+        kinds = {"model": str, "bin": int, "code": int, "label": int, "cell": int}
+        found: dict[str, Any] = {
+            name: record[name] for name, kind in kinds.items() if isinstance(record.get(name), kind)
+        }
+        if "code" in found:
+            found.setdefault("label", None)  # another class, or all that is predicted as it
+        # A mark's record may have ends of an interval among much else; a range of the axis is those two alone.
+        ends = [record["low"], record["high"]] if record.keys() == {"low", "high"} else record.get("between")
+        if _is_range(ends):
+            return found | {"between": (float(ends[0]), float(ends[1])), "bin": None}
+        return found | ({"between": None} if "bin" in found else {})
+
+
+PLACES = ("bin", "between", "code", "label", "cell")
+"""Names of a focus that say which place of the pictures is looked at; the browser's are in chart/assets/records.js."""
+NOWHERE: Mapping[str, Any] = MappingProxyType(dict.fromkeys(PLACES))
+"""The choices of a page on which no place is looked at."""
+
+
+def _is_range(ends: Any) -> TypeGuard[Sequence[float]]:
+    if not (isinstance(ends, list | tuple) and len(ends) == 2):
+        return False
+    low, high = ends
+    return isinstance(low, int | float) and isinstance(high, int | float) and 0 <= low < high <= 1
+
+
+@dataclass(frozen=True)
 class Selection:
     """All choices: the source of rows, the view, the ticked calibrators, the bins, and each view's own choices.
 
     ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
-    are those whose options differ from the defaults. ``reduction`` is the notion chosen, empty where the verdict's is
+    are those whose options differ from the defaults. ``notion`` is the one chosen, empty where the verdict's is
     looked at. ``confidence`` and ``risk`` are what the overview's sentence is about, None where it opens by itself: two
-    classes are judged by the risk of their event, unless ``reduction`` is a claim about the class predicted, or a
+    classes are judged by the risk of their event, unless ``notion`` is a claim about the class predicted, or a
     ``confidence`` alone is asked about, as in links from before there was an event. ``question`` is what is
     asked of the ticked calibrators, the first where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
     """
@@ -94,10 +163,10 @@ class Selection:
     bins: int = BINS
     points: int = 50
     counting: str = "answered"
-    zoom: int | None = None
+    bin: int | None = None
     between: tuple[float, float] | None = None
     model: str = ""
-    reduction: str = ""
+    notion: str = ""
     about: str = "ece"
     eps: float = TOLERANCE
     ratio: float = RATIO
@@ -118,6 +187,11 @@ class Selection:
     question: str = ""
     tour: int = 0
     exhibits: tuple[Recipe, ...] = ()
+
+    @property
+    def focus(self) -> Focus:
+        """What is looked at in every picture."""
+        return Focus(**{each.name: getattr(self, each.name) for each in dataclasses.fields(Focus)})
 
     def exhibit(self, key: str) -> Recipe:
         """An exhibit with the options chosen for it."""
@@ -198,8 +272,8 @@ class Selection:
         return selection, tuple(problems)
 
 
-MOVED = {"asked": "reduction", "one": "code"}
-"""Names that links of release 0.2 use, and what they became; dropped in 0.4."""
+MOVED = {"asked": "notion", "reduction": "notion", "zoom": "bin", "one": "code"}
+"""Names that links of releases 0.2 and 0.3 use, and what they became; dropped in 0.4."""
 
 
 def value_of(param: Param, text: str) -> Any:
@@ -375,10 +449,10 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "bins": _within(FEWEST, MOST, int),
     "points": _within(2, MOST_POINTS, int),
     "counting": _one_of("answered", "all"),
-    "zoom": lambda text: _within(0, 10_000, int)(text) if text else None,
+    "bin": lambda text: _within(0, 10_000, int)(text) if text else None,
     "between": lambda text: _range(text) if text else None,
     "model": _short,
-    "reduction": lambda text: _one_of(*REDUCTIONS)(text),
+    "notion": lambda text: _one_of(*REDUCTIONS)(text),
     "about": _short,
     "eps": _within(0.0001, 0.5, float),
     "ratio": _within(*RATIOS, float),

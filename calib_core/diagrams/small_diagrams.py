@@ -31,7 +31,7 @@ class SmallDiagrams(Diagram):
 
     def record(self, j: int) -> dict[str, object]:
         """What a click on the small diagram at this place means."""
-        return {"class": self.classes[j]}
+        return {"code": self.classes[j]}
 
     def _stacked(self, parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """A frame of every class, its name in a first column."""

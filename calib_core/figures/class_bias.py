@@ -55,7 +55,7 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
         name="stands out",
         marker={"size": 8, "color": "#2f2d2b", "opacity": np.where(bias.stands_out, 1.0, 0.0).tolist()},
         customdata=records(
-            frame[["code", "label_code", "rows", "says", "right"]].rename(columns={"code": "class"}), model=model
+            frame[["code", "label_code", "rows", "says", "right"]].rename(columns={"label_code": "label"}), model=model
         ),
         hovertext=["<br>".join(map(plain, wrap(text, _WIDE))) for text in frame["finding"]],
         hovertemplate="%{hovertext}<extra></extra>",

@@ -70,7 +70,7 @@ def class_table(
             "axis": "y",
             "low": j - 0.5,
             "high": j + 0.5,
-            "record": {"class": c},
+            "record": {"code": c},
             "says": f"{plain(first.names[c])}: says {facts[j][0]} %, happens {facts[j][1]} %, {facts[j][2]} rows",
         }
         for j, c in enumerate(chosen.tolist())
@@ -102,7 +102,7 @@ def _noise(tests: pd.DataFrame, chosen: np.ndarray[Any, Any], places: np.ndarray
         width=0.8,
         name="noise alone",
         marker={"color": NOISE},
-        customdata=records(pd.DataFrame({"class": chosen})),
+        customdata=records(pd.DataFrame({"code": chosen})),
         hovertemplate="noise alone shows %{x:.2~%} on average<extra></extra>",
     )
 
@@ -111,7 +111,7 @@ def _errors(
     i: int, title: str, table: ClassTable, chosen: np.ndarray[Any, Any], places: np.ndarray[Any, Any]
 ) -> go.Scatter:
     look = style(i)
-    columns = {"class": chosen, "count": table.count[chosen], "share": table.share[chosen]}
+    columns = {"code": chosen, "count": table.count[chosen], "share": table.share[chosen]}
     hollow = symbols(look, table.count[chosen])
     return go.Scatter(
         x=table.error[chosen],

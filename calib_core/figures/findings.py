@@ -86,8 +86,8 @@ def _axis(lines: pd.DataFrame) -> dict[str, Any]:
 def _record(line: Mapping[Any, Any], model: str, places: bool) -> Record:
     """What a click on a line means, and its numbers."""
     places = places or line.get("kind") == BIN  # these bins are those of the reliability diagram
-    known = {"class": line["code"], "bin": line["bin"] if places else None}
-    known |= {name: line.get(name) for name in ("slice", "label_code")}
+    known = {"code": line["code"], "bin": line["bin"] if places else None}
+    known |= {"slice": line.get("slice"), "label": line.get("label_code")}
     if line.get("kind") == OVERALL:
         known["between"] = [0.0, 1.0]
     elif line["bin"] is not None and not places:

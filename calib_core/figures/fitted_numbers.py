@@ -88,7 +88,7 @@ def _dots(i: int, grid: NumberGrid) -> list[go.Scatter]:
         xaxis=f"x{n}",
         yaxis=f"y{n}",
         marker={"color": style(1).colour, "size": 9, "opacity": 1},
-        customdata=[{"class": int(c)} for c in where],
+        customdata=[{"code": int(c)} for c in where],
         hovertext=[plain(name) for name in grid.rows],
         hovertemplate="%{hovertext}: %{x:.4g}<extra></extra>",
     )

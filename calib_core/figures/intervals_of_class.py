@@ -28,11 +28,11 @@ def class_bins(
     """A line a bin: the share of its rows that is right with its exact interval, and a tick at what the model says.
 
     Of several models the first is drawn. Marks of fewer than 10 rows are hollow; their records have the ``bin``, and
-    the ``class`` where its ``code`` is given.
+    the ``code`` of the class where it is given.
     """
     i, title, bins = numbered(diagram, looks)[0]
     look, places = style(i), np.arange(len(bins.count))
-    class_of = {} if code is None else {"class": code}
+    class_of = {} if code is None else {"code": code}
     marks = records(bins.frame()[["bin", "count", "says"]], model=title, **class_of)
     hollow = symbols(look, bins.count).tolist()
     gaps = np.full(len(places), np.nan)

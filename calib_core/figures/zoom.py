@@ -116,7 +116,7 @@ def _heaviest(diagram: BinZoom) -> NDArray[np.intp]:
 
 
 def _records(diagram: BinZoom) -> list[dict[str, object]]:
-    return records(diagram.frame().assign(**{"class": diagram.classes}))
+    return records(diagram.frame().drop(columns="class").assign(code=diagram.classes))
 
 
 def zoom_lines(diagram: BinZoom, *, look: int = 0, most: int = LINES) -> go.Figure:
@@ -166,7 +166,7 @@ def zoom_lines(diagram: BinZoom, *, look: int = 0, most: int = LINES) -> go.Figu
         **shared,
     )
     columns = [
-        {"axis": "y", "low": i - 0.5, "high": i + 0.5, "record": {"class": record["class"]}, "says": _line(diagram, i)}
+        {"axis": "y", "low": i - 0.5, "high": i + 0.5, "record": {"code": record["code"]}, "says": _line(diagram, i)}
         for i, record in enumerate(marks)
     ]
     longest = 18

@@ -12,10 +12,11 @@ from plotly.io.json import to_json_plotly
 
 from calib_core.figures.look import figure_template, spaced_percent
 from dashboard.chart.larger import enlarge
+from dashboard.selection import PLACES
 
 DEFAULT_HEIGHT = 420
-LOOKED_AT = ("bin", "class", "cell", "between")
-"""Names of a focus that columns and marks are compared by."""
+LOOKED_AT = tuple(name for name in PLACES if name != "label")
+"""Names of a focus that columns and marks are compared by: what rows really are of is shown in a table."""
 
 
 def payload(

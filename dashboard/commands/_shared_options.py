@@ -342,15 +342,14 @@ of_rows: Option = several(
     click.option("--other", "others", multiple=True,
                  help="File of another model on the same rows; as often as needed."),
     click.option("--choices", default="", metavar="QUERY",
-                 help="Further choices, written as in a link of the dashboard: reduction=class-wise&zoom=9."),
+                 help="Further choices, written as in a link of the dashboard: notion=class-wise&bin=9."),
 )  # fmt: skip
 """Which models and rows a page shows, for what neither bins nor tolerances change."""
 of_page: Option = several(of_rows, bins, counting, tolerance, ratio("--ratio"))
 """Everything that is chosen on a page."""
 model = click.option("--model", help="Title of the model looked at; by default the base model.")
 
-_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "reduction": "notion",
-          "within": "where"}  # fmt: skip
+_FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "within": "where"}
 
 
 def flag(name: str) -> str:

@@ -39,5 +39,5 @@ def command(
     from dashboard.session import scene_of
 
     recipe = _shared_options.recipe_of(EXHIBITS, exhibit, options)
-    selection = _opened_models.selection(file, model=model, reduction=notion, **given).with_exhibit(recipe)
+    selection = _opened_models.selection(file, model=model, notion=notion, **given).with_exhibit(recipe)
     _exhibit_output.show(recipe.build(), scene_of(selection), form)

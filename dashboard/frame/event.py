@@ -55,7 +55,7 @@ def claims(selection: Selection) -> Literal["event", "confidence"]:
 
 def judging(notion: str) -> dict[str, Any]:
     """The choices that judge the event's risk, or the confidence of the class predicted."""
-    return {"reduction": "" if notion == "event" else "confidence", "confidence": None, "zoom": None, "between": None}
+    return {"notion": "" if notion == "event" else "confidence", "confidence": None, "bin": None, "between": None}
 
 
 def of_another(selection: Selection, name: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def of_another(selection: Selection, name: str) -> dict[str, Any]:
     changes: dict[str, Any] = {
         "reading": changed(source.data, source.reading),
         "others": tuple((key, changed(key, reading)) for key, reading in selection.others),
-        "risk": None, "zoom": None, "between": None,
+        "risk": None, "bin": None, "between": None,
     }  # fmt: skip
     return changes | ({"test_reading": changed(source.test, source.test_reading)} if source.test else {})
 

@@ -137,7 +137,7 @@ def _slice(selection: Selection) -> None:
             icon_position="right",
             help="Every number is of these rows alone; calibrators are fitted on rows outside the slice, too. A click "
             "takes all rows again.",
-            on_click=lambda: widgets.change(within="", zoom=None, between=None, cell=None),
+            on_click=lambda: widgets.change(within="", bin=None, between=None, cell=None),
             key="frame.slice",
         )
 

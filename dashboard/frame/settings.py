@@ -68,16 +68,16 @@ def _bins() -> None:
         (AUTO, *interval_schemes()),
         format_func=lambda key: "Automatic" if key == AUTO else BINNINGS[key].title,
         help=f"Automatic: {session.DECLARED}. Any other choice is used for every model.",
-        **widgets.bound("binning", zoom=None),
+        **widgets.bound("binning", bin=None),
     )
     names = () if chosen == AUTO else [p.name for p in BINNINGS[chosen].params]
     if "bins" in names:
         most = scheme_of(chosen, bins=MOST).build().bins
         bins = min(widgets.selection().bins, most)
-        controls = widgets.tied("choice.bins", bins, lambda n: widgets.change(bins=n, zoom=None))
+        controls = widgets.tied("choice.bins", bins, lambda n: widgets.change(bins=n, bin=None))
         st.slider("Number of bins", FEWEST, most, **controls)
     if "points" in names:
-        st.number_input("Rows per bin", 2, MOST_POINTS, step=10, **widgets.bound("points", zoom=None))
+        st.number_input("Rows per bin", 2, MOST_POINTS, step=10, **widgets.bound("points", bin=None))
     if chosen != AUTO:
         st.caption(markdown_plain(BINNINGS[chosen].caption))
 

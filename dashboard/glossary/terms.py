@@ -172,7 +172,7 @@ TERMS = {
             "Two hollow points, one above and one below the diagonal; their mean lies on it.",
             REDUCTIONS["confidence"].formula,
             REDUCTIONS["confidence"].reference,
-            _on("example-1", "reliability", calibrators=(), zoom=9),
+            _on("example-1", "reliability", calibrators=(), bin=9),
         ),
         Term(
             "top-label",
@@ -193,7 +193,7 @@ TERMS = {
             "Three diagrams, one a class, each with points from low to high probability.",
             REDUCTIONS["class-wise"].formula,
             REDUCTIONS["class-wise"].reference,
-            _on("imbalanced-forest", "estimators", reduction="class-wise"),
+            _on("imbalanced-forest", "estimators", notion="class-wise"),
         ),
         Term(
             "canonical",

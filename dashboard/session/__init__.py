@@ -43,7 +43,7 @@ from dashboard.session.models import (
     usable,
 )
 from dashboard.session.result_cache import RESULTS, Missing, ResultCache
-from dashboard.session.scene import DECLARED, Focus, Scene, scene_of
+from dashboard.session.scene import DECLARED, Scene, scene_of
 from dashboard.session.shell import report_line, show_line
 
 __all__ = [
@@ -52,7 +52,6 @@ __all__ = [
     "RESULTS",
     "Call",
     "File",
-    "Focus",
     "Missing",
     "Model",
     "Models",

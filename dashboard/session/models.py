@@ -107,7 +107,7 @@ def of_kept_rows(selection: Selection, *, kept: bool = True) -> Selection:
     source = selection.source
     here = dataclasses.replace(source, reading=read(source.data, source.reading), within="", by="auto")
     others = tuple((key, read(key, changed)) for key, changed in selection.others)
-    return dataclasses.replace(selection, source=here, others=others, zoom=None, between=None, code=None, label=None)
+    return dataclasses.replace(selection, source=here, others=others, bin=None, between=None, code=None, label=None)
 
 
 def parts(source: Source) -> Division:

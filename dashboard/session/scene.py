@@ -14,7 +14,7 @@ from calib_core.defaults import BINS, RATIO, TOLERANCE
 from calib_core.evaluation.cross_fitting import OF_ALL_ROWS
 from calib_core.inference import notion_looked_at
 from calib_core.text import count
-from dashboard.selection import Selection, Source
+from dashboard.selection import Focus, Selection, Source
 from dashboard.session import model_looks
 from dashboard.session.call import Call, call
 from dashboard.session.models import Model, Models, models, over, triangle
@@ -23,24 +23,9 @@ from dashboard.session.result_cache import EVERYBODY, RESULTS, Progress, ResultC
 T = TypeVar("T")
 DECLARED = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
 """The rule where no bins are chosen, in words."""
+_NOTHING = Focus()
 LARGE = 2_000_000
 """Beyond this many probabilities one notion is judged instead of all."""
-
-
-@dataclass(frozen=True)
-class Focus:
-    """What is looked at in every picture: a click on a mark changes the fields that its record names.
-
-    ``notion`` is empty where nobody chose one. ``label`` is a class that rows predicted as ``code`` really are of.
-    """
-
-    model: str = ""
-    notion: str = ""
-    bin: int | None = None
-    between: tuple[float, float] | None = None
-    code: int | None = None
-    cell: int | None = None
-    label: int | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +40,7 @@ class Scene:
 
     models: Models
     bins: Recipe | None = None
-    focus: Focus = Focus()
+    focus: Focus = _NOTHING
     tolerance: float = TOLERANCE
     confidence: float | None = None
     counting: str = "answered"
@@ -289,15 +274,7 @@ def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
     return Scene(
         models(selection),
         selection.scheme,
-        Focus(
-            selection.model,
-            selection.reduction,
-            selection.zoom,
-            selection.between,
-            selection.code,
-            selection.cell,
-            selection.label,
-        ),
+        selection.focus,
         selection.eps,
         selection.confidence,
         selection.counting,

@@ -22,8 +22,8 @@ def show_line(selection: Selection, exhibit: Recipe) -> str:
     """The command that writes the table of an exhibit with these choices."""
     words = ["calib", "show", exhibit.key, *_data(selection)]
     words += ["--model", selection.model] if selection.model else []
-    words += ["--notion", selection.reduction] if selection.reduction != Selection().reduction else []
-    words += _rest(selection, leaving=("model", "reduction", "exhibits"))
+    words += ["--notion", selection.notion] if selection.notion else []
+    words += _rest(selection, leaving=("model", "notion", "exhibits"))
     for name, value in exhibit.params:
         words += ["--set", f"{name}={value.to_json() if isinstance(value, Recipe) else value}"]
     return shlex.join([*words, *_extensions()])

@@ -127,7 +127,7 @@ TOUR = (
         _diagram,
         "Click other columns: the pane shows what each group claims and delivers. Does any star reach the line?",
         ("star-and-stem", "bins", "over-confident"),
-        {"data": "demo:language-model", "view": "reliability", "calibrators": (), "zoom": 13},
+        {"data": "demo:language-model", "view": "reliability", "calibrators": (), "bin": 13},
     ),
     Stop(
         "Why confidence calibration can be blind",
@@ -135,7 +135,7 @@ TOUR = (
         _blind,
         "Compare the predicted classes in the pane. The stem shows it: the plus is as far from the line as they are.",
         ("confidence", "top-label", "star-and-stem"),
-        {"data": "demo:example-1", "view": "reliability", "calibrators": (), "zoom": 9},
+        {"data": "demo:example-1", "view": "reliability", "calibrators": (), "bin": 9},
     ),
     Stop(
         "The noise floor",

@@ -80,8 +80,8 @@ def _follow(key: str) -> None:
     """Look at the class that was clicked; one without a bin leaves the bin looked at before."""
     click = waiting(key)
     record = {} if click is None else click.record
-    if "class" in record and "bin" not in record:
-        widgets.change(zoom=None, between=None)
+    if "code" in record and "bin" not in record:
+        widgets.change(bin=None, between=None)
     follow(key, [model.title for model in session.models(widgets.selection()).shown])
 
 

@@ -73,7 +73,7 @@ def divide(by: str | None) -> None:
     st.session_state[_TWO] = by == "files"
     if by != "files":
         drop("test")
-        widgets.change(by=by, test="", test_reading="", zoom=None, cell=None)
+        widgets.change(by=by, test="", test_reading="", bin=None, cell=None)
 
 
 def sentence(source: Source, parts: Division) -> str:
@@ -104,14 +104,14 @@ def _has_column(source: Source) -> bool:
 
 def _share() -> None:
     a, b = st.columns([2, 1])
-    a.slider("Share of calibration rows", 0.05, 0.95, step=0.05, **widgets.bound("share", zoom=None, cell=None))
-    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None, cell=None))
+    a.slider("Share of calibration rows", 0.05, 0.95, step=0.05, **widgets.bound("share", bin=None, cell=None))
+    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", bin=None, cell=None))
 
 
 def _folds() -> None:
     a, b = st.columns([2, 1])
-    a.slider("Folds", 2, MOST_FOLDS, step=1, **widgets.bound("folds", zoom=None, cell=None))
-    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", zoom=None, cell=None))
+    a.slider("Folds", 2, MOST_FOLDS, step=1, **widgets.bound("folds", bin=None, cell=None))
+    b.number_input("Seed", 0, 2**31 - 1, step=1, **widgets.bound("seed", bin=None, cell=None))
 
 
 def _result(source: Source) -> None:

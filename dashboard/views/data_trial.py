@@ -13,9 +13,8 @@ from calib_core import InputError
 from calib_core.readers import Finding, Reading
 from calib_core.readers.proposal.long_form import model_names
 from dashboard import session, widgets
-from dashboard.selection import MOST_OTHERS, Source
+from dashboard.selection import MOST_OTHERS, NOWHERE, Source
 from dashboard.session.reading_changes import differences, written_changes
-from dashboard.views.exhibited import CLEARED
 
 Role = Literal["data", "test", "more"]
 """The file in use, the file of its test rows, or another model's file to compare with it."""
@@ -253,7 +252,7 @@ def _take(source: Source, more: tuple[tuple[str, str], ...]) -> None:
     if source.like is not None:
         widgets.change(others=(*selection.others, (source.data, source.reading), *more))
         return
-    nothing: dict[str, Any] = {**CLEARED, "three": ""}
+    nothing: dict[str, Any] = {**NOWHERE, "three": ""}
     if source.data != selection.source.data:  # what was asked of other data
         nothing |= {"confidence": None, "risk": None}
     key, now = selection.source.data, _models_by(selection.source.data, selection.source.reading)

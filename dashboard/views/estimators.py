@@ -83,7 +83,7 @@ def notions(scene: Scene) -> None:
             label_visibility="collapsed",
             width="content",
             wrap=True,
-            **widgets.tied_to(known, "evidence.notion", scene.notion, lambda key: widgets.change(reduction=key)),
+            **widgets.tied_to(known, "evidence.notion", scene.notion, lambda key: widgets.change(notion=key)),
         )
 
 

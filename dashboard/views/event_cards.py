@@ -15,9 +15,10 @@ from dashboard.exhibits import event_words
 from dashboard.exhibits.by_slice import ADDED, too_many
 from dashboard.exhibits.risk_groups import RiskGroups, headline
 from dashboard.hero import diagram_spark, group_spark, points_of
+from dashboard.selection import NOWHERE
 from dashboard.session import Call, Scene, call
 from dashboard.views.card import card, named, refused
-from dashboard.views.exhibited import CLEARED, progress
+from dashboard.views.exhibited import progress
 from dashboard.views.worst_places import leading
 
 _FEW = 1.15
@@ -52,7 +53,7 @@ def _overall(scene: Scene) -> None:
     drawn = points_of(diagram)
     most = min(1.0, 1.1 * max([share for point in drawn for share in point[:2]], default=1.0) or 1.0)
     card(named("Overall", scene), on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
-    leading("overall", "See the diagram", view="reliability", model=scene.model.title, **CLEARED)
+    leading("overall", "See the diagram", view="reliability", model=scene.model.title, **NOWHERE)
 
 
 def on_average(found: InTheLarge) -> str:
@@ -91,7 +92,7 @@ def _by_risk(scene: Scene) -> None:
     observed = (frame["count"] * frame["accuracy"]).tolist()
     picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
     card(named("By predicted risk", scene), first, f"Grey: expected events; blue: observed. {basis}", picture)
-    leading("groups", "See all bins", view="reliability", model=scene.model.title, **CLEARED)
+    leading("groups", "See all bins", view="reliability", model=scene.model.title, **NOWHERE)
 
 
 def subgroups(scene: Scene) -> Call[Any]:
@@ -111,7 +112,7 @@ def _by_subgroup(scene: Scene) -> None:
         except NotAnswerable:
             card("By subgroup", "No column of subgroups", ADDED)
             return
-    leading("slices", "Compare subgroups", view="slices", model=scene.model.title, **CLEARED)
+    leading("slices", "Compare subgroups", view="slices", model=scene.model.title, **NOWHERE)
 
 
 def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:

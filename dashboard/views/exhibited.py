@@ -24,7 +24,7 @@ from dashboard.exhibits.columns import best_cells, written
 from dashboard.exhibits.exhibit import also_on
 from dashboard.export import csv_bytes
 from dashboard.glossary import the_words
-from dashboard.selection import Selection
+from dashboard.selection import Focus, Selection
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import sample_offered
@@ -33,20 +33,8 @@ from dashboard.workers import turns
 
 PATIENCE = 1.0
 """Seconds until a bar says what is being made."""
-_FOCUS: dict[str, tuple[str, type]] = {
-    "model": ("model", str),
-    "bin": ("zoom", int),
-    "class": ("code", int),
-    "label_code": ("label", int),
-    "cell": ("cell", int),
-}
-"""Names in the records of marks that say what is looked at: the choice each of them becomes, and its kind."""
-
-
 MOST_TURNED = 4
 """Models beside one another at most where a table has a column a model; more are put into a table that scrolls."""
-CLEARED = {"zoom": None, "between": None, "code": None, "label": None, "cell": None}
-"""The choices of a page on which no place is looked at."""
 
 
 def follow(name: str, titles: Collection[str]) -> None:
@@ -55,23 +43,7 @@ def follow(name: str, titles: Collection[str]) -> None:
     Called before the page is built, which has to know it.
     """
     click = waiting(name)
-    record = {} if click is None else click.record
-    found: dict[str, Any] = {
-        choice: record[key] for key, (choice, kind) in _FOCUS.items() if isinstance(record.get(key), kind)
-    }
-    if "code" in found:
-        found.setdefault("label", None)  # another class, or all that is predicted as it
-    low, high = record.get("low"), record.get("high")
-    if isinstance(record.get("between"), list) and len(record["between"]) == 2:
-        low, high = record["between"]
-    # A mark's record may have ends of an interval among much else; a range of the axis is those two alone.
-    alone = set(record) == {"low", "high"} or "between" in record
-    if alone and isinstance(low, int | float) and isinstance(high, int | float) and 0 <= low < high <= 1:
-        found |= {"between": (float(low), float(high)), "zoom": None}
-    elif "zoom" in found:
-        found["between"] = None
-    if record.get("clear") is True:
-        found = dict(CLEARED)
+    found = {} if click is None else Focus.chosen(click.record)
     if found and found.get("model", "") in (*titles, ""):
         widgets.change(**found)
 
@@ -144,7 +116,7 @@ def exhibited(
     click = None
     if figure is not None:
         height = figure.layout.height or exhibit.height
-        click = chart(figure, key=name, label=words.alt, height=height, focus=looked_at(scene))
+        click = chart(figure, key=name, label=words.alt, height=height, focus=scene.focus.place)
     with st.expander("The numbers") if folded else st.container():
         plain = exhibit.static or turned is not None
         _written(exhibit, frame, bool(turned), linked) if plain else grid(exhibit, frame, name, pick)
@@ -152,14 +124,6 @@ def exhibited(
     below(replace(words, notes=()))
     _take_home(exhibit, scene, frame, name, words.notes, exhibit.terms_in(scene))
     return click
-
-
-def looked_at(scene: Scene) -> dict[str, Any]:
-    """The place looked at, as charts highlight it."""
-    focus = scene.focus
-    named: dict[str, Any] = {"bin": focus.bin, "class": focus.code, "label_code": focus.label, "cell": focus.cell}
-    named |= {"between": focus.between}
-    return {name: value for name, value in named.items() if value is not None}
 
 
 def below(words: Words) -> None:
@@ -238,7 +202,7 @@ def _take_home(
             st.code(exhibit.python(scene), language="python")
             if scene.models.shown:  # the command is about a file
                 st.caption("Command: this table.")
-                chosen = widgets.selection().replace(model=scene.focus.model, reduction=scene.focus.notion)
+                chosen = widgets.selection().replace(model=scene.focus.model, notion=scene.focus.notion)
                 st.code(session.show_line(chosen, EXHIBITS.recipe(exhibit)), language="sh", wrap_lines=True)
         the_words(*terms, place=name)
         if notes:

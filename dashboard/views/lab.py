@@ -86,7 +86,7 @@ def _use(exhibit: LabCurve, scene: Scene, view: str = "overview") -> None:
     data = csv_bytes(scene.get(exhibit.sample_table()))
     data_choice.take("data", lambda: session.hold(data, SAMPLE))
     if widgets.selection().source.data == session.hold(data, SAMPLE).key:
-        widgets.change(by="folds", reduction=TRUTHS.flags(exhibit.truth).notion)
+        widgets.change(by="folds", notion=TRUTHS.flags(exhibit.truth).notion)
     widgets.change(view=view)
 
 

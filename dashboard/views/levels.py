@@ -48,4 +48,4 @@ def _follow() -> None:
     stated = record.get("confidence")
     if isinstance(stated, int | float) and 0 <= stated <= 1:
         between = (max(stated - _NEAR, 0.0), min(stated + _NEAR, 1.0))
-        widgets.change(between=between, zoom=None, model=str(record.get("model", "")))
+        widgets.change(between=between, bin=None, model=str(record.get("model", "")))

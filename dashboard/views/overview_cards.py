@@ -17,10 +17,11 @@ from dashboard.exhibits.slice_columns import SliceColumns
 from dashboard.exhibits.standing_out import ClassesStandingOut
 from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
+from dashboard.selection import NOWHERE
 from dashboard.session import Scene, call
 from dashboard.views import event_cards, sample_offered, worst_places
 from dashboard.views.card import card, named, refused
-from dashboard.views.exhibited import CLEARED, progress
+from dashboard.views.exhibited import progress
 from dashboard.views.worst_places import leading
 
 
@@ -57,7 +58,7 @@ def _overall(scene: Scene) -> None:
         picture,
     )
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        leading("overall", "Look closer", view="reliability", model=scene.model.title, **CLEARED)
+        leading("overall", "Look closer", view="reliability", model=scene.model.title, **NOWHERE)
         if gap.direction:
             term(f"{begun(gap.direction)}?", "over-confident", place="over-confident")
 
@@ -94,7 +95,7 @@ def _by_class(scene: Scene) -> None:
         picture if len(found.names) else None,
     )
     worst = found.code[0] if len(found.names) and found.stands_out[0] else None
-    where = {**CLEARED, "code": worst, "model": scene.model.title}
+    where = {**NOWHERE, "code": worst, "model": scene.model.title}
     leading("classes", "Look at this class" if worst is not None else "Compare the classes", view="classes", **where)
 
 
@@ -115,4 +116,4 @@ def _by_slice(scene: Scene) -> None:
         except NotAnswerable as why:
             card("By slice", "Nothing to split by", f"{ADDED} Of this file: {why}.")
             return
-    leading("slices", "Compare the slices", view="slices", model=scene.model.title, **CLEARED)
+    leading("slices", "Compare the slices", view="slices", model=scene.model.title, **NOWHERE)

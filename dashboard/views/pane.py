@@ -9,10 +9,11 @@ from dashboard import widgets
 from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.stars import ends_said, is_picked
+from dashboard.selection import NOWHERE
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import place_detail, risk_summary
-from dashboard.views.exhibited import CLEARED, exhibited
+from dashboard.views.exhibited import exhibited
 
 CLASSES, MODELS = "detail-classes", "detail-models"
 """Keys of the pictures of the classes and of the models in the place looked at, whose marks can be clicked."""
@@ -44,7 +45,7 @@ def _head(title: str, hint: str = "") -> None:
     """What is looked at, and the way back to looking at all."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"**{markdown_plain(title)}**" + (f" :small[{markdown_plain(hint)}]" if hint else ""))
-        st.button("Clear", on_click=lambda: widgets.change(**CLEARED), key="detail.clear", icon=":material/close:")
+        st.button("Clear", on_click=lambda: widgets.change(**NOWHERE), key="detail.clear", icon=":material/close:")
 
 
 def _place(scene: Scene) -> None:
@@ -101,7 +102,7 @@ def _classes(scene: Scene) -> None:
         return
     assert wanted is not None
     figure = scene.get(wanted)
-    chart(figure, key=CLASSES, label=words.alt, height=figure.layout.height, focus={"class": scene.focus.code})
+    chart(figure, key=CLASSES, label=words.alt, height=figure.layout.height, focus={"code": scene.focus.code})
     st.caption(markdown_plain(" ".join((*words.headline, *words.notes))))
 
 

@@ -17,9 +17,10 @@ from dashboard.chart.click import take
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_slice import ADDED, BySlice, columns_of
 from dashboard.navigation import view
+from dashboard.selection import NOWHERE
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
-from dashboard.views.exhibited import CLEARED, exhibited, progress
+from dashboard.views.exhibited import exhibited, progress
 from dashboard.views.in_focus import model_in_focus
 from dashboard.views.on_request import on_request
 
@@ -83,7 +84,7 @@ def follow_slice(picture: str) -> None:
     with suppress(InputError):
         new = Slice.read(str(record["slice"])) if "slice" in record else None
         where = new if new is None or not within else Slice.read(within).narrowed(new)
-        widgets.change(within="" if where is None else str(where), **CLEARED)
+        widgets.change(within="" if where is None else str(where), **NOWHERE)
         st.rerun()  # the page was drawn for the rows of before
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.navigation import view
-from dashboard.views.exhibited import CLEARED, exhibited, follow
+from dashboard.selection import NOWHERE
+from dashboard.views.exhibited import exhibited, follow
 from dashboard.views.slices import follow_slice
 from dashboard.views.workspace import workspace
 
@@ -17,7 +18,7 @@ def render() -> None:
     click = waiting("findings")
     if click is not None and "model" in click.record:
         # A place without a class or a bin leaves none from before.
-        widgets.change(**CLEARED)
+        widgets.change(**NOWHERE)
     follow("findings", [model.title for model in session.models(widgets.selection()).shown])
     scene = session.scene_of(widgets.selection())
     with workspace(scene):

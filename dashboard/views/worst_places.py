@@ -14,10 +14,10 @@ from dashboard import widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.findings import Findings
 from dashboard.navigation import VIEWS
+from dashboard.selection import NOWHERE
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.card import named
-from dashboard.views.exhibited import CLEARED
 
 LISTED = 5
 """Sentences on the overview."""
@@ -43,20 +43,20 @@ def draw(scene: Scene) -> None:
                 with way:
                     leading(f"place-{i}", "Look closer", **where)
         st.markdown(markdown_plain(counts))
-        leading("findings", "All findings", **CLEARED, view="findings", model=seen.model.title)
+        leading("findings", "All findings", **NOWHERE, view="findings", model=seen.model.title)
 
 
 def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
     """The choices that look at the place of a finding."""
     view = {BIN: "reliability", OVERALL: "reliability", SLICE: "slices"}.get(line["kind"], "findings")
     b = line["bin"] if line["kind"] == BIN or Findings().same_bins(scene) else None
-    where: dict[str, Any] = {"view": view, "model": scene.model.title, "code": line["code"], "zoom": b}
+    where: dict[str, Any] = {"view": view, "model": scene.model.title, "code": line["code"], "bin": b}
     if line["kind"] == SLICE:
         # The filter stays as it is: the slice stands among those of its column.
         (condition, *_) = Slice.read(str(line["slice"])).conditions
         by = EXHIBITS.described("slices", by=condition.column)
         where["exhibits"] = widgets.selection().with_exhibit(by).exhibits
-    return {**CLEARED, **where}
+    return {**NOWHERE, **where}
 
 
 def leading(key: str, label: str, /, **where: Any) -> None:

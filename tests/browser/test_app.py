@@ -170,7 +170,7 @@ def test_a_link_reopens_the_same_picture(open_page, served) -> None:  # type: ig
     [pytest.param(*case, marks=pytest.mark.wide) for case in ((1280, False), (1920, False), (1920, True))],
 )
 def test_nothing_overflows_and_every_chart_has_marks(open_page, served, width: int, dark: bool) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=reliability&zoom=9", dark=dark, width=width, height=1400)
+    page = open_page(f"{served().url}/?view=reliability&bin=9", dark=dark, width=width, height=1400)
     drawn(page, "reliability", "detail-classes")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     for key in ("reliability", "detail-classes"):

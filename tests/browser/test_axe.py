@@ -31,7 +31,7 @@ ASKED = [
     for dark in (False, True)
 ]
 PLACES = dict.fromkeys(VIEWS, "") | {
-    "reliability": "&zoom=9",
+    "reliability": "&bin=9",
     "classes": "&code=3",
     "slices": "&data=demo%3Alanguage-model&within=model%3Dsmall",
 }

@@ -14,7 +14,7 @@ DRAWN = """key => {
     return data?.calibRevision && data.calibRevision === data.calibPending;
 }"""
 COLUMN = """(node, [code, bin]) => {
-    const { axis, low, high } = node.layout.meta.columns.find((c) => c.record.class === code && c.record.bin === bin);
+    const { axis, low, high } = node.layout.meta.columns.find((c) => c.record.code === code && c.record.bin === bin);
     const x = node._fullLayout[axis.replace("x", "xaxis")], y = node._fullLayout[axis.replace("x", "yaxis")];
     const box = node.getBoundingClientRect();
     return { x: box.left + x._offset + x.l2p((low + high) / 2), y: box.top + y._offset + y._length - 12 };
@@ -40,11 +40,11 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     page.mouse.click(place["x"], place["y"])
     pane = page.locator(".st-key-detail")
     expect(pane.get_by_text(f"Where Base model predicts {first}, it says", exact=False).first).to_be_in_viewport()
-    page.wait_for_url(lambda url: f"code={first}" in url and f"zoom={bins[-1]}" in url)
-    assert (link(page)["code"], link(page)["zoom"]) == (str(first), str(bins[-1]))
+    page.wait_for_url(lambda url: f"code={first}" in url and f"bin={bins[-1]}" in url)
+    assert (link(page)["code"], link(page)["bin"]) == (str(first), str(bins[-1]))
     # Across the bins of this class, then to the next class.
     page.keyboard.press("ArrowLeft")
-    page.wait_for_url(lambda url: f"zoom={bins[-2]}" in url)
+    page.wait_for_url(lambda url: f"bin={bins[-2]}" in url)
     page.wait_for_url(lambda url: f"code={first}" in url)
     page.keyboard.press("ArrowDown")
     page.wait_for_url(lambda url: f"code={second}" in url)
@@ -57,6 +57,6 @@ def test_a_bin_of_a_class_is_clicked_walked_and_shown(open_page, served) -> None
     # A class and no bin of it is one tint over all of its bins.
     page.locator("[data-calib-chart=class-errors]").focus()
     page.keyboard.press("ArrowDown")
-    page.wait_for_url(lambda url: f"code={first}" in url and "zoom=" not in url)
+    page.wait_for_url(lambda url: f"code={first}" in url and "bin=" not in url)
     expect(page.locator(".calib-tint.calib-top")).to_have_count(1)
     expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -55,7 +55,7 @@ def test_another_event_and_the_confidence_are_one_choice_away(open_page, served)
     page.locator(".st-key-frame-judged button").first.click()
     page.get_by_text("confidence", exact=True).last.click()
     expect(sentence).to_contain_text("it is right")
-    page.wait_for_url("**reduction=confidence*")
+    page.wait_for_url("**notion=confidence*")
 
 
 @pytest.mark.parametrize("width", [900, pytest.param(1920, marks=pytest.mark.wide)])

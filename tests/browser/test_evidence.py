@@ -27,7 +27,7 @@ def test_katex_sets_every_formula(open_page, served) -> None:
 
 
 def test_a_click_on_a_line_opens_what_the_number_is(open_page, served) -> None:
-    page = open_page(f"{served().url}/?view=estimators&reduction=confidence&calibrators=[]")
+    page = open_page(f"{served().url}/?view=estimators&notion=confidence&calibrators=[]")
     node = page.locator(CHART)
     expect(node).to_be_visible()
     page.wait_for_function("node => node._fullData?.length", arg=node.element_handle())

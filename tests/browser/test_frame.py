@@ -53,7 +53,7 @@ def the_style_sheets_find_what_they_dress(page: Page) -> None:
     "width", [pytest.param(width, marks=() if width == 1280 else pytest.mark.wide) for width in WIDTHS]
 )
 def test_the_page_is_dressed_and_its_pane_on_screen_wherever_it_is_scrolled(open_page, served, width: int) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=reliability&zoom=9", width=width)
+    page = open_page(f"{served().url}/?view=reliability&bin=9", width=width)
     drawn(page, "reliability")
     the_style_sheets_find_what_they_dress(page)
     pane = page.locator("[data-testid=stColumn]:has(> div .st-key-detail)")

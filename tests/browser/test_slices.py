@@ -75,7 +75,7 @@ def test_from_a_finding_to_its_rows_to_a_slice_to_the_report(open_page, served, 
     settled(page)
     place = node(page, "findings").evaluate(FINDING)
     page.mouse.click(place["x"], place["y"])
-    page.wait_for_url("**zoom=*")
+    page.wait_for_url("**bin=*")
     settled(page)
     pane = page.locator(".st-key-detail")
     tints = "node => node.parentNode.querySelectorAll('.calib-tint').length"

@@ -119,7 +119,7 @@ def test_a_file_that_leaves_a_choice_asks_one_question(open_page, served, tmp_pa
 
 
 def test_a_researcher_sends_a_link_to_what_they_look_at(open_page, served) -> None:  # type: ignore[no-untyped-def]
-    page = open_page(f"{served().url}/?view=reliability&zoom=9")
+    page = open_page(f"{served().url}/?view=reliability&bin=9")
     drawn(page, "reliability", "detail-classes")
     page.get_by_role("button", name="Copy link", exact=True).click()
     link = page.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text().strip()
@@ -128,7 +128,7 @@ def test_a_researcher_sends_a_link_to_what_they_look_at(open_page, served) -> No
     here, there = (each.locator(".st-key-detail").inner_text() for each in (page, other))
     assert there == here
     assert "Clear" in here
-    assert chosen(other)["zoom"] == "9"
+    assert chosen(other)["bin"] == "9"
 
 
 def test_a_teacher_presents_a_picture_and_its_models(open_page, served) -> None:  # type: ignore[no-untyped-def]

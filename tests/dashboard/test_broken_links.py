@@ -49,8 +49,8 @@ def test_a_broken_part_is_told_and_the_rest_is_kept(query: dict[str, str]) -> No
 def mutant(seed: int) -> dict[str, str]:
     """A good link, of any view, with one to three parts damaged."""
     rng = random.Random(seed)
-    query = Selection(view=rng.choice(list(VIEWS))).replace(data=DEMO, bins=7, reduction="confidence").to_query()
-    query |= {"reading": '{"label":["label"]}', "others": "[]", "calibrators": '[{"key":"temperature"}]', "zoom": "3"}
+    query = Selection(view=rng.choice(list(VIEWS))).replace(data=DEMO, bins=7, notion="confidence").to_query()
+    query |= {"reading": '{"label":["label"]}', "others": "[]", "calibrators": '[{"key":"temperature"}]', "bin": "3"}
     query |= {"between": "[0.2,0.4]", "code": "1", "label": "2", "three": "0,1,2,pool", "within": "label=1"}
     for name in rng.sample(sorted(query), rng.randint(1, 3)):
         query[name] = _damaged(query[name], rng)

@@ -104,7 +104,7 @@ def test_what_is_no_click_is_ignored(payload: object) -> None:
 
 @pytest.mark.parametrize(
     "record",
-    [{"bin": 3}, {"class": 0, "model": "net"}, {"low": 0.2, "high": 0.4}, {"clear": True}, {"temperature": 1.7}],
+    [{"bin": 3}, {"code": 0, "model": "net"}, {"low": 0.2, "high": 0.4}, {"clear": True}, {"temperature": 1.7}],
 )
 def test_what_is_chosen_without_a_mark_is_its_record(record: dict[str, object]) -> None:
     click = parse({"record": record, "seq": 3})
@@ -135,7 +135,7 @@ def test_another_focus_is_no_new_figure() -> None:
     near, far = header(bin=3, model="net", between=None), header(between=(0.2, 0.4))
     assert near["focus"] == {"bin": 3}
     assert far["focus"] == {"between": [0.2, 0.4]}
-    assert header(**{"bin": 0, "class": 0})["focus"] == {"bin": 0, "class": 0}, "the first is one like the others"
+    assert header(bin=0, code=0)["focus"] == {"bin": 0, "code": 0}, "the first is one like the others"
     assert near["revision"] == far["revision"]
 
 

@@ -304,11 +304,11 @@ def test_a_click_on_a_bin_of_a_small_diagram_shows_its_class_and_its_rows() -> N
     columns = drawn(app)["class-panels"].figure["layout"]["meta"]["columns"]
     rows = predictions(classes(DIGITS, ()))
     assert len({column["axis"] for column in columns}) == 10
-    record = next(c["record"] for c in columns if c["record"]["class"] == 8 and c["high"] > 0.99)
+    record = next(c["record"] for c in columns if c["record"]["code"] == 8 and c["high"] > 0.99)
     app.session_state[slot("class-panels")] = Click(0, 0, record, 0.5, 0.5, 1)
     app.run()
     assert not app.exception
-    assert (app.query_params["code"], app.query_params["zoom"]) == ("8", str(record["bin"]))
+    assert (app.query_params["code"], app.query_params["bin"]) == ("8", str(record["bin"]))
     claims = class_claims({"net": rows}, 8).iloc[0]
     says, right = in_percent(claims["says"]), in_percent(claims["right"])
     assert f"it says {says} on average and is right {right} of the time" in words(app)
@@ -318,9 +318,9 @@ def test_a_click_on_a_bin_of_a_small_diagram_shows_its_class_and_its_rows() -> N
     assert shown["row"].tolist() == wanted["row"].tolist()
     assert (shown["predicted"] == "8").all()
     # A class without a bin is the whole class.
-    app.session_state[slot("class-errors")] = Click(0, 0, {"class": 1}, 0.5, 0.5, 2)
+    app.session_state[slot("class-errors")] = Click(0, 0, {"code": 1}, 0.5, 0.5, 2)
     app.run()
-    assert "zoom" not in app.query_params
+    assert "bin" not in app.query_params
     shown = next(frame.value for frame in app.dataframe if "label" in frame.value.columns)
     assert len(shown) == class_claims({"net": rows}, 1)["rows"].iloc[0]
 
@@ -335,7 +335,7 @@ def test_every_column_of_the_small_diagrams_holds_the_marks_of_its_record() -> N
             if mark is None:
                 continue
             column = columns[trace.xaxis, mark["bin"]]
-            assert column["record"] == {"class": mark["class"], "bin": mark["bin"]}
+            assert column["record"] == {"code": mark["code"], "bin": mark["bin"]}
             assert column["low"] - 1e-9 <= x <= column["high"] + 1e-9
             seen += 1
     assert seen > 10

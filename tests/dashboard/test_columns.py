@@ -35,7 +35,7 @@ LINES = pd.DataFrame(
 @pytest.fixture(scope="module")
 def scene() -> Scene:
     ticked = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "top-label-hb"))
-    return scene_of(Selection(source=Source(data="demo:wine-logistic"), calibrators=ticked, zoom=12, cell=2, code=1))
+    return scene_of(Selection(source=Source(data="demo:wine-logistic"), calibrators=ticked, bin=12, cell=2, code=1))
 
 
 def texts(column: of.Column, frame: pd.DataFrame = LINES) -> list[str]:

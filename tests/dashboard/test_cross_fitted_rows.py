@@ -40,7 +40,7 @@ OF_MAPS = ("promises", "fitted", "calibration-maps", "binary-map")
 
 @pytest.fixture(scope="module")
 def scene() -> Scene:
-    return session.scene_of(Selection(source=WINE, calibrators=TICKED, code=1, zoom=12, cell=2))
+    return session.scene_of(Selection(source=WINE, calibrators=TICKED, code=1, bin=12, cell=2))
 
 
 def patients(folder: Path, n: int = 120) -> Path:

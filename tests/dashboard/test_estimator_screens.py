@@ -166,7 +166,7 @@ def test_the_trade_off_is_drawn_when_a_link_asks_for_it() -> None:
 
 def test_validity_is_on_shared_bins_where_claims_are_the_same() -> None:
     top_label = Recipe("CALIBRATORS", "top-label-hb")
-    selection = Selection(source=WINE, calibrators=(top_label,), reduction="confidence")
+    selection = Selection(source=WINE, calibrators=(top_label,), notion="confidence")
     scene = session.scene_of(selection)
     base, after = (judged(model) for model in scene.models.shown)
     pair, title = diagrams.validity_pair(base, after, "confidence"), top_label.title

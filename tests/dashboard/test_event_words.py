@@ -75,8 +75,8 @@ def test_the_headline_is_about_the_event_where_the_model_lives(halved: Scene) ->
 def test_a_link_that_asks_about_a_confidence_opens_what_it_showed() -> None:
     plain = selected(*risks_of())
     asked = {
-        "": "event", "confidence=0.8": "confidence", "reduction=confidence": "confidence", "risk=0.3": "event",
-        "confidence=0.8&risk=0.3": "event", "reduction=class-wise&confidence=0.8": "event",
+        "": "event", "confidence=0.8": "confidence", "notion=confidence": "confidence", "risk=0.3": "event",
+        "confidence=0.8&risk=0.3": "event", "notion=class-wise&confidence=0.8": "event",
     }  # fmt: skip
     for query, claims in asked.items():
         given = dict(part.split("=") for part in query.split("&") if part)

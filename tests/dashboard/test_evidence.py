@@ -36,7 +36,7 @@ def test_the_room_has_its_views_in_order() -> None:
 
 
 def test_the_forest_is_the_exhibits_and_its_finding_stands_above_it() -> None:
-    selection = Selection(source=WINE, view="estimators", reduction="confidence")
+    selection = Selection(source=WINE, view="estimators", notion="confidence")
     app = opened(selection)
     scene = session.scene_of(selection)
     forest = scene.get(EXHIBITS.make("estimators").forest(scene))
@@ -49,7 +49,7 @@ def test_the_forest_is_the_exhibits_and_its_finding_stands_above_it() -> None:
 
 
 def test_a_button_makes_the_missing_intervals() -> None:
-    app = opened(Selection(source=WINE, view="estimators", reduction="confidence", calibrators=()))
+    app = opened(Selection(source=WINE, view="estimators", notion="confidence", calibrators=()))
     app.button(key="estimators.slow").click().run()
     assert not app.exception
     trace = next(t for t in drawn(app)["estimators"].figure["data"] if t["name"] == "no interval yet")
@@ -60,7 +60,7 @@ def test_a_button_makes_the_missing_intervals() -> None:
 
 
 def test_a_click_on_a_line_opens_what_this_number_is() -> None:
-    app = opened(Selection(source=WINE, view="estimators", reduction="confidence", calibrators=()))
+    app = opened(Selection(source=WINE, view="estimators", notion="confidence", calibrators=()))
     assert not any("Smooth ECE: principled" in text for text in texts(app).splitlines())
     app.session_state[slot("estimators")] = Click(1, 0, {"model": "Base model", "estimator": "smece"}, None, None, 1)
     app.run()
@@ -73,12 +73,12 @@ def test_a_click_on_a_line_opens_what_this_number_is() -> None:
 
 
 def test_only_notions_that_can_be_answered_are_offered() -> None:
-    app = opened(Selection(source=Source(data="demo:language-model"), view="estimators", reduction="class-wise"))
+    app = opened(Selection(source=Source(data="demo:language-model"), view="estimators", notion="class-wise"))
     (group,) = [group for group in app.get("button_group") if group.key == "evidence.notion"]
     assert [option.content for option in group.proto.options] == ["Confidence", "Top-label"]
     assert drawn(app)["estimators"].trace("points")["customdata"][0]["estimator"] == "ece"
     assert misleads(REDUCTIONS["confidence"]) in texts(app)
-    app = opened(Selection(source=WINE, view="estimators", reduction="canonical"))
+    app = opened(Selection(source=WINE, view="estimators", notion="canonical"))
     assert drawn(app)["estimators"].trace("no interval yet")["customdata"][0]["estimator"] == "skce"
 
 
@@ -151,5 +151,5 @@ def test_where_nobody_chose_a_notion_evidence_opens_on_the_one_the_verdict_rests
         selection = Selection(source=source, view="estimators", calibrators=())
         scene, rests_on = session.scene_of(selection), primary(session.parts(source).test).notion
         assert in_its_notion(scene).notion == scene.notion == rests_on
-        chosen = session.scene_of(Selection.from_query(selection.replace(reduction="top-label").to_query())[0])
+        chosen = session.scene_of(Selection.from_query(selection.replace(notion="top-label").to_query())[0])
         assert in_its_notion(chosen).notion == "top-label"

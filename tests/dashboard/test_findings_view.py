@@ -49,7 +49,7 @@ def in_one_bin() -> Source:
 
 
 def test_the_overview_lists_the_worst_and_leads_to_each() -> None:
-    app, found = opened(Selection(source=DIGITS, view="overview", zoom=3)), found_in(DIGITS)
+    app, found = opened(Selection(source=DIGITS, view="overview", bin=3)), found_in(DIGITS)
     worst = found[found["stands_out"]].head(LISTED)
     for line in worst["finding"]:
         assert markdown_plain(unbroken(line)) in texts(app)
@@ -58,13 +58,13 @@ def test_the_overview_lists_the_worst_and_leads_to_each() -> None:
     app.button(f"way.place-{i}").click().run()
     assert not app.exception
     place = worst.iloc[i]
-    assert (chosen(app).view, chosen(app).code, chosen(app).zoom) == ("findings", place["code"], place["bin"])
+    assert (chosen(app).view, chosen(app).code, chosen(app).bin) == ("findings", place["code"], place["bin"])
 
 
 def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() -> None:
-    app, found = opened(Selection(source=DIGITS, view="overview", zoom=3, code=1)), found_in(DIGITS)
+    app, found = opened(Selection(source=DIGITS, view="overview", bin=3, code=1)), found_in(DIGITS)
     app.button("way.findings").click().run()
-    assert (chosen(app).view, chosen(app).code, chosen(app).zoom) == ("findings", None, None)
+    assert (chosen(app).view, chosen(app).code, chosen(app).bin) == ("findings", None, None)
     first, counts = headline(found)
     assert f"##### {markdown_plain(unbroken(first))}\n\n{markdown_plain(unbroken(counts))}" in texts(app)
     figure = drawn(app)["findings"].figure
@@ -75,7 +75,7 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 1)
     app.run()
     assert not app.exception
-    assert (chosen(app).code, chosen(app).zoom) == (records[i]["class"], records[i]["bin"])
+    assert (chosen(app).code, chosen(app).bin) == (records[i]["code"], records[i]["bin"])
     assert "**Its rows in this bin**" in texts(app)
     assert figure["layout"]["meta"]["exact"], "this line alone is tinted"
     assert any(text == markdown_plain(unbroken(tested["finding"].iloc[i])) for text in texts(app))
@@ -83,7 +83,7 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     i = tested["kind"].tolist().index("predicted class")
     app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 2)
     app.run()
-    assert (chosen(app).code, chosen(app).zoom) == (tested["code"].iloc[i], None)
+    assert (chosen(app).code, chosen(app).bin) == (tested["code"].iloc[i], None)
     assert markdown_plain(unbroken(tested["finding"].iloc[i])) in texts(app)
     # All rows are the whole range of the confidence.
     every = {"between": [0.0, 1.0], "model": records[0]["model"]}
@@ -117,7 +117,7 @@ def test_where_no_class_stands_out_as_a_whole_the_card_says_the_place_that_does(
     assert f"## {markdown_plain(unbroken(claim))}" in texts(app)
     assert any(markdown_plain(unbroken(basis.removesuffix(")."))) in text for text in texts(app))
     app.button("way.classes").click().run()
-    assert (chosen(app).view, chosen(app).code, chosen(app).zoom) == ("findings", 0, 7)
+    assert (chosen(app).view, chosen(app).code, chosen(app).bin) == ("findings", 0, 7)
 
 
 def test_nothing_is_said_where_nothing_stands_out() -> None:
@@ -146,7 +146,7 @@ def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_its_rows(
     first, counts = found.headline
     assert f"##### {markdown_plain(unbroken(first))}\n\n{markdown_plain(unbroken(counts))}" in texts(app)
     _, marks = drawn(app)["class-bias"].figure["data"]
-    assert [[record["class"], record["label_code"]] for record in marks["customdata"]] == np.column_stack(
+    assert [[record["code"], record["label"]] for record in marks["customdata"]] == np.column_stack(
         [found.predicted, found.label]
     ).tolist()
     frame = found.frame()
@@ -162,7 +162,7 @@ def test_what_is_said_of_other_classes_is_unfolded_and_a_pair_leads_to_its_rows(
     said = f"Rows predicted as {names[pair[0]]} that are of {names[pair[1]]}: {number}."
     assert markdown_plain(said) in texts(app)
     # Another class is another place.
-    app.session_state[slot("class-errors")] = Click(0, 0, {"class": 1}, 0.5, 0.5, 2)
+    app.session_state[slot("class-errors")] = Click(0, 0, {"code": 1}, 0.5, 0.5, 2)
     app.run()
     assert (chosen(app).code, chosen(app).label) == (1, None)
 

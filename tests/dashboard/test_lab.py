@@ -116,7 +116,7 @@ def test_the_sample_becomes_the_data_in_use():
     np.testing.assert_array_equal(again.labels, rows.labels)
 
     # Every row is judged, in the notion of the laboratory.
-    assert (link.source.by, link.reduction) == ("folds", "class-specific")
+    assert (link.source.by, link.notion) == ("folds", "class-specific")
     judged = session.scene_of(link).models.shown[0].division
     assert session.scene_of(link).get(judged.part("test")).n_rows == 200
 

@@ -190,9 +190,9 @@ def test_a_model_keeps_its_look_in_the_sentence() -> None:
 
 
 def test_the_card_of_all_rows_leads_to_the_reliability_diagram() -> None:
-    app = opened(Selection(source=Source(data="demo:digits-naive-bayes"), view="overview", zoom=3, code=1))
+    app = opened(Selection(source=Source(data="demo:digits-naive-bayes"), view="overview", bin=3, code=1))
     app.button("way.overall").click().run()
-    assert (chosen(app).view, chosen(app).zoom, chosen(app).code) == ("reliability", None, None)
+    assert (chosen(app).view, chosen(app).bin, chosen(app).code) == ("reliability", None, None)
 
 
 def test_the_card_of_classes_leads_to_the_worst_class() -> None:
@@ -200,7 +200,7 @@ def test_the_card_of_classes_leads_to_the_worst_class() -> None:
     worst = classes_standing_out(test_rows_of("digits-naive-bayes")).code[0]
     app.button("way.classes").click().run()
     assert not app.exception
-    assert (chosen(app).view, chosen(app).code, chosen(app).reduction) == ("classes", worst, "")
+    assert (chosen(app).view, chosen(app).code, chosen(app).notion) == ("classes", worst, "")
 
 
 def test_a_card_of_no_class_singles_none_out() -> None:
@@ -211,7 +211,7 @@ def test_a_card_of_no_class_singles_none_out() -> None:
 
 
 def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> None:
-    app = opened(Selection(source=Source(data="demo:language-model"), view="overview", zoom=3))
+    app = opened(Selection(source=Source(data="demo:language-model"), view="overview", bin=3))
     rows = test_rows_of("language-model")
     found = cc.diagrams.slice_dots(cc.slices.by_column(rows))
     text = " ".join(texts(app)).replace("\\", "").replace("\u00a0", " ")
@@ -223,7 +223,7 @@ def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> N
     assert "By slice, of the test rows" in [caption.value for caption in app.caption]
     assert "9 of 9 slices are significantly off (corrected for multiple testing)" in found.basis
     app.button("way.slices").click().run()
-    assert (chosen(app).view, chosen(app).zoom) == ("slices", None)
+    assert (chosen(app).view, chosen(app).bin) == ("slices", None)
     assert app.selectbox("slices.by").value == "subject"
     none = " ".join(texts(opened(Selection(source=Source(data="demo:wine-logistic"), view="overview"))))
     assert "Nothing to split by" in none

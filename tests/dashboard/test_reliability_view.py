@@ -63,7 +63,7 @@ def test_a_click_on_a_bin_shows_its_models_and_classes_and_one_on_a_class_its_ro
     diagram = cc.diagrams.reliability(test)
     b = diagram.worst
     clicked(app, "reliability", {"model": "Base model", "bin": b})
-    assert app.query_params["zoom"] == str(b)
+    assert app.query_params["bin"] == str(b)
     zoom = cc.diagrams.zoom(test, diagram, b)
     lines = drawn(app)[pane.CLASSES].trace("right")
     np.testing.assert_array_equal(lines["x"], zoom.accuracy)
@@ -79,13 +79,13 @@ def test_a_click_on_a_bin_shows_its_models_and_classes_and_one_on_a_class_its_ro
     app.button(key="detail.all-classes").click().run()
     assert len(app.dataframe[-1].value) == len(zoom.rows)
     app.button(key="detail.clear").click().run()
-    assert not {"zoom", "code"} & set(app.query_params)
+    assert not {"bin", "code"} & set(app.query_params)
     assert pane.CLASSES not in drawn(app)
     assert "Click a column" in texts(app)
 
 
 def test_the_pane_says_what_each_model_says_and_how_often_it_is_right() -> None:
-    app = opened(zoom=9, binning="equal-width", bins=10)
+    app = opened(bin=9, binning="equal-width", bins=10)
     models = {model.title: judged(model) for model in session.models(Selection(source=DIGITS)).shown}
     table = cc.diagrams.models_in_range(models, 0.9, 1.0)
     base = table.iloc[0]
@@ -97,7 +97,7 @@ def test_the_pane_says_what_each_model_says_and_how_often_it_is_right() -> None:
 
 def test_of_many_models_the_pane_draws_the_intervals_and_says_what_each_costs() -> None:
     keys = ("temperature", "top-label-hb", "isotonic-ovr")
-    app = opened(zoom=9, binning="equal-width", bins=10, calibrators=tuple(Recipe("CALIBRATORS", key) for key in keys))
+    app = opened(bin=9, binning="equal-width", bins=10, calibrators=tuple(Recipe("CALIBRATORS", key) for key in keys))
     scene = session.scene_of(Selection.from_query(dict(app.query_params))[0])
     models = {model.title: judged(model) for model in scene.models.shown}
     table = cc.diagrams.models_in_range(models, 0.9, 1.0)
@@ -117,12 +117,12 @@ def test_of_many_models_the_pane_draws_the_intervals_and_says_what_each_costs() 
     assert loss == [written.get(title, "\u2013") for title in models]
     clicked(app, pane.MODELS, picture.trace("Temperature scaling: right")["customdata"][0])
     assert app.query_params["model"] == "Temperature scaling"
-    assert app.query_params["zoom"] == "9"
+    assert app.query_params["bin"] == "9"
 
 
 def test_a_range_of_the_confidence_is_looked_at_as_a_bin_is() -> None:
-    app = clicked(opened(zoom=9), "reliability", {"low": 0.5, "high": 0.85})
-    assert "zoom" not in app.query_params
+    app = clicked(opened(bin=9), "reliability", {"low": 0.5, "high": 0.85})
+    assert "bin" not in app.query_params
     assert "Confidence 50 to 85 %" in texts(app)
     test = session.parts(DIGITS).test
     rows = np.flatnonzero((test.confidence >= 0.5) & (test.confidence < 0.85))
@@ -163,14 +163,14 @@ def test_a_click_looks_at_the_model_whose_mark_it_was() -> None:
 )
 def test_a_click_that_says_nothing_of_this_page_changes_nothing(record: object) -> None:
     app = clicked(opened(), "reliability", record)
-    assert not {"zoom", "between"} & {*app.query_params}
+    assert not {"bin", "between"} & {*app.query_params}
     assert pane.CLASSES not in drawn(app)
 
 
 def test_confidences_alone_have_rows_and_no_classes() -> None:
     text = b"confidence,correct\n" + b"0.95,1\n0.97,0\n0.2,0\n" * 20
     source = Source(data=session.hold(text, "bare.csv").key)
-    app = opened(Selection(source=source, zoom=14, calibrators=()))
+    app = opened(Selection(source=source, bin=14, calibrators=()))
     assert pane.CLASSES not in drawn(app)
     test = session.parts(source).test
     rows = cc.diagrams.bin_rows(test, cc.diagrams.reliability(test), 14)

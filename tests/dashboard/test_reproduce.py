@@ -113,7 +113,7 @@ def test_the_command_makes_the_same_report(here: Path) -> None:
         binning="equal-width",
         bins=7,
         eps=0.05,
-        zoom=6,
+        bin=6,
         view="classes",
     )
     words = shlex.split(report_line(selection))

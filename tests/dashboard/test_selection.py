@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import dashboard.exhibits  # noqa: F401  # links name its members
+import dashboard.exhibits  # links name its members
 from calib_core import CALIBRATORS, Recipe
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.by_class import NOTIONS
 from dashboard.schemes import AUTO, interval_schemes
-from dashboard.selection import SHARED, Selection, Source, model_keys
+from dashboard.selection import PLACES, SHARED, Focus, Selection, Source, model_keys
 from dashboard.views import VIEWS
 
 
@@ -47,7 +47,7 @@ selections = st.builds(
     points=st.integers(2, 2000),
     counting=st.sampled_from(("answered", "all")),
     bins=st.integers(5, 25),
-    zoom=st.none() | st.integers(0, 24),
+    bin=st.none() | st.integers(0, 24),
     model=texts,
     exhibits=st.builds(
         lambda notion, search, page: Selection().with_exhibit(panels(notion=notion, search=search, page=page)).exhibits,
@@ -94,8 +94,8 @@ def test_a_part_of_a_calibrator_survives() -> None:
         ("calibrators", '[{"key": "top-label-hb", "params": {"points_per_bin": -1}}]'),
         ("calibrators", "[" * 100_000),
         ("binning", "edges"),
-        ("zoom", "x"),
-        ("reduction", "mood"),
+        ("bin", "x"),
+        ("notion", "mood"),
         ("asked", "mood"),
         ("one", "-1"),
     ],
@@ -111,10 +111,29 @@ def test_unknown_parameters_are_ignored() -> None:
     assert Selection.from_query({"utm_source": "mail"}) == (Selection(), ())
 
 
+def test_places_have_the_same_names_in_links_records_and_the_browser() -> None:
+    text = Path(dashboard.__file__).with_name("chart").joinpath("assets", "records.js").read_text("utf-8")
+    (listed,) = re.findall(r"PLACES = (\[.*\]);", text)
+    assert tuple(json.loads(listed)) == PLACES
+    looked_at = Focus(model="net", notion="confidence", bin=3, between=(0.1, 0.4), code=2, label=1, cell=5)
+    chosen = Selection().replace(**vars(looked_at))
+    assert chosen.focus == looked_at
+    assert Selection.from_query(chosen.to_query()) == (chosen, ())
+    assert Focus.chosen({"model": "net", **looked_at.place, "between": None}) == {
+        "model": "net", "bin": 3, "between": None, "code": 2, "label": 1, "cell": 5,
+    }  # fmt: skip
+    assert dict(Focus.chosen({"clear": True})) == dict.fromkeys(PLACES)
+
+
+def test_links_of_release_0_3_open_as_they_did() -> None:
+    for old, new in (({"zoom": "7"}, {"bin": "7"}), ({"reduction": "top-label"}, {"notion": "top-label"})):
+        assert Selection.from_query(old) == Selection.from_query(new)
+
+
 def test_links_of_release_0_2_say_the_notion_and_the_class_looked_at() -> None:
     selection, problems = Selection.from_query({"asked": "class-wise", "one": "3"})
-    assert (selection, problems) == (Selection(reduction="class-wise", code=3), ())
-    assert selection.to_query() == {"reduction": "class-wise", "code": "3"}
+    assert (selection, problems) == (Selection(notion="class-wise", code=3), ())
+    assert selection.to_query() == {"notion": "class-wise", "code": "3"}
 
 
 def test_replace_reaches_into_the_source() -> None:
@@ -152,7 +171,7 @@ def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
         ("points", "2000"),
         ("seed", str(2**31 - 1)),
         ("share", "0.95"),
-        ("zoom", "10000"),
+        ("bin", "10000"),
         ("code", "1000000"),
         ("eps", "0.5"),
         ("confidence", "1"),

@@ -125,7 +125,7 @@ def test_a_calibrated_file_with_rare_values_singles_none_out() -> None:
 
 @pytest.mark.parametrize("view", [key for key in VIEWS if key not in ("start", "coverage", "report")])
 def test_every_view_draws_a_slice(view: str) -> None:
-    app = opened(LAW.replace(view=view, zoom=None))
+    app = opened(LAW.replace(view=view, bin=None))
     if view != "data":
         assert "judged on 318 rows" in app.button("frame.data").label
 

@@ -130,9 +130,9 @@ def test_no_calibrator_is_offered_for_a_summary_and_a_sentence_says_why(view):
 
 
 def test_a_bin_of_a_summary_says_what_its_line_of_the_table_does():
-    _, said = said_of_a_summary("reliability", zoom=4, binning="equal-width", bins=15)
+    _, said = said_of_a_summary("reliability", bin=4, binning="equal-width", bins=15)
     assert "150 rows: mean predicted risk 30 %, observed frequency 0 %." in said
-    _, said = said_of_a_summary("reliability", reduction="confidence", zoom=10, binning="equal-width", bins=15)
+    _, said = said_of_a_summary("reliability", notion="confidence", bin=10, binning="equal-width", bins=15)
     assert "150 rows: says 70 %, right 100 %." in said
     assert "needs rows" not in said
     _, said = said_of_a_summary("reliability")
@@ -224,11 +224,11 @@ def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
 
 
 def test_what_of_a_picture_needs_rows_is_not_offered_of_a_summary():
-    app, _ = said_of_a_summary("reliability", reduction="confidence")
+    app, _ = said_of_a_summary("reliability", notion="confidence")
     overlay = next(box for box in app.selectbox if box.label == "Overlay")
     assert overlay.options == ["Nothing", "Intervals of accuracy", "Where calibrated stars lie"]
     corp = (EXHIBITS.described("reliability", overlay="corp"),)
-    _, said = said_of_a_summary("reliability", reduction="confidence", exhibits=corp)
+    _, said = said_of_a_summary("reliability", notion="confidence", exhibits=corp)
     assert "“Isotonic curve (CORP)” needs rows" in said
 
 

@@ -124,7 +124,7 @@ def test_what_abstains_is_told_and_counted(key: str) -> None:
 
 @pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.wide)])
 def test_the_estimators_view_shows_every_estimate_with_what_noise_would_show(slow: bool) -> None:
-    selection = Selection(view="estimators", source=Source(data="demo:breast-cancer-svm"), reduction="confidence")
+    selection = Selection(view="estimators", source=Source(data="demo:breast-cancer-svm"), notion="confidence")
     app = opened(selection.with_exhibit(EXHIBITS.described("estimators", slow=slow)))
     shown = next(d.value for d in app.dataframe if "estimator" in d.value.columns)
     captions = " ".join(c.value.replace("\\", "") for c in app.caption)
@@ -257,7 +257,7 @@ def test_a_link_reopens_the_same_picture() -> None:
         calibrators=(CALIBRATORS.described("top-label-hb", points_per_bin=30),),
         bins=8,
         binning="equal-mass",
-        zoom=3,
+        bin=3,
     )
     app = opened(selection)
     link = dict(app.query_params)

@@ -50,7 +50,7 @@ def written(app: AppTest) -> str:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_draws_with_all_of_them_chosen(view: str) -> None:
-    app = opened(WINE.replace(view=view, reduction="runner-up", about="in-the-large"))
+    app = opened(WINE.replace(view=view, notion="runner-up", about="in-the-large"))
     assert not app.error
     assert not app.warning
 
@@ -111,7 +111,7 @@ def test_an_estimator_that_declares_nothing_has_a_rough_guide(notion: str) -> No
 
 def test_the_estimators_view_has_the_estimator_and_the_notion() -> None:
     chosen = EXHIBITS.described("estimators", slow=True)
-    app = opened(WINE.replace(view="estimators", reduction="runner-up", about="in-the-large").with_exhibit(chosen))
+    app = opened(WINE.replace(view="estimators", notion="runner-up", about="in-the-large").with_exhibit(chosen))
     table = next(frame.value for frame in app.dataframe if "estimator" in frame.value.columns)
     (line,) = table[table["estimator"] == "in-the-large"].to_dict("records")
     assert line["low"] < line["point"] < line["high"]

@@ -143,7 +143,7 @@ def scene(data: LawData) -> Scene:
     """What is on screen: several calibrators, one that abstains; fewer where rows say less."""
     key = session.hold(*data.file()).key if data.path else f"demo:{data.name}"
     ticked = tuple(Recipe("CALIBRATORS", key) for key in CALIBRATORS)
-    return session.scene_of(Selection(source=Source(data=key), calibrators=ticked, cell=CELL, code=CODE, zoom=ZOOM))
+    return session.scene_of(Selection(source=Source(data=key), calibrators=ticked, cell=CELL, code=CODE, bin=ZOOM))
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
     """`calib show` with the same choices."""
     monkeypatch.chdir(folder)
     file = data.path.name if data.path else f"demo:{data.name}"
-    looked_at = f"cell={CELL}&code={CODE}&zoom={ZOOM}"
+    looked_at = f"cell={CELL}&code={CODE}&bin={ZOOM}"
     options = [*(text for key in CALIBRATORS for text in ("--calibrator", key)), "--choices", looked_at]
 
     def run_it(key: str, *words: str) -> Any:

@@ -36,7 +36,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
         path = Path(folder, f"{name}.parquet")
         write_summary(cc.Summary.of(rows, ["site", "age"], source="test"), path)
         keys.append(session.hold(path.read_bytes(), path.name).key)
-    return session.scene_of(Selection(source=Source(data=keys[0]), others=((keys[1], ""),), zoom=10, code=1, cell=2))
+    return session.scene_of(Selection(source=Source(data=keys[0]), others=((keys[1], ""),), bin=10, code=1, cell=2))
 
 
 def made(exhibit: Exhibit, scene: Scene) -> None:

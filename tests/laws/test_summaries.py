@@ -113,7 +113,7 @@ def scene(request, tmp_path_factory, monkeypatch):
     path = tmp_path_factory.mktemp("counts") / f"{request.param}.parquet"
     write_summary(Summary.of(drawn(13, 600, kind=request.param)), path)
     key = session.hold(path.read_bytes(), path.name).key
-    return session.scene_of(Selection(source=Source(data=key), calibrators=(), code=1, zoom=12))
+    return session.scene_of(Selection(source=Source(data=key), calibrators=(), code=1, bin=12))
 
 
 ALWAYS = {"reliability", "verdict", "hero", "overall"}

@@ -104,5 +104,5 @@ def scene(name: str, **choices: object) -> session.Scene:
         "judged": (),
     }[name]
     made = tuple(Recipe("CALIBRATORS", key) for key in keys)
-    focus = {"cell": CELL, "code": CODE, "zoom": ZOOM} if name == "three" else {}
+    focus = {"cell": CELL, "code": CODE, "bin": ZOOM} if name == "three" else {}
     return session.scene_of(Selection(source=source, calibrators=made, **{**focus, **choices}))  # type: ignore[arg-type]

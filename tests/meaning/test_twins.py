@@ -30,7 +30,7 @@ CUT = ("bins", "reliability", "movement", "bin", "bin-models", "bin-rows", "clas
 @pytest.mark.parametrize("name", ["three", "risk"])
 @pytest.mark.parametrize("key", CUT)
 def test_bins_that_are_chosen_are_those_that_are_used(key, name):
-    data = data_of(name, binning="equal-width", bins=7, zoom=5 if name == "three" else None)
+    data = data_of(name, binning="equal-width", bins=7, bin=5 if name == "three" else None)
     if (frame := frame_of(data, key)) is None:
         pytest.skip("not of these data")
     compared = Compared(frame)

@@ -133,7 +133,7 @@ def marks_are_of_the_table(figure, frame):
         for mark in records_of(trace):
             # A class is a code in a record, and a name in a table.
             known = {
-                name: value for name, value in mark.items() if name in frame and name != "class" and is_number(value)
+                name: value for name, value in mark.items() if name in frame and name != "code" and is_number(value)
             }
             if len(known) >= 2:
                 if "model" in frame and "model" in mark:

@@ -69,7 +69,7 @@ export function walked(node, direction, focus = {}) {
   const all = columnsOf(node);
   const along = all.filter(({ axis }) => axis[0] === direction);
   const list = along.length ? along : all;
-  const classes = [...new Set(list.map(({ record }) => record?.class))];
+  const classes = [...new Set(list.map(({ record }) => record?.code))];
   if (classes.length > 1 && columnAxes(node).length > 1) return panelsWalked(list, classes, direction, focus);
   const first = list[0] && axisOf(node, list[0].axis);
   if (!first) return [];
@@ -80,8 +80,8 @@ export function walked(node, direction, focus = {}) {
 
 /** A picture for every class: across, the columns of the class looked at; up and down, a column of every class. */
 function panelsWalked(list, classes, direction, focus) {
-  const of = (code) => list.filter(({ record }) => record.class === code);
-  const here = of(classes.includes(focus.class) ? focus.class : classes[0]);
+  const of = (code) => list.filter(({ record }) => record.code === code);
+  const here = of(classes.includes(focus.code) ? focus.code : classes[0]);
   if (direction === "x" && here.length > 1) return here;
   return classes.map((code) => of(code).find(({ record }) => record.bin === focus.bin) ?? of(code)[0]);
 }

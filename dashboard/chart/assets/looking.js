@@ -1,7 +1,7 @@
 // What is looked at: shown by tints over columns and halos around marks, chosen with the pointer or the keys.
 
 import { columnAt, columnAxes, columnsOf, labelStrip, metaOf, place, rangeOf, walked } from "./columns.js";
-import { agrees, drawnTraces, isIt, marksOf } from "./records.js";
+import { PLACES, agrees, drawnTraces, isIt, marksOf } from "./records.js";
 import { element } from "./page.js";
 
 const STILL = 4; // pixels the pointer may move between down and up
@@ -33,7 +33,7 @@ export class Looking {
   }
 
   get looks() {
-    return ["bin", "class", "cell", "between"].some((name) => this.focus[name] != null);
+    return PLACES.some((name) => this.focus[name] != null);
   }
 
   /** After every drawing: zoom and size may have changed. */
@@ -80,7 +80,7 @@ export class Looking {
   picked(columns) {
     if (metaOf(this.node).exact) return this.focus.between ? [] : columns.filter(({ record }) => isIt(record, this.focus));
     const found = columns.filter(({ record }) => agrees(record, this.focus));
-    if (this.focus.bin != null || this.focus.class == null) return found;
+    if (this.focus.bin != null || this.focus.code == null) return found;
     return [...new Set(found.map(({ axis }) => axis))].map((axis) => {
       const mine = found.filter((column) => column.axis === axis);
       return { axis, low: Math.min(...mine.map(({ low }) => low)), high: Math.max(...mine.map(({ high }) => high)) };

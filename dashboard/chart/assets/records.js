@@ -1,6 +1,8 @@
 // What marks and columns stand for: their records, and where the browser has drawn them.
 
-const NAMES = ["bin", "class", "cell", "label_code"];
+/** Names of a place, as the server's Focus has them; of a range, "between", there are ends to compare. */
+export const PLACES = ["bin", "between", "code", "label", "cell"];
+const NAMES = PLACES.filter((name) => name !== "between");
 
 /** Whether a record is about what is looked at: the same in every name of the focus that it has, at least one. */
 export function agrees(record, focus) {

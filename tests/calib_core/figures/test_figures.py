@@ -267,13 +267,13 @@ def test_a_mark_says_what_it_stands_for(predictions: Predictions) -> None:
     assert (mark["model"], mark["bin"]) == (title, diagram.frame()["bin"].iloc[-1])
     zoom = diagrams.zoom(predictions, diagram, mark["bin"])
     (classes,) = (trace for trace in figures.zoom(zoom).data if trace.name == "classes")
-    assert [one["class"] for one in classes.customdata] == zoom.classes.tolist()
+    assert [one["code"] for one in classes.customdata] == zoom.classes.tolist()
     bars = figures.class_table({title: diagrams.class_table(predictions, bins=5)}, classes=[2, 0]).data[0]
-    assert [(one["model"], one["class"]) for one in bars.customdata] == [(title, 2), (title, 0)]
+    assert [(one["model"], one["code"]) for one in bars.customdata] == [(title, 2), (title, 0)]
     panels = diagrams.class_panels(predictions, [2], bins=5)
     small, _ = (t for t in figures.class_panels({title: panels}).data if t.mode == "lines+markers")
     known = np.flatnonzero(panels.bins.count[2] > 0)
-    assert [(one["class"], one["bin"]) for one in points(small)[0]] == [(2, b) for b in known]
+    assert [(one["code"], one["bin"]) for one in points(small)[0]] == [(2, b) for b in known]
 
 
 def test_figures_have_the_names_of_the_diagrams_they_draw() -> None:
@@ -386,17 +386,17 @@ def test_class_errors_are_the_tables(predictions: Predictions) -> None:
     noise, marks = figures.class_table({"Base": table}, classes=[1, 2], tests=tests).data
     np.testing.assert_array_equal(marks.x, table.error[[1, 2]])
     np.testing.assert_array_equal(noise.x, tests["calibrated"][[1, 2]])
-    assert [mark["class"] for mark in marks.customdata] == [1, 2]
+    assert [mark["code"] for mark in marks.customdata] == [1, 2]
 
 
 def test_every_model_of_a_class_stands_on_its_line(predictions: Predictions) -> None:
     table = diagrams.class_table(predictions, bins=5)
     figure = figures.class_table({"Base": table, "Again": table, "More": table}, classes=[2, 0])
-    assert [column["record"] for column in figure.layout.meta["columns"]] == [{"class": 2}, {"class": 0}]
+    assert [column["record"] for column in figure.layout.meta["columns"]] == [{"code": 2}, {"code": 0}]
     for trace in figure.data:
         for y, mark in zip(trace.y, trace.customdata, strict=True):
             (column,) = (c for c in figure.layout.meta["columns"] if c["low"] < y < c["high"])
-            assert column["record"]["class"] == mark["class"]
+            assert column["record"]["code"] == mark["code"]
     # Together the models of a class stand in the middle of its line.
     np.testing.assert_allclose(np.mean([trace.y for trace in figure.data], axis=0), [0, 1], atol=1e-9)
 
