@@ -19,8 +19,8 @@ COLUMN = """(node, [code, bin]) => {
     const box = node.getBoundingClientRect();
     return { x: box.left + x._offset + x.l2p((low + high) / 2), y: box.top + y._offset + y._length - 12 };
 }"""
-BINS = "(node, code) => node.layout.meta.columns.map(c => c.record).filter(r => r.class === code).map(r => r.bin)"
-CLASSES = "node => [...new Set(node.layout.meta.columns.map(c => c.record.class))]"
+BINS = "(node, code) => node.layout.meta.columns.map(c => c.record).filter(r => r.code === code).map(r => r.bin)"
+CLASSES = "node => [...new Set(node.layout.meta.columns.map(c => c.record.code))]"
 
 
 def link(page: Page) -> dict[str, str]:
