@@ -250,7 +250,10 @@ class Chain:
     def mean_gap(self, level: float) -> MeanGap:
         """The lowest line: that of the mean gap."""
         # Of two classes each has a mean gap, the one less the other's.
-        leads = self._event is None or notion_of(self._asked.question) in OF_ONE_STRATUM
+        if self._event is None:
+            assert self._gap is not None
+            return self._read(self._gap, level, 1.0)
+        leads = notion_of(self._asked.question) in OF_ONE_STRATUM
         return self._read(_gap_of(self._asked.question), level, 1.0 if leads else _IN_BINS)
 
     def _read(self, gap: Gap, level: float, weight: float) -> MeanGap:
