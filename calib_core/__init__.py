@@ -180,7 +180,6 @@ _MOVED_NAMES = {
 keep_old_names(__name__, _MOVED)
 
 PROVIDERS |= {
-    "families": (f"{__name__}.registry.registry", "FAMILIES"),
     "inference": (f"{__name__}.inference", "ANSWERS"),
     "calibrator text": (f"{__name__}.calibrators.saving", "to_json"),
     "summary": (f"{__name__}.summaries", "summary_of"),

@@ -411,7 +411,6 @@ ALIKE = {
     "binary_map": 3,
     "call": 2,
     "calibration_map": 3,
-    "canonical_errors": 2,
     "classes": 4,
     "constraint": 2,
     "fitted_numbers": 3,

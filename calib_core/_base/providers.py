@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
-Provided: TypeAlias = Literal["families", "inference", "calibrator text", "summary", "picture"]
+Provided: TypeAlias = Literal["inference", "calibrator text", "summary", "picture"]
 
 PROVIDERS: dict[Provided, tuple[str, str]] = {}
 """Module and name of each; filled by ``calib_core/__init__.py``, which runs before any module of the package."""

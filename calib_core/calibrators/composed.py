@@ -66,7 +66,7 @@ class Composed(Calibrator):
         return self.then_.apply(self.first_.apply(predictions, lambda _: progress(0)), progress)
 
 
-def _after_default_temperature(calibrator: Calibrator) -> Calibrator | None:
+def _after_default_temperature(calibrator: object) -> Calibrator | None:
     if not isinstance(calibrator, Composed):
         return None
     plain = type(calibrator.first) is Temperature and calibrator.first.get_params() == {}

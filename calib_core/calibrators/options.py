@@ -22,7 +22,7 @@ def with_options(calibrator: Calibrator, **options: Any) -> Calibrator:
     >>> fitted = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 20, [0] * 15 + [1] * 5)
     >>> with_options(fitted, tempo=2)
     Traceback (most recent call last):
-    calib_core.registry.params.RegistryError: 'temperature' has no parameter 'tempo'; its parameters: none
+    calib_core.registry.registry.RegistryError: 'temperature' has no parameter 'tempo'; its parameters: none
     """
     check_is_fitted(calibrator)
     entry = CALIBRATORS[CALIBRATORS.recipe(calibrator).key]

@@ -19,12 +19,14 @@ from calib_core.estimators.debiased import worth
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.clustered_rows import GroupsInCells
 from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
-from calib_core.inference.significance.selected_shares import (
+from calib_core.inference.significance.count_tests import (
     FEWEST,
     corrected_p,
+    count_test,
     kinds_of_places,
+    node_counts,
     p_of_cells,
+    score_nodes,
     worth_of_cells,
 )
 from calib_core.predictions.predictions import Predictions

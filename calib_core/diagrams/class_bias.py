@@ -15,13 +15,13 @@ from calib_core.binning.declared import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
-from calib_core.inference.significance.class_tests import predicted_classes
-from calib_core.inference.significance.selected_shares import (
+from calib_core.inference.significance.count_tests import (
     FEWEST,
     corrected_p,
     count_words,
     counts_rows,
     kinds_of_places,
+    predicted_classes,
     rows_of_cells,
     worst_first,
     worth_of_cells,

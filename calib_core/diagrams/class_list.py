@@ -14,7 +14,7 @@ from calib_core.binning.bin_table import tabulate
 from calib_core.binning.declared import bins_of
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.binned import Binned
-from calib_core.inference.significance.class_tests import per_class_tests, standing_out
+from calib_core.inference.significance.count_tests import per_class_tests, standing_out
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import Reduction, claims_of
 

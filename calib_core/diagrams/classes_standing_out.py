@@ -13,8 +13,7 @@ from calib_core._base.arrays import Bools, Float64s
 from calib_core.binning.base import BinningScheme
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import class_table
-from calib_core.inference.significance.class_tests import per_class_tests, standing_out
-from calib_core.inference.significance.selected_shares import FEWEST, kinds_of_places
+from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places, per_class_tests, standing_out
 from calib_core.predictions.predictions import Predictions
 from calib_core.text import in_percent
 

@@ -12,8 +12,7 @@ from calib_core._base.arrays import Float64s
 from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators.kernel.curve_limits import limits
-from calib_core.estimators.kernel.ece import KernelECE
+from calib_core.estimators.kernel_ece import KernelECE, limits
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of

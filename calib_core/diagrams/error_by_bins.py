@@ -16,7 +16,7 @@ from calib_core.calibrators.options import Refits
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, estimate, reads_bins, takes_bins
-from calib_core.inference.intervals.binning_sweep import floors, sweep_tables
+from calib_core.inference.intervals.joint_intervals import floors, sweep_tables
 from calib_core.inference.verdicts.estimate_line import unit_of
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions.base import Reduction, as_reduction

@@ -15,7 +15,7 @@ from calib_core.diagrams.class_list import total_rows
 from calib_core.diagrams.curve import KERNEL_CURVE, KernelCurve, kernel_curve
 from calib_core.diagrams.validity import ValidityPlot, validity, validity_tables
 from calib_core.estimators.binned import Binned
-from calib_core.estimators.kernel.ece import KernelECE
+from calib_core.estimators.kernel_ece import KernelECE
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction, claims_of
 

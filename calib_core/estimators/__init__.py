@@ -19,13 +19,14 @@ from calib_core.estimators.base import (
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
 from calib_core.estimators.dirichlet_kernel import DirichletKernelError
-from calib_core.estimators.kernel import BANDWIDTHS, KERNELS, SCALES, KernelECE
+from calib_core.estimators.kernel_ece import KernelECE
 from calib_core.estimators.mixed import MaxOfBins
 from calib_core.estimators.score_estimators import Accuracy, Brier, LogLoss
 from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.estimators.smooth import SmoothECE
 from calib_core.estimators.swept_bins import EceSweep, MaxDeviation
 from calib_core.estimators.two_bins import TwoBin
+from calib_core.smoothing import BANDWIDTHS, KERNELS, SCALES
 
 __all__ = [
     "BANDWIDTHS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -21,11 +22,45 @@ from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
-from calib_core.estimators.answer_cache import AnswerCache
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import NOT_BINARY, REDUCTIONS, Reduction, as_reduction, claims_in, scope
 from calib_core.registry.registry import Recipe, Registry, RegistryError
 from calib_core.results.uncertainty import Interval, NoiseFloor, Verdict
+
+T = TypeVar("T")
+
+
+class AnswerCache:
+    """Answers by what was asked; several estimates of the same question can have theirs in common."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Any, ...], Any] = {}
+        self._turn = threading.RLock()
+
+    def once(self, what: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """The answer; asked from several threads at once, the first makes it and the others wait: it can be large."""
+        with self._turn:
+            if what not in self._kept:
+                self._kept[what] = make()
+        return cast(T, self._kept[what])
+
+    def keep(self, what: tuple[Any, ...], value: Any) -> None:
+        """Keep an answer that was made for several estimates at once, unless there is one."""
+        with self._turn:
+            self._kept.setdefault(what, value)
+
+    def know(self, *what: Any) -> bool:
+        """Whether something that begins so was answered."""
+        with self._turn:
+            return any(whole[: len(what)] == what for whole in self._kept)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What was answered goes along with a pickle or a copy; a lock cannot."""
+        with self._turn:
+            return {"_kept": dict(self._kept)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _turn=threading.RLock())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,18 +142,15 @@ def draws_curve(flags: Traits) -> bool:
     return flags.curve
 
 
-def traits(estimator: Any) -> Traits:
+def traits(estimator: object) -> Traits:
     """What the estimator declares; one that is not registered takes claims, and nothing is known of its numbers."""
     declared: Traits = ESTIMATORS.flags(estimator)
     return declared
 
 
-def error_scale(estimator: Any) -> ErrorScale:
+def error_scale(estimator: object) -> ErrorScale:
     """The scale of the estimator's numbers."""
     return traits(estimator).scale(estimator)
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

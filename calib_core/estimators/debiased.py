@@ -16,7 +16,7 @@ from calib_core.binning.simplex.cell_table import SimplexTable, simplex_table
 from calib_core.claims.binary_claims import Claims
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import ESTIMATORS, ErrorScale, Estimated, Traits, by_stratum
-from calib_core.estimators.canonical_errors import debiased
+from calib_core.estimators.binned import debiased
 from calib_core.predictions.validation import whole
 from calib_core.registry.registry import Flag, Part
 

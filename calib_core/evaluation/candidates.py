@@ -14,9 +14,8 @@ from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.candidate_ranking import bold_claims
 from calib_core.evaluation.likelihood_gain import best_gain
-from calib_core.inference.comparison.joint_cells import Difference
-from calib_core.inference.comparison.mean_gain import mean_gain
-from calib_core.inference.comparison.score_differences import of_scores
+from calib_core.inference.comparison.paired_differences import Difference
+from calib_core.inference.comparison.score_differences import mean_gain, of_scores
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, Influence, auroc
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole

@@ -32,7 +32,7 @@ from calib_core.evaluation.candidates import (
 )
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.update_gains import own_recipes
-from calib_core.inference.comparison.joint_cells import Difference
+from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.intervals.influence_functions import counting
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary

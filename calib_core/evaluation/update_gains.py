@@ -19,7 +19,7 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.cross_fitting import plain_folds
-from calib_core.inference.comparison.mean_gain import mean_gain
+from calib_core.inference.comparison.score_differences import mean_gain
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 from calib_core.predictions.proper_scores import log_losses

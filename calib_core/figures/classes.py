@@ -17,7 +17,7 @@ from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, record
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.figures.validity import steps
-from calib_core.inference.significance.class_tests import standing_out
+from calib_core.inference.significance.count_tests import standing_out
 from calib_core.text import count, percent, plain, rounded
 
 Small = TypeVar("Small", bound=SmallDiagrams)

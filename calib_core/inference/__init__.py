@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from calib_core.estimators.base import Estimate, Question
 from calib_core.estimators.default_notion import claimed_rows, notion_looked_at
-from calib_core.inference.comparison.all_pairs import compare
-from calib_core.inference.comparison.model_differences import paired_difference
-from calib_core.inference.comparison.non_inferiority import MarginVerdict, margin_verdict, not_worse
-from calib_core.inference.comparison.paired_difference import PairedDifference
+from calib_core.inference.comparison.model_differences import (
+    MarginVerdict,
+    compare,
+    margin_verdict,
+    not_worse,
+    paired_difference,
+)
+from calib_core.inference.comparison.paired_differences import PairedDifference
 from calib_core.inference.comparison.skills import skill_differences, skills
 from calib_core.inference.gates.baselines import Baseline, Increase, baseline, increase, read_baselines
 from calib_core.inference.gates.gate_checks import GateCheck, gate_check
@@ -26,7 +30,7 @@ from calib_core.inference.intervals.row_bootstrap import bootstrap
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
 from calib_core.inference.noise.noise_floor import noise_floor
 from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
-from calib_core.inference.significance.class_tests import per_class_tests, standing_out
+from calib_core.inference.significance.count_tests import per_class_tests, standing_out
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
 from calib_core.inference.significance.unbinned_bound import UnbinnedBound, unbinned_bound
 from calib_core.inference.verdicts.agreement import agreement
@@ -47,7 +51,6 @@ from calib_core.inference.verdicts.estimate_tables import (
     unbinned_tests,
     verdicts,
 )
-from calib_core.inference.verdicts.event_ratio import event_ratio
 from calib_core.inference.verdicts.partition_table import canonical_errors
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, deciding, primaries, primary
 from calib_core.inference.verdicts.simulation_tables import (
@@ -56,7 +59,7 @@ from calib_core.inference.verdicts.simulation_tables import (
     paired_table,
     rejection_table,
 )
-from calib_core.inference.verdicts.verdict import on_scale_of, on_tolerance_scale, verdict
+from calib_core.inference.verdicts.verdict import event_ratio, on_scale_of, on_tolerance_scale, verdict
 from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict
 from calib_core.results.verdict_table import in_full
 

@@ -16,7 +16,7 @@ from calib_core.datasets import Seed, Synthetic
 from calib_core.defaults import SEED
 from calib_core.lab.truths import MOST_ROWS, TRUTHS
 from calib_core.predictions.predictions import Predictions
-from calib_core.registry.params import Choice, Range
+from calib_core.registry.registry import Choice, Range
 
 MODES = 4
 TRAIN_ROWS = 300

@@ -15,8 +15,7 @@ from calib_core.datasets import Seed, Synthetic, drawn_labels, true_valk_kull, v
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction
-from calib_core.registry.params import Choice, Range, RegistryError, Shares
-from calib_core.registry.registry import Recipe, Registry
+from calib_core.registry.registry import Choice, Range, Recipe, Registry, RegistryError, Shares
 
 __all__ = ["TRUTHS", "Drawn", "ExampleOne", "JumpingCurve", "SigmoidCurve", "ThreeClasses", "Truth", "TruthKind"]
 

@@ -15,8 +15,7 @@ from calib_core._base.errors import NotAnswerable
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import TOLERANCE
 from calib_core.predictions.predictions import Predictions
-from calib_core.registry.params import params_of
-from calib_core.registry.registry import Registry
+from calib_core.registry.registry import Registry, params_of
 from calib_core.text import Unit, inside
 
 POINTS = 60

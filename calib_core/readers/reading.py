@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, TypedDict, cast, get_args
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
@@ -18,6 +18,33 @@ OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
 ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages", "words"]
 LabelCoding = Literal["0-based", "1-based", "names", "one-hot"]
 Missing = Literal["error", "exclude"]
+
+
+class Fields(TypedDict, total=False):
+    """Some fields of a ``Reading``: those that were chosen, or that are proposed."""
+
+    layout: Layout
+    kind: ScoreKind
+    scores: tuple[str, ...]
+    confidence: str | None
+    correct: str | None
+    predicted: str | None
+    label: tuple[str, ...]
+    label_coding: LabelCoding
+    classes: tuple[str, ...]
+    weights: str | None
+    split: str | None
+    group: str | None
+    metadata: tuple[str, ...]
+    missing: Missing
+    words: tuple[str, ...]
+    models: str | None
+    model: str | None
+    question: tuple[str, ...]
+    score_sets: tuple[str, ...]
+    event: str | None
+    predicted_coding: LabelCoding | None
+
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "layout": get_args(Layout),
@@ -209,14 +236,14 @@ class Reading:
         return cls(**fields)
 
 
-def checked_fields(changes: Mapping[str, Any]) -> dict[str, Any]:
+def checked_fields(changes: Mapping[str, object]) -> Fields:
     """Fields of a reading by name, each of its type; InputError for others, before anything is made of them."""
     known = [field.name for field in dataclasses.fields(Reading)]
     unknown = sorted(set(changes) - set(known))
     if unknown:
         hint = meant(unknown[0], known)
         raise InputError(f"a reading has no {quoted(unknown[0])}; {hint}its fields are {', '.join(known)}")
-    return {name: _checked(name, value) for name, value in changes.items()}
+    return cast(Fields, {name: _checked(name, value) for name, value in changes.items()})
 
 
 def _checked(name: str, value: Any) -> Any:

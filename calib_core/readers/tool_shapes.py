@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
-from calib_core.readers.reading import Layout, Reading
+from calib_core.readers.reading import Fields, Layout, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
 from calib_core.registry.registry import RegistryError
@@ -57,7 +57,7 @@ class Shape(ABC):
     neither: ClassVar[bool] = False
     """Rows may be neither right nor wrong, which is no gap in the file: the shape's findings say how many are."""
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         """What the reading is as far as the shape tells, beside what somebody has ``chosen``; InputError to ask."""
         del table, chosen
         return {}
@@ -185,7 +185,7 @@ def question_of(table: Table) -> str:
     return known.question if known else ""
 
 
-def proposed_fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def proposed_fields(table: Table, chosen: Fields) -> Fields:
     """What the table's shape proposes, under what was chosen."""
     known = _of(table)
     return {**(known.fields(table, chosen) if known else {}), **chosen}

@@ -23,16 +23,18 @@ from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.diagrams.overall_gap import overall_gap
 from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
-from calib_core.inference.significance.class_tests import predicted_classes
-from calib_core.inference.significance.count_tests import count_test, node_counts, score_nodes
-from calib_core.inference.significance.selected_shares import (
+from calib_core.inference.significance.count_tests import (
     FEWEST,
     corrected_p,
+    count_test,
     count_words,
     counts_rows,
     kinds_of_places,
+    node_counts,
     p_of_cells,
+    predicted_classes,
     rows_of_cells,
+    score_nodes,
     worst_first,
     worth_of_cells,
 )

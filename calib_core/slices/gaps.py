@@ -13,12 +13,15 @@ from calib_core._base.errors import as_share, as_whole
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
-from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_in_cells, score_nodes
-from calib_core.inference.significance.selected_shares import (
+from calib_core.inference.significance.count_tests import (
     FEWEST,
+    SMALLEST,
     corrected_p,
+    count_test,
+    counts_in_cells,
     counts_rows,
     kinds_of_places,
+    score_nodes,
     worst_first,
 )
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole

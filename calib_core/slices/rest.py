@@ -11,8 +11,8 @@ import pandas as pd
 from calib_core._base.arrays import Codes, Float64s
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.share_intervals import share_ends
+from calib_core.inference.significance.count_tests import counts_rows
 from calib_core.inference.significance.multiple_testing import holm
-from calib_core.inference.significance.selected_shares import counts_rows
 from calib_core.predictions.predictions import Predictions
 
 _LEAST = 1e-12

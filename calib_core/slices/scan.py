@@ -20,9 +20,8 @@ from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.share_intervals import share_floor, share_test
-from calib_core.inference.significance.count_tests import SMALLEST, count_test, node_counts, score_nodes
+from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_rows, node_counts, score_nodes
 from calib_core.inference.significance.multiple_testing import benjamini_yekutieli, holm
-from calib_core.inference.significance.selected_shares import counts_rows
 from calib_core.predictions.predictions import NotAnswerable, Predictions, split_rows
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by

@@ -11,7 +11,7 @@ import numpy as np
 from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import norm
 from calib_core.inference.intervals.clustered_rows import normals, poor, together, widened
-from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.inference.intervals.elementary import beyond
 from calib_core.inference.intervals.wild_bootstrap import excess
 from calib_core.inference.noise import outcome_draws
 from calib_core.predictions.predictions import NotAnswerable, Predictions, whole

@@ -11,7 +11,7 @@ import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS
 from calib_core.diagrams.classes_standing_out import gaps_cancel
-from calib_core.inference.significance.selected_shares import FEWEST, kinds_of_places
+from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Range, Text
 from calib_core.text import count, in_percent
 from dashboard.exhibits import columns as of

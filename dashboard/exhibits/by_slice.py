@@ -10,7 +10,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.diagrams import SliceDots
-from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.inference.significance.count_tests import counts_rows
 from calib_core.registry.registry import Range, Text
 from calib_core.text import count
 from dashboard.exhibits import columns as of

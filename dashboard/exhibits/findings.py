@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import LEVEL
-from calib_core.inference.significance.selected_shares import counts_rows
+from calib_core.inference.significance.count_tests import counts_rows
 from calib_core.slices.findings import OVERALL, SHOWN, SLICE, headline
 from calib_core.text import at_level
 from dashboard.exhibits import columns as of

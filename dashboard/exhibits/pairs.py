@@ -11,8 +11,7 @@ import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.estimators import takes_bins
 from calib_core.inference import marked, unit_of
-from calib_core.inference.comparison.model_differences import DEFAULT
-from calib_core.inference.comparison.non_inferiority import MARGIN
+from calib_core.inference.comparison.model_differences import DEFAULT, MARGIN
 from calib_core.registry.registry import Key, Range
 from calib_core.summaries import kept_together
 from calib_core.text import count

@@ -6,8 +6,8 @@ import pytest
 from calib_core import Predictions, estimate
 from calib_core.diagrams import KERNEL_CURVE, corp_band, kernel_curve
 from calib_core.estimators import KernelCalibrationError, KernelECE
-from calib_core.estimators.kernel import BetaKernel
 from calib_core.reductions import Canonical
+from calib_core.smoothing import BetaKernel
 
 
 @pytest.fixture(scope="module")

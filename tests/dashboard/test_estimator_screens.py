@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, Predictions, Recipe, diagrams, figures
 from calib_core.estimators import SCALES
-from calib_core.estimators.kernel import BetaKernel, Fixed, KernelECE, Linear
+from calib_core.estimators.kernel_ece import KernelECE
 from calib_core.evaluation.study import stacked
 from calib_core.inference import coverage_table, primary, rejection_table
+from calib_core.smoothing import BetaKernel, Fixed, Linear
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS

@@ -11,7 +11,7 @@ import pytest
 import calib_core as cc
 from calib_core import CALIBRATORS, Predictions, Recipe
 from calib_core import text as number_words
-from calib_core.inference.significance.selected_shares import kinds_of_places
+from calib_core.inference.significance.count_tests import kinds_of_places
 from calib_core.text import percent
 from calib_core.text import short_percent as spelt
 from dashboard import session

@@ -21,7 +21,7 @@ from calib_core.calibrators import Calibrator, Contract
 from calib_core.datasets import DEMOS
 from calib_core.evaluation.study import error_keys
 from calib_core.inference import estimate_line, in_full, plain_line, primary
-from calib_core.inference.noise.bin_count_estimators import of_counts
+from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.registry.registry import Choice, Flag, Range
 from calib_core.text import percent
 from dashboard import session

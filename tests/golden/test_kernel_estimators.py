@@ -13,8 +13,8 @@ from shared_files import predictions, record, records
 from calib_core import Predictions, estimate
 from calib_core.diagrams import kernel_curve
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import Fixed, Silverman
 from calib_core.reductions import Confidence
+from calib_core.smoothing import Fixed, Silverman
 from tests.support.smooth_by_hand import smooth_error
 
 DATA = ("vgg16_c10", "lenet_c10", "densenet_c100", "lenet_c100", "synth_kumar_binary", "synth_valkkull_test")

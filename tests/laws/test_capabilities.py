@@ -11,7 +11,7 @@ import calib_core
 from calib_core import BINNINGS, CALIBRATORS, ESTIMATORS, REDUCTIONS, Predictions
 from calib_core.calibrators import BINARY_CALIBRATORS
 from calib_core.claims.probability_vectors import Vectors
-from calib_core.inference.noise.bin_count_estimators import of_counts
+from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.reductions import scope
 from calib_core.registry.registry import FAMILIES
 

@@ -19,7 +19,7 @@ from answers import Leaf, leaves, other_value
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
-from calib_core.registry.params import Param
+from calib_core.registry.registry import Param
 from calib_core.summaries import write_summary
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, Exhibit

@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
-from calib_core.inference.significance import selected_shares
+from calib_core.inference.significance import count_tests
 from calib_core.slices import gaps
 from dashboard import session
 from dashboard.cli import main
@@ -260,8 +260,8 @@ def test_any_place_of_a_calibrated_model_is_called_off_in_at_most_5_percent_of_s
 
 def test_the_split_is_of_the_rows_not_of_a_view() -> None:
     rows = calibrated(0)
-    assert selected_shares.kinds_of_places(rows) == 5
-    assert selected_shares.kinds_of_places(rows.replace(metadata=None)) == 4
-    assert selected_shares.kinds_of_places(Predictions.from_confidence([0.5], [True])) == 1
+    assert count_tests.kinds_of_places(rows) == 5
+    assert count_tests.kinds_of_places(rows.replace(metadata=None)) == 4
+    assert count_tests.kinds_of_places(Predictions.from_confidence([0.5], [True])) == 1
     table = cc.slices.table(rows, "site")
     np.testing.assert_allclose(table["p_corrected"], np.minimum(10 * cc.inference.holm(table["p"]), 1))

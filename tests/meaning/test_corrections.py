@@ -54,7 +54,7 @@ def test_a_picked_column_is_corrected_for_all_columns_even_where_these_are_many(
 )
 def test_bins_classes_and_slices_are_counted_as_kinds_of_places(rows, kinds):
     """Bins; predicted classes, and these in bins; probabilities of classes; slices."""
-    assert cc.inference.significance.selected_shares.kinds_of_places(rows) == kinds
+    assert cc.inference.significance.count_tests.kinds_of_places(rows) == kinds
 
 
 def test_what_stands_out_is_corrected_by_as_many_as_were_looked_at():

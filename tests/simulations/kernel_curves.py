@@ -15,7 +15,7 @@ from curve_laws import LAWS, RISING, corp_coverage, kernel_coverage, off
 
 from calib_core.diagrams import KERNEL_CURVE
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import BetaKernel, LogOdds, StandardDeviation
+from calib_core.smoothing import BetaKernel, LogOdds, StandardDeviation
 
 SIZES = (10, 100, 1000, 10_000)
 CURVES = {

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core import InputError, NotAnswerable, Recipe
-from calib_core.registry.params import Key, Param
-from calib_core.registry.registry import FAMILIES, Choice, Flag, Part, Range
+from calib_core.registry.registry import FAMILIES, Choice, Flag, Key, Param, Part, Range
 
 Leaf = tuple[tuple[str, ...], str]
 

@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 
 from calib_core import Predictions
 from calib_core.diagrams import KERNEL_CURVE, corp_band, kernel_curve
-from calib_core.estimators.kernel import Fixed
+from calib_core.smoothing import Fixed
 
 
 def _odds(mean, deviation):

@@ -8,8 +8,8 @@ import numpy as np
 
 from calib_core import ESTIMATORS, Predictions
 from calib_core.estimators.base import Question
-from calib_core.inference.intervals.binning_sweep import floors
-from calib_core.inference.noise.bin_count_estimators import of_counts
+from calib_core.inference.intervals.joint_intervals import floors
+from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.reductions import as_reduction
 from calib_core.results.uncertainty import NoiseFloor
 

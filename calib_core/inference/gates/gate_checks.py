@@ -10,7 +10,7 @@ from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
-from calib_core.inference.comparison.non_inferiority import MARGIN
+from calib_core.inference.comparison.model_differences import MARGIN
 from calib_core.inference.gates.baselines import Baseline, Increase, baseline, increase
 from calib_core.inference.verdicts.estimate_line import EstimateLine, marked
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding

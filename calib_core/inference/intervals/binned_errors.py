@@ -39,12 +39,10 @@ from calib_core.inference.intervals.largest_errors import largest_ends
 from calib_core.inference.intervals.simulated_domain import Facts, in_bins
 from calib_core.inference.intervals.squared_errors import Pairs, pairs, root_ends, root_high
 from calib_core.inference.intervals.wild_bootstrap import reach
-from calib_core.inference.noise.bin_count_estimators import of_counts
-from calib_core.inference.noise.cell_copula import Outcomes, shared_outcomes
-from calib_core.inference.noise.cell_draws import FineCells, counts_suffice
+from calib_core.inference.noise.cell_draws import FineCells, Outcomes, SharedNoise, counts_suffice, shared_outcomes
 from calib_core.inference.noise.cell_sums import outcome_sums, shared_of
 from calib_core.inference.noise.noise_floor import calibrated_claims, null_outcomes
-from calib_core.inference.noise.shared_row_noise import SharedNoise
+from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.results.uncertainty import Interval
 from calib_core.text import short_percent

@@ -23,7 +23,7 @@ from calib_core.inference.intervals.clustered_rows import (
     widened,
 )
 from calib_core.inference.noise import outcome_draws
-from calib_core.inference.noise.bin_count_estimators import of_counts
+from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.row_groups import RowGroups, made_for_single_rows
 

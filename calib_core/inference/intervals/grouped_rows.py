@@ -7,12 +7,11 @@ import numpy as np
 from calib_core.estimators.base import Question, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, target
 from calib_core.inference.intervals.clustered_rows import FEWEST, GroupsInCells, few_groups, together, widened
-from calib_core.inference.intervals.elementary import IN_BINS, NOISELESS, around
+from calib_core.inference.intervals.elementary import IN_BINS, NOISELESS, around, beyond
 from calib_core.inference.intervals.inversion import CellGaps
 from calib_core.inference.intervals.largest_errors import largest_ends
-from calib_core.inference.intervals.poisson_limits import beyond
-from calib_core.inference.noise.bin_count_estimators import of_counts
 from calib_core.inference.noise.noise_floor import noise_floor
+from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.row_groups import RowGroups, made_for_single_rows
 from calib_core.results.uncertainty import Interval

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from calib_core._base.errors import as_share
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Question, error_scale, traits
 from calib_core.inference.intervals import (
-    canonical_cells,
+    canonical_intervals,
     grouped_rows,
-    kernel_errors,
     mean_scores,
-    smoothed_errors,
+    squared_errors,
     wild_bootstrap,
 )
 from calib_core.inference.intervals.binned_errors import InBins, one_claim_a_row
@@ -163,10 +162,9 @@ def _in_bins(question: Question) -> bool:
 
 def _default(question: Question, claims: Any, level: float, random_state: int) -> Interval:
     """The interval of these claims: those of the question, or what they might have been."""
-    for form in (_of_bins, _of_cells, _of_norms, _of_smoothed, _of_pairs):
-        if (answer := form(question, claims, level, random_state)) is not None:
-            return answer
-    return _bootstrapped(question, level, random_state, "pivotal")
+    form = _FORMS.get((traits(question.estimator).judged, question.whole))
+    answer = None if form is None else form(question, claims, level, random_state)
+    return _bootstrapped(question, level, random_state, "pivotal") if answer is None else answer
 
 
 def _bootstrapped(question: Question, level: float, random_state: int, method: str) -> Interval:
@@ -184,12 +182,12 @@ def _of_bins(question: Question, claims: Any, level: float, random_state: int) -
 
 
 def _of_cells(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    cells = simplex_draws.in_cells([question.estimator], claims) if question.whole else None
+    cells = simplex_draws.in_cells([question.estimator], claims)
     about = target(question.estimator)
     if cells is None or about is None:
         return None
     order, scale = about
-    low, high = canonical_cells.bounds(cells, order, level, random_state)
+    low, high = canonical_intervals.cell_bounds(cells, order, level, random_state)
     value = question.of(claims).value
     if order == "max":
         method = "multinomial bounds for all cells at once, conservative"
@@ -201,30 +199,41 @@ def _of_cells(question: Question, claims: Any, level: float, random_state: int) 
     return around(value, (scale(low), scale(high)), level, "test inversion", tested)
 
 
-def _of_norms(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    if question.whole or traits(question.estimator).judged != "residuals":
-        return None
+def _of_norms(question: Question, claims: Any, level: float, random_state: int) -> Interval:
     estimated = question.estimator(claims)
     ends = wild_bootstrap.bounds(question.estimator, claims, estimated, question.ranks, level, random_state)
     tested = of_rows(facts_of(question), level)
     return around(estimated.value, ends, level, "bounds for a norm of residuals", tested, NOISELESS)
 
 
-def _of_smoothed(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    if not question.whole or traits(question.estimator).judged != "smoothed":
-        return None
-    value, *ends = smoothed_errors.bounds(question.estimator, claims, level, random_state)
-    about = smoothed_errors.SMOOTHED
+def _of_smoothed(question: Question, claims: Any, level: float, random_state: int) -> Interval:
+    value, *ends = canonical_intervals.smoothed_bounds(question.estimator, claims, level, random_state)
+    about = canonical_intervals.SMOOTHED
     return around(value, (ends[0], ends[1]), level, "bounds for a norm of residual vectors", False, about)
 
 
-def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval | None:
-    if traits(question.estimator).judged != "pairs":
-        return None
+def _of_pairs(question: Question, claims: Any, level: float, random_state: int) -> Interval:
     value = question.of(claims).value
-    if question.whole:
-        ends = kernel_errors.of_blocks(question.estimator, claims, level)
-        tested = claims.weights is None and CANONICAL_KERNEL.holds(len(claims.class_names), len(claims.labels), level)
-        return around(value, ends, level, "independent blocks of rows", tested, NOISELESS)
-    ends = kernel_errors.inverted_pairs(question.estimator, claims, value, question.ranks, level, random_state)
+    ends = squared_errors.inverted_pairs(question.estimator, claims, value, question.ranks, level, random_state)
     return around(value, ends, level, "test inversion", of_rows(facts_of(question), level), NOISELESS)
+
+
+def _of_blocks(question: Question, claims: Any, level: float, random_state: int) -> Interval:
+    ends = squared_errors.of_blocks(question.estimator, claims, level)
+    tested = claims.weights is None and CANONICAL_KERNEL.holds(len(claims.class_names), len(claims.labels), level)
+    return around(question.of(claims).value, ends, level, "independent blocks of rows", tested, NOISELESS)
+
+
+Form: TypeAlias = Callable[[Question, Any, float, int], Interval | None]
+
+_FORMS: dict[tuple[str, bool], Form] = {
+    ("bins", False): _of_bins,
+    ("bins", True): _of_cells,
+    ("residuals", False): _of_norms,
+    ("smoothed", True): _of_smoothed,
+    ("pairs", False): _of_pairs,
+    ("pairs", True): _of_blocks,
+}
+"""The one place that says which interval an estimator has: by what it is judged by (``Traits.judged``), and whether the
+question is about whole vectors. What is not here, or answers None, has an untested bootstrap; means of rows have their
+own (``mean_scores``), before the rest."""

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from calib_core._base.arrays import BLOCK_BYTES, Bools, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
-from calib_core.inference.intervals.poisson_limits import beyond, surplus
+from calib_core.inference.intervals.elementary import beyond, surplus
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 
 DRAWS = 4000

@@ -1,19 +1,35 @@
-"""Intervals and noise floors of many estimates at once: what they have in common is drawn once."""
+"""Many estimates at once: intervals and noise floors whose draws are shared, by estimator and by number of bins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from functools import partial
+from itertools import islice
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.errors import NotAnswerable
 from calib_core._base.parallel import one_blas_thread, run
-from calib_core.defaults import LEVEL
-from calib_core.estimators.base import Estimate
+from calib_core.binning.base import cuts, of_interval
+from calib_core.binning.bin_table import BinTable, padded, tabulate, tabulate_at
+from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.cell_search import placed
+from calib_core.claims.row_covariance import MOST_CELLS
+from calib_core.claims.tallies import copies
+from calib_core.defaults import LEVEL, SEED
+from calib_core.estimators.base import Estimate, Estimator, Question, traits
 from calib_core.inference.intervals.bins_of_interval import judged_bins, target
 from calib_core.inference.intervals.error_hierarchy import Chain
-from calib_core.inference.noise.bin_count_estimators import of_counts
-from calib_core.inference.noise.noise_floor import noise_floors
-from calib_core.predictions.predictions import NotAnswerable
+from calib_core.inference.noise import outcome_draws
+from calib_core.inference.noise.cell_draws import counts_suffice
+from calib_core.inference.noise.noise_floor import noise_floor, noise_floors, null_outcomes
+from calib_core.inference.noise.redrawn_errors import Counted, of_counts
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import Reduction
+from calib_core.results.uncertainty import NoiseFloor
 
 Job: TypeAlias = Callable[[], None]
 
@@ -118,3 +134,157 @@ def _floors(group: list[Estimate]) -> None:
 def shares_draws(estimate: Estimate) -> bool:
     """Are the estimate's interval and noise floor a matter of counts in bins, and so quickly made?"""
     return not _is_score(estimate) and isinstance(_shared(estimate), tuple)
+
+
+_AT_ONCE = 1_000_000
+"""Drawn cells whose sums over bins are made at a time: they stay in the processor's cache."""
+_HELD = 50_000_000
+"""Drawn outcomes held before they are counted."""
+_Place: TypeAlias = "Callable[[Codes, Floats], Codes]"
+"""From strata and scores to cells."""
+_Outcomes: TypeAlias = "Callable[[np.random.Generator, int], Iterator[Float64s]]"
+"""From a stream and a number of replicates to their outcome sums (replicates, cells), in parts.
+
+Whole numbers come as integers: running sums of small integers take a tenth of the time, and are exact.
+"""
+
+
+def floors(
+    predictions: Predictions,
+    reduction: Reduction,
+    estimators: Sequence[Estimator],
+    resamples: int = 200,
+    random_state: int = SEED,
+) -> list[NoiseFloor]:
+    """The noise floor of each estimator, all from the same drawn outcomes.
+
+    Estimators that look at counts in bins share draws counted once into the cells between all their edges, of which
+    every binning's bins are runs; others are drawn for one by one.
+    """
+    question = Question(predictions, reduction, None)
+    alone = question.whole or predictions.row_groups is not None
+    if alone or not counts_suffice(question.claims, question.ranks):
+        question = question.written_out
+    claims = question.claims
+    counted = [None] * len(estimators) if alone else sweep_tables(claims, estimators)
+    members = [c for c in counted if c is not None]
+    shared = iter(_shared_floors(question, members, resamples, random_state))
+    return [
+        noise_floor(Question(predictions, reduction, e), resamples, random_state) if c is None else next(shared)
+        for e, c in zip(estimators, counted, strict=True)
+    ]
+
+
+def sweep_tables(claims: Any, estimators: Sequence[Estimator]) -> list[Counted | None]:
+    """How each estimator that looks at counts estimates from them, the claims read once for all of them."""
+    able: list[Any] = [e for e in estimators if _counts(e)]
+    tables = iter(tabulate(claims, [e.binning for e in able])) if able else iter(())
+    return [of_counts(e, claims, next(tables)) if _counts(e) else None for e in estimators]
+
+
+def _counts(estimator: Any) -> bool:
+    """Does it look at counts in bins of each stratum only?"""
+    if traits(estimator).counts == "never":
+        return False
+    scheme = cuts(estimator.binning)
+    return of_interval(scheme) and not scheme.pools
+
+
+def _shared_floors(question: Question, members: list[Counted], resamples: int, random_state: int) -> list[NoiseFloor]:
+    if not members:
+        return []
+    claims = question.claims
+    if claims.same_rows:
+        outcome_draws.distributions(question.predictions.kind)
+    elif question.ranks == 1 and claims.grain == "rows":
+        claims = claims.in_order()
+    outcomes, ends = _finest(claims, [counted.table for counted in members], question.ranks)
+    found: list[list[Float64s]] = [[] for _ in members]
+    for count, rng in outcome_draws.streams(resamples, random_state):
+        for cells in outcomes(rng, count):
+            upto = np.zeros((len(cells), cells.shape[1] + 1), dtype=cells.dtype)
+            np.cumsum(cells, axis=1, out=upto[:, 1:])
+            for values, end, counted in zip(found, ends, members, strict=True):
+                values.append(counted.values(np.diff(upto.take(end, axis=1), axis=2).astype(np.float64, copy=False)))
+    return [
+        NoiseFloor(counted.value(counted.table), np.concatenate(values))
+        for values, counted in zip(found, members, strict=True)
+    ]
+
+
+def _finest(claims: Any, tables: list[BinTable], ranks: int) -> tuple[_Outcomes, list[Codes]]:
+    """Draws of outcome sums of the cells between the edges of all tables, and where each table's bins end among them.
+
+    Cells are numbered stratum after stratum, as many for each. Ends are (strata, bins + 1): a bin that a stratum does
+    not have ends where it begins.
+    """
+    lower = [np.asarray(table.lower[:, 1:], dtype=claims.dtype) for table in tables]
+    edges = np.concatenate(lower, axis=1)
+    alike = all(table.same_edges for table in tables)
+    each = [np.unique(mine[~np.isnan(mine)]) for mine in (edges[:1] if alike else edges)]
+    width = max(map(len, each)) + 1
+    # What a stratum has no edge for is NaN, and sorted behind its last one.
+    upto = np.stack([np.searchsorted(u, mine) + 1 for u, mine in zip(each, edges, strict=not alike)])
+    first = width * np.arange(len(claims.strata))[:, None]
+    stops = np.cumsum([part.shape[1] for part in lower])[:-1]
+    begin, end = np.zeros((len(upto), 1), dtype=np.intp), np.array([[len(u) + 1] for u in each])
+    ends = [np.hstack([begin, part, end]) + first for part in np.split(upto, stops, axis=1)]
+    size = width * len(claims.strata)
+
+    def place(strata: Codes, scores: Floats) -> Codes:
+        return placed(each, scores, strata, width)
+
+    if size > MOST_CELLS and claims.same_rows:
+        return partial(_of_columns, claims, size, place), ends
+    listed = claims.grain == "rows" and (claims.weights is None or not copies(claims.weights))
+    if size > MOST_CELLS and ranks == 1 and listed and len(claims.scores) * outcome_draws.CHUNK <= _HELD:
+        return partial(_of_list, claims, size, place(claims.codes, claims.scores)), ends
+    if alike:
+        fine = tabulate_at(claims, each[0])
+    else:
+        fine = padded(claims, [(u, claims.stratum(s).in_order().sums(u)) for s, u in enumerate(each)])
+    sample = null_outcomes(claims, fine, ranks)
+    return lambda rng, count: iter([sample(rng, count).reshape(count, -1)]), ends
+
+
+def _of_columns(
+    claims: ColumnClaims, size: int, place: _Place, rng: np.random.Generator, count: int
+) -> Iterator[Float64s]:
+    """Classes drawn row by row, put into cells, and counted for few replicates at a time."""
+    k = len(claims.strata)
+    sums: list[Any] = [0] * count
+    pending: list[Codes] = []
+    start = 0
+
+    def counted(stop: int) -> Iterator[Float64s]:
+        weights = None if claims.weights is None else claims.weights[start:stop]
+        drawn = np.ascontiguousarray(np.concatenate(pending).T)
+        pending.clear()
+        return (before + np.bincount(mine, weights, size) for before, mine in zip(sums, drawn, strict=True))
+
+    for where, block, drawn in outcome_draws.classes(claims.rows, rng, count):
+        mine = drawn + np.arange(len(block))[:, None] * k
+        # A row's draws are of few of its classes: each of these is put into its cell once.
+        seen, cell = np.zeros(block.size, dtype=bool), np.empty(block.size, dtype=np.int32)
+        seen[mine] = True
+        once = np.flatnonzero(seen)
+        cell[once] = place(once % k, block.ravel()[once])
+        pending.append(cell[mine])
+        if sum(map(len, pending)) * count >= _HELD and where.stop < len(claims.hit):
+            sums, start = list(counted(where.stop)), where.stop
+    yield from _in_parts(counted(len(claims.hit)), size)
+
+
+def _of_list(claims: FlatClaims, size: int, cell: Codes, rng: np.random.Generator, count: int) -> Iterator[Float64s]:
+    """The same of claims that share no row."""
+    true = np.empty((count, len(cell)), dtype=bool)
+    for where, block in outcome_draws.hits(claims.scores, rng, count):
+        true[:, where] = block.T
+    weights = claims.weights
+    yield from _in_parts((np.bincount(cell[x], None if weights is None else weights[x], size) for x in true), size)
+
+
+def _in_parts(sums: Iterator[Any], size: int) -> Iterator[Float64s]:
+    """Replicates put together, whole numbers as small ones."""
+    while part := list(islice(sums, max(1, _AT_ONCE // size))):
+        yield np.stack(part).astype(np.int32 if part[0].dtype.kind == "i" else np.float64)

@@ -13,8 +13,7 @@ from calib_core._base.arrays import Float64s
 from calib_core.binning.bin_table import BinTable
 from calib_core.binning.groups import group_codes, variance_codes
 from calib_core.claims.tallies import Tally
-from calib_core.inference.intervals.bins_of_interval import is_sparse
-from calib_core.inference.intervals.group_sizes import group_variance
+from calib_core.inference.intervals.bins_of_interval import group_variance, is_sparse
 from calib_core.inference.intervals.inversion import (
     NO_ERRORS,
     CellGaps,

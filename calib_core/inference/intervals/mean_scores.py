@@ -21,11 +21,10 @@ from calib_core.inference.intervals.clustered_rows import (
     together,
     widened,
 )
-from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.inference.intervals.elementary import beyond, clopper_pearson
 from calib_core.inference.intervals.share_intervals import WEIGHED
-from calib_core.inference.noise.label_losses import label_losses
 from calib_core.inference.noise.outcome_draws import distributions
+from calib_core.inference.noise.score_draws import label_losses
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import counts

@@ -17,9 +17,9 @@ from calib_core.claims.tallies import Tally
 from calib_core.defaults import SEED
 from calib_core.estimators.base import Question
 from calib_core.inference.noise import outcome_draws
-from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
 from calib_core.inference.noise.cell_sums import CellSums, column_sums, listed_sums
 from calib_core.inference.noise.noise_floor import RESAMPLES
+from calib_core.inference.noise.redrawn_errors import Counted, of_counts
 from calib_core.predictions.row_groups import RowGroups
 from calib_core.reductions.base import row_shares
 

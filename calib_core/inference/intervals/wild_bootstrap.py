@@ -13,7 +13,7 @@ from calib_core._base.arrays import Codes, Float64s
 from calib_core.claims.binary_claims import ClaimsOfRows, Stratum
 from calib_core.estimators.base import Estimated
 from calib_core.estimators.residuals import Image, NormOfResiduals, Sizes
-from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.inference.intervals.elementary import beyond
 from calib_core.inference.noise.redrawn_errors import Picture, values
 
 _DRAWS = 500

@@ -18,11 +18,10 @@ from calib_core.defaults import SEED
 from calib_core.estimators.base import Estimate, Question, traits
 from calib_core.inference.intervals.grouped_row_noise import of_groups
 from calib_core.inference.noise import outcome_draws as draws
-from calib_core.inference.noise import redrawn_errors, simplex_draws, smoothed_residuals
-from calib_core.inference.noise.bin_count_estimators import Counted, of_counts
-from calib_core.inference.noise.cell_copula import LEAST_OUTCOMES, shared_outcomes
-from calib_core.inference.noise.cell_draws import MANY_ROWS, FineCells, counts_suffice
+from calib_core.inference.noise import redrawn_errors, simplex_draws
+from calib_core.inference.noise.cell_draws import LEAST_OUTCOMES, MANY_ROWS, FineCells, counts_suffice, shared_outcomes
 from calib_core.inference.noise.cell_sums import claimed_covariance, normal
+from calib_core.inference.noise.redrawn_errors import Counted, of_counts
 from calib_core.inference.noise.score_draws import calibrated_scores
 from calib_core.inference.noise.two_classes import of_event
 from calib_core.predictions.predictions import InputError
@@ -100,12 +99,12 @@ def _null_values(questions: Sequence[Question], resamples: int, random_state: in
         claims = claims.in_order()
     if question.whole and all(traits(e).judged == "smoothed" for e in estimators):
         for count, rng in streams:
-            yield np.array([smoothed_residuals.null_values(e, claims, rng, count) for e in estimators])
+            yield np.array([simplex_draws.null_smoothed_values(e, claims, rng, count) for e in estimators])
         return
     cells = simplex_draws.in_cells(estimators, claims) if question.whole else None
     if cells is not None:
         for count, rng in streams:
-            yield simplex_draws.null_values(estimators, claims, cells, rng, count)
+            yield simplex_draws.null_cell_values(estimators, claims, cells, rng, count)
         return
     counted = None if question.whole else _all_of_counts(estimators, claims)
     if counted is not None:

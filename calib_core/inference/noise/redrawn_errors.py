@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,9 +11,12 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.parallel import chunks
-from calib_core.claims.binary_claims import ClaimsOfRows, Stratum
+from calib_core.binning.bin_table import BinTable, tabulate
+from calib_core.claims.binary_claims import ClaimsOfRows, ColumnClaims, FlatClaims, Stratum
+from calib_core.estimators.base import Estimator, traits
 from calib_core.estimators.residuals import Image
 from calib_core.inference.noise import outcome_draws
+from calib_core.predictions.validation import whole
 
 Picture: TypeAlias = Callable[[int, Stratum], Image]
 Stream: TypeAlias = tuple[int, np.random.Generator]
@@ -110,3 +114,33 @@ def _counted(image: Image, weights: Float64s | None) -> Callable[[Bools], Float6
         return found
 
     return sums
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The table of the claims, and what the estimator makes of any table in its place.
+
+    ``many`` is the same for outcome sums (replicates, strata, bins) at once.
+    """
+
+    table: BinTable
+    value: Callable[[BinTable], float]
+    many: Callable[[BinTable, Float64s], Float64s]
+
+    def values(self, outcomes: Float64s) -> Float64s:
+        """The estimate for each of the outcome sums (replicates, strata, bins) in place of the table's own."""
+        return self.many(self.table, outcomes)
+
+
+def of_counts(estimator: Estimator, claims: FlatClaims | ColumnClaims, table: BinTable | None = None) -> Counted | None:
+    """How to estimate from counts, None for estimators that look at the rows.
+
+    An estimator declares that counts in the bins of its ``binning`` are all it looks at, and may take that back where
+    weights are no copies. ``table`` is that of its binning where it is already there.
+    """
+    method: Any = estimator
+    counts = traits(method).counts
+    if counts == "never" or (counts == "unweighted" and not whole(claims.weights)):
+        return None
+    table = tabulate(claims, [method.binning])[0] if table is None else table
+    return Counted(table, lambda given: float(method.of_table(given).value), method.of_outcomes)

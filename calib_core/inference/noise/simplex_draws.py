@@ -1,4 +1,4 @@
-"""Canonical errors of a calibrated model: labels drawn from each row's vector, summed in the cells of the simplex."""
+"""Canonical errors of a calibrated model: labels drawn from each row's vector, in cells of the simplex or smoothed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from calib_core._base.arrays import Float64s
 from calib_core.binning.simplex.cell_table import SimplexTable, simplex_points
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.base import traits
+from calib_core.estimators.dirichlet_kernel import DirichletKernelError
 from calib_core.inference.noise import outcome_draws
 
 _AT_ONCE = 4_000_000
@@ -31,7 +32,7 @@ def in_cells(estimators: Sequence[Any], vectors: Vectors) -> SimplexTable | None
     return table
 
 
-def null_values(
+def null_cell_values(
     estimators: Sequence[Any], claims: Vectors, table: SimplexTable, rng: np.random.Generator, count: int
 ) -> Float64s:
     """Values (estimators, count) where every row's class is drawn from its own vector, in the cells as they are."""
@@ -71,3 +72,21 @@ def _sums_above(points: Vectors, table: SimplexTable, rng: np.random.Generator, 
         for j in range(k - 1):
             above[j + 1] += member @ (u >= upto[:, j : j + 1]).astype(np.float64)
     return np.ascontiguousarray(-np.diff(above, axis=0).transpose(2, 1, 0))
+
+
+def null_smoothed_values(
+    estimator: DirichletKernelError, vectors: Vectors, rng: np.random.Generator, count: int
+) -> Float64s:
+    """Values (count,) where every row's class is drawn from its own vector."""
+    counted = vectors.counted()
+    smoother = estimator.smoother(counted)
+    return np.concatenate(
+        [smoother.of_labels(outcome_draws.labels(counted.rows, rng, m)) for m in replicates_at_once(counted, count)]
+    )
+
+
+def replicates_at_once(vectors: Vectors, count: int) -> list[int]:
+    """How many replicates are drawn at a time."""
+    n, k = vectors.rows.shape
+    step = max(1, _AT_ONCE // (n * k))
+    return [min(step, count - start) for start in range(0, count, step)]

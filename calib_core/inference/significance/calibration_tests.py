@@ -14,8 +14,8 @@ from calib_core.claims.exact_sums import ROUNDING
 from calib_core.defaults import SEED
 from calib_core.estimators.score_estimators import Brier, LogLoss
 from calib_core.inference.intervals.clustered_rows import FEWEST, poor, together
-from calib_core.inference.noise.label_losses import berry_esseen, label_losses
 from calib_core.inference.noise.outcome_draws import classes, distributions, streams
+from calib_core.inference.noise.score_draws import berry_esseen, label_losses
 from calib_core.predictions import proper_scores
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups

@@ -1,10 +1,45 @@
-"""Exact tests of calibration for many places at once: is the number that came true likely, given each row's score?"""
+"""Exact tests of calibration for many places at once: bins, slices and classes, and which are significantly off.
+
+A place is a bin of the diagram, a predicted class, a predicted class in a bin, a class's probability, or a value of a
+metadata column. It is tested once, exactly (``count_test``; ``share_test`` for weights and groups of rows), where it is
+worth ``FEWEST`` rows. The p-value is corrected in two steps that no view changes:
+
+1. Holm's rule among the places of its family: the bins of this model, its predicted classes, ..., the values of one
+   column.
+2. A fixed split: of F kinds of places (``kinds_of_places``) each gets an F-th of the 5 %, and of the share of the
+   slices each of C columns gets a C-th. So p_corrected = F * Holm for bins and classes, and F * C * Holm for slices.
+
+Why so: p_corrected depends on the rows alone, not on what is displayed next to a place, so that a place is called off
+everywhere or nowhere. Holm holds for tests of the same rows, and a sum of shares holds for families that share rows:
+the chance that any place of a calibrated model is called off is at most 5 %. Rates of false discoveries (Benjamini and
+Hochberg) find more in long lists, but a p-value corrected so depends on which other lists are shown with it. All rows
+together are no place: that is the one question fixed in advance, tested at the level that it shares with the errors
+it bounds.
+
+References: Holm 1979; Bonferroni's inequality for the split.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from calib_core._base.arrays import Codes, Float64s, Floats
+import numpy as np
+import pandas as pd
+
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats
+from calib_core._base.errors import NotAnswerable
+from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
+from calib_core.binning.bin_table import padded, tabulate_at
+from calib_core.binning.declared import bins_of
+from calib_core.claims.binary_claims import Claims
+from calib_core.claims.tallies import Tally
+from calib_core.defaults import SIGNIFICANCE
+from calib_core.inference.intervals.share_intervals import share_test
+from calib_core.inference.noise.outcome_draws import poisson_binomial
+from calib_core.inference.significance.multiple_testing import holm
+from calib_core.predictions.predictions import Predictions, whole
+from calib_core.predictions.row_groups import refuse_groups
+from calib_core.reductions.base import Reduction, claims_of, counts
 
 SMALLEST = 1e-12
 """p-values below this are reported as this: further out rounding decides."""
@@ -123,3 +158,271 @@ def _two_sided(
     at_most = np.where(place < 0, 0.0, below[lines, inside])
     at_least = np.where(place > window - 1, 0.0, above[lines, inside])
     return np.clip(2.0 * np.minimum(at_most, at_least), SMALLEST, 1.0)
+
+
+FEWEST = 10
+"""Rows below which a place is listed, not tested."""
+
+
+def kinds_of_places(rows: Predictions) -> int:
+    """Number of kinds of places whose tests share the 5 %: bins, three of classes where they are known, slices.
+
+    ``rows`` are those of ``claimed_rows``: of the risk of an event there are bins and slices. Only what the rows hold
+    decides, never a view.
+
+    >>> kinds_of_places(Predictions.from_confidence([0.9], [True])), kinds_of_places(Predictions([[0.7, 0.3]], [0]))
+    (1, 4)
+    """
+    summary = counts(rows)
+    columns = bool(summary.slices) if summary is not None else rows.metadata is not None and rows.metadata.shape[1] > 0
+    classes = {"confidence": 0, "top-label": 2}.get(rows.kind, 3)
+    return 1 + classes + int(columns)
+
+
+def corrected_p(p: Float64s, tested: Bools, families: int) -> tuple[Float64s, Float64s]:
+    """p-values (m,) of one family, NaN where not ``tested``, and the same corrected: ``families`` times Holm's.
+
+    >>> [part.tolist() for part in corrected_p(np.array([0.001, 0.5, 0.01]), np.array([True, False, True]), 2)]
+    [[0.001, nan, 0.01], [0.004, nan, 0.02]]
+    """
+    p = np.where(tested, p, np.nan)
+    return p, np.minimum(families * holm(p), 1.0)
+
+
+def worst_first(off: Bools, gap: Float64s, p: Float64s) -> Codes:
+    """Positions in the one order of places: the significant ones by the size of their gap, then the rest by p.
+
+    >>> worst_first(np.array([False, True, True]), np.array([0.5, -0.1, 0.2]), np.array([0.4, 1e-9, 0.001])).tolist()
+    [2, 1, 0]
+    """
+    size = np.where(off, -np.abs(gap).round(12), 0.0)  # gaps that differ by rounding alone are equal
+    return np.asarray(np.lexsort((np.where(np.isnan(p), 2.0, p), size, ~off)), dtype=np.intp)
+
+
+def count_words(looked: str, found: int, more: str, place: str) -> str:
+    """How many of the places ``looked`` at are off, and what follows where none of them is.
+
+    >>> count_words("Of 7 places", 1, "", "place")
+    'Of 7 places, 1 is significantly off (corrected for multiple testing).'
+    """
+    if not found:
+        return f"{looked}, none is significantly off.{more} With few rows a {place} can hardly be shown to be off."
+    be = "is" if found == 1 else "are"
+    return f"{looked}, {found:,} {be} significantly off (corrected for multiple testing).{more}"
+
+
+def counts_rows(predictions: Predictions) -> bool:
+    """Whether rows are independent outcomes that count alike, or copies of such."""
+    return predictions.groups is None and whole(predictions.weights)
+
+
+def rows_of_cells(predictions: Predictions, cell: Codes, cells: int) -> tuple[Codes, Codes | None]:
+    """How many rows each cell has, copies among them, and of how many groups they are, if of any, both (cells,).
+
+    >>> p = Predictions.from_confidence([0.9] * 4, [True] * 4, groups=[0, 0, 1, 2])
+    >>> [part.tolist() for part in rows_of_cells(p, np.array([0, 0, 0, 1]), 2)]
+    [[3, 1], [2, 1]]
+    """
+    weights = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+    number = weights if whole(predictions.weights) else weights > 0
+    rows = np.rint(np.bincount(cell, number, cells)).astype(np.intp)
+    if predictions.groups is None:
+        return rows, None
+    n = int(predictions.groups.max(initial=0)) + 1
+    pairs = np.unique((cell * n + predictions.groups)[weights > 0])
+    return rows, np.bincount(pairs // n, minlength=cells)
+
+
+def p_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
+    """p-values (cells,) that in each cell as many rows are right as their confidences state; NaN in empty cells.
+
+    Rows that count alike, or copies: ``count_test``, with each row's confidence as its chance. Weights that are no
+    counts and rows in groups: Hoeffding's bound (``share_test``).
+
+    >>> p = Predictions.from_confidence([0.5] * 10 + [0.9], [True] * 11)
+    >>> p_of_cells(p, np.array([0] * 10 + [1]), 3).round(6).tolist()  # 2 * 0.5^10, 2 * 0.9 is above 1
+    [0.001953, 1.0, nan]
+    """
+    weights, scores = predictions.weights, predictions.confidence
+    hits = np.bincount(cell, predictions.correct if weights is None else weights * predictions.correct, cells)
+    if counts_rows(predictions):
+        nodes = score_nodes(scores)
+        return count_test(nodes, counts_in_cells(nodes, scores, cell, cells, weights), hits.astype(np.float64))
+    total = np.bincount(cell, weights, cells).astype(np.float64)
+    stated = np.bincount(cell, scores if weights is None else weights * scores, cells)
+    with np.errstate(invalid="ignore"):
+        return share_test(hits / total, stated / total, worth_of_cells(predictions, cell, cells), False)
+
+
+def worth_of_cells(predictions: Predictions, cell: Codes, cells: int) -> Float64s:
+    """What the rows of each cell are worth (cells,), ``cell`` (n,) saying in which each lies.
+
+    Their number or that of their copies; of other weights, and of rows in groups, (sum w)^2 over the sum over groups of
+    (its weight in the cell)^2, as if a group were one outcome.
+
+    >>> p = Predictions.from_confidence([0.9] * 4, [True] * 4, groups=[0, 0, 1, 2])
+    >>> worth_of_cells(p, np.array([0, 0, 0, 1]), 2).round(2).tolist()  # 3^2 / (2^2 + 1)
+    [1.8, 1.0]
+    """
+    weights = np.ones(predictions.n_rows) if predictions.weights is None else predictions.weights
+    total = np.bincount(cell, weights, cells).astype(np.float64)
+    if counts_rows(predictions):
+        return total
+    together = np.arange(predictions.n_rows) if predictions.groups is None else predictions.groups
+    n = int(together.max()) + 1
+    pairs, inverse = np.unique(cell * n + together, return_inverse=True)
+    squares = np.bincount(pairs // n, np.square(np.bincount(inverse, weights)), cells)
+    return np.divide(total**2, squares, out=np.zeros(cells), where=squares > 0)
+
+
+_PARTS = 16
+"""Into how many slices a bin is cut, the scores of each slice standing for their mean."""
+_GRID = 4096
+
+
+def per_class_tests(
+    predictions: Predictions,
+    notion: str | Reduction = "class-wise",
+    bins: int | str | BinningScheme | None = None,
+    progress: Callable[[int], object] | None = None,
+    families: int = 1,
+    fewest: int = 1,
+) -> pd.DataFrame:
+    """One line a class: its calibration error, what calibrated probabilities show on average, and a test.
+
+    ``bins`` as for ``estimate``; ``progress`` is told how much is done, in percent, and what it raises stops the work.
+
+    Columns: class, rows (claims about it), error (the class's ECE), calibrated (mean error of calibrated models),
+    beyond = (error - calibrated) * rows / n, what the class adds to the error of all n rows beyond what noise alone
+    adds (below 0: less than noise), p, and p_holm corrected for the number of classes; NaN for a class without claims.
+    Where the classes are one of several ``families`` of places, p_holm is times as many, and a class of fewer than
+    ``fewest`` rows is not tested (``picked_out``).
+    The statistic is n times the ECE, T = sum_b |k_b - S_b|, with k_b claims of bin b that came true and S_b the sum of
+    its scores. Under calibration k_b is Poisson-binomial and the bins are independent: their laws are computed by
+    Fourier transform and convolved, so that p = P(T* >= T) needs no random draws and can be small enough to survive
+    many classes (a thousand draws could not show anything at 50). A score counts as the mean of its slice, a sixteenth
+    of a bin: this widens the laws by under a percent, so the test errs on the careful side. Distances are rounded to a
+    grid, in the data as in the laws: the test is of the rounded T, whose steps are small beside its spread.
+
+    What can mislead: classes share rows, so errors of several classes can be one error; a class of few rows passes
+    whatever the model does. NotAnswerable for row weights that are not whole numbers, and for rows that
+    belong together.
+
+    References: Hosmer & Lemeshow 1980 for the idea of a test by bins; Hong 2013 for the Fourier form; Holm 1979.
+
+    >>> p = Predictions([[0.5, 0.5]] * 4, [0, 0, 0, 0])
+    >>> found = per_class_tests(p, "class-wise", 1)[["error", "p", "p_holm"]]
+    >>> found.round(9).values.tolist()  # 2 of the 16 outcomes of four even claims are as far off, in both classes
+    [[0.5, 0.125, 0.25], [0.5, 0.125, 0.25]]
+    """
+    refuse_groups(predictions, "a test by class")
+    rows = predictions.written_out()
+    if rows.weights is not None:
+        raise NotAnswerable(
+            "per-class tests count rows, and these carry weights that are not whole numbers; leave the weights out"
+        )
+    claims = claims_of(rows, notion)
+    slices = _slices(claims, as_intervals(bins_of(predictions, bins)))
+    found = []
+    for s in range(len(claims.strata)):
+        found.append(_tested(*(part[s].reshape(-1, _PARTS) for part in (slices.count, slices.score, slices.outcome))))
+        if progress is not None:
+            progress(100 * (s + 1) // len(claims.strata))
+    frame = pd.DataFrame(found, columns=["rows", "error", "calibrated", "p"])
+    frame.insert(0, "class", pd.Series(claims.strata, dtype=object))
+    frame.insert(4, "beyond", (frame["error"] - frame["calibrated"]) * frame["rows"] / rows.n_rows)
+    rows_each = frame["rows"].astype(int)
+    p, corrected = corrected_p(frame["p"].to_numpy(), rows_each.to_numpy() >= fewest, families)
+    return frame.assign(rows=rows_each, p=p, p_holm=corrected)
+
+
+def standing_out(tests: pd.DataFrame) -> tuple[int, ...]:
+    """Codes of the classes that stand out of the noise: p_holm of ``per_class_tests`` at most 0.05.
+
+    What they add to the error beyond noise decides their order, the largest first. Calling them miscalibrated is wrong
+    about any of them with a chance of at most 5 %, however many classes there are. What can mislead: a class that does
+    not stand out is not shown to be calibrated; one of few rows hardly can stand out.
+
+    >>> p = Predictions([[0.5, 0.5]] * 40 + [[0.75, 0.25]] * 40, [0] * 40 + [0, 0, 0, 1] * 10)
+    >>> standing_out(per_class_tests(p, "top-label", 2))  # 40 rows of class 0 at 50 %, all of them right
+    (0,)
+    """
+    codes = np.flatnonzero(tests["p_holm"].to_numpy(dtype=np.float64) <= SIGNIFICANCE)
+    beyond = tests["beyond"].to_numpy(dtype=np.float64)[codes]
+    return tuple(codes[np.argsort(-beyond, kind="stable")].tolist())
+
+
+def predicted_classes(
+    predictions: Predictions,
+    bins: int | str | BinningScheme | None = None,
+    fewest: int = FEWEST,
+) -> pd.DataFrame:
+    """A line per class: the test of the rows predicted as it, corrected as every view gives it (``picked_out``).
+
+    The columns of ``per_class_tests`` in the top-label notion; of rows in groups, and of weights that are no counts,
+    only class, rows, p and p_holm, by Hoeffding's bound on the mean gap of the class.
+
+    >>> p = Predictions.from_confidence([0.9] * 40, predicted=[0] * 40, labels=[0] * 20 + [1] * 20)
+    >>> predicted_classes(p, 5)["p_holm"].round(3).tolist()  # class 1 is never predicted
+    [0.0, nan]
+    """
+    families = kinds_of_places(predictions)
+    if counts_rows(predictions):
+        return per_class_tests(predictions, "top-label", bins, families=families, fewest=fewest)
+    rows = predictions.answered
+    k, code = len(rows.class_names or ()), rows.predicted.astype(np.intp)
+    enough = worth_of_cells(rows, code, k) >= fewest
+    p, corrected = corrected_p(p_of_cells(rows, code, k), enough, families)
+    number = np.bincount(code, minlength=k)
+    names = pd.Series(rows.class_names or (), dtype=object)
+    return pd.DataFrame({"class": names, "rows": number, "p": p, "p_holm": corrected})
+
+
+def _slices(claims: Claims, scheme: IntervalScheme) -> Tally:
+    """Sums over the bins' slices, (strata, bins * slices)."""
+    shared = scheme.fixed_edges()
+    if shared is not None:
+        return tabulate_at(claims, _cut(shared)).tally
+    lines = []
+    for s in range(len(claims.strata)):
+        ordered = claims.stratum(s).in_order()
+        edges = _cut(scheme.edges(ordered.scores, ordered.weights).astype(np.float64)).astype(claims.dtype)
+        lines.append((edges, ordered.sums(edges)))
+    return padded(claims, lines).tally
+
+
+def _cut(inner: Float64s) -> Float64s:
+    """Inner edges of the slices of the bins between these inner edges."""
+    edges = np.concatenate([[0.0], inner, [1.0]])
+    steps = edges[:-1, None] + np.diff(edges)[:, None] * (np.arange(_PARTS) / _PARTS)
+    return np.asarray(steps.ravel()[1:])
+
+
+def _tested(count: Float64s, score: Float64s, outcome: Float64s) -> tuple[float, float, float, float]:
+    """Rows, error, mean error under calibration and p-value of one class from its slices, each (bins, slices)."""
+    present = count.sum(axis=1) > 0
+    rows = float(count.sum())
+    if rows == 0:
+        return 0.0, np.nan, np.nan, np.nan
+    laws = [
+        poisson_binomial(c[c > 0], s[c > 0] / c[c > 0]) for c, s in zip(count[present], score[present], strict=True)
+    ]
+    expected, observed = score[present].sum(axis=1), outcome[present].sum(axis=1)
+    reach = sum(max(abs(low - m), abs(low + len(law) - m)) + 1 for (low, law), m in zip(laws, expected, strict=True))
+    step = reach / _GRID
+    transform, mean = np.ones(_GRID + 1, dtype=np.complex128), 0.0
+    for (low, law), middle in zip(laws, expected, strict=True):
+        away = np.abs(np.arange(low, low + len(law)) - middle)
+        on_grid = np.bincount(_on_grid(away, step), law, minlength=2 * _GRID)
+        transform *= np.fft.rfft(on_grid)
+        mean += float(away @ law)
+    null = np.maximum(np.fft.irfft(transform, 2 * _GRID), 0.0)
+    # The observed distances are rounded as the others are: it is the rounded statistic that is tested.
+    position = int(_on_grid(np.abs(observed - expected), step).sum())
+    p = float(np.clip(null[position:].sum(), SMALLEST, 1.0)) if position < len(null) else SMALLEST
+    return rows, float(np.abs(observed - expected).sum()) / rows, mean / rows, p
+
+
+def _on_grid(away: Float64s, step: float) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    # A hair is added so that distances equal but for rounding (2.5 from both sides) meet in one place.
+    return np.floor(away / step + 0.5 + 1e-9).astype(np.intp)

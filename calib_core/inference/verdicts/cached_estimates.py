@@ -6,8 +6,7 @@ from collections.abc import Hashable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from calib_core.estimators.answer_cache import AnswerCache
-from calib_core.estimators.base import Estimate, estimate
+from calib_core.estimators.base import AnswerCache, Estimate, estimate
 from calib_core.predictions.predictions import Predictions
 
 # No answer holds predictions, so that what is kept goes when they go.

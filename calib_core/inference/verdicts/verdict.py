@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from calib_core._base.errors import as_share
+import numpy as np
+
+from calib_core._base.errors import InputError, NotAnswerable, as_share
+from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
-from calib_core.estimators.base import Estimate, error_scale, traits
+from calib_core.estimators.base import Estimate, Question, error_scale, traits
 from calib_core.inference.intervals.bins_of_interval import OF_BINS
+from calib_core.inference.intervals.error_hierarchy import joint_event_ends
+from calib_core.inference.intervals.event_rows import EventRows, Trials
 from calib_core.inference.intervals.interval_methods import rows_for_groups, rows_to_tell, rows_with_error, typical_high
 from calib_core.inference.significance.calibration_tests import shown_at_all
-from calib_core.inference.verdicts.event_ratio import event_ratio
-from calib_core.inference.verdicts.tolerance_scale import full_scale
+from calib_core.inference.verdicts.events_needed import events_needed
 from calib_core.predictions.event_names import title_of_event
-from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import scope
 from calib_core.results.uncertainty import EventRatio, TestOfCalibration, Verdict
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
@@ -30,6 +33,59 @@ from calib_core.text import (
     score_apart,
     short_percent,
 )
+
+
+def full_scale(claims: Claims, ranks: int = 1) -> float:
+    """The largest mean absolute error that rows can have: 1, but 2/K where every row speaks of K classes.
+
+    Rows whose probabilities sum to one can be wrong about two classes at most by 1 each: the mean over K classes is
+    then 2/K (of weighted classes the two largest weights), over k ranks 2/k. A tolerance is held against the error as
+    a share of this, which for one class a row is the error itself, and for all classes the probability that lies on
+    wrong classes.
+
+    >>> from calib_core.predictions.predictions import Predictions
+    >>> from calib_core.reductions import ClassWise, Confidence
+    >>> p = Predictions([[0.7, 0.1, 0.1, 0.1]], [0])
+    >>> full_scale(ClassWise().split(p)), full_scale(Confidence().split(p))
+    (0.5, 1.0)
+    """
+    if claims.same_rows:
+        return min(1.0, _of_two(claims.shares))
+    return 1.0 if ranks == 1 else 2.0 / ranks
+
+
+def _of_two(shares: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    return float(np.sort(shares)[-2:].sum())
+
+
+NONE_EXPECTED = "no event is expected: every predicted risk is 0, and nothing can be divided by 0"
+
+
+def event_ratio(question: Question, level: float = LEVEL, tolerance: float = RATIO) -> EventRatio:
+    """The ratio of observed to expected events of a question about an event, at ``level``, held against a tolerance.
+
+    The ends are those of ``ratio_ends``, the one towards 1 read at the level that the mean gap and the errors of the
+    event share (``joint_event_ends``); rows that belong together count as the fewer independent ones that tell as much.
+    NotAnswerable where no event is expected at all, so that nothing can be divided by.
+    """
+    if not 1 < tolerance < math.inf:
+        raise InputError(f"the tolerance of the O:E ratio is {tolerance:g}; it must lie above 1")
+    listed = question.written_out
+    rows = EventRows.of_claims(listed.claims, listed.predictions)
+    trials = rows.trials if rows.cells is None else Trials.of_cells(rows.cells)
+    # As the ends are: of the risks themselves, so that an end at the expected number is a ratio of exactly 1.
+    expected = rows.trials.expected
+    if not expected > 0:
+        raise NotAnswerable(NONE_EXPECTED)
+    bins = getattr(question.estimator, "binning", None) if question.free is False else None
+    ends, _, p = joint_event_ends(rows, listed.predictions, level, bins)
+    # Risks of 0 and 1 alone leave nothing to chance: one event would do.
+    spread = min(float(trials.rows @ np.square(trials.score)) / expected, 1.0 - 1e-9)
+    needed = events_needed("within", 1.0, tolerance, level=level, concentration=spread).events
+    numbers = trials.observed, expected, trials.total
+    low, high = ends.low / expected, ends.high / expected
+    return EventRatio(*numbers, low, high, (1 - level) / 2, tolerance, float(needed), p)
+
 
 _SHARE = ", as a share of the most it can be,"
 

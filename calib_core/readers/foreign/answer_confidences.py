@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from calib_core.readers.messages import listed
 from calib_core.readers.number_texts import looks_numeric
 from calib_core.readers.proposal.answer_words import judged as verdict
 from calib_core.readers.proposal.column_roles import named
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import (
@@ -27,7 +27,7 @@ from calib_core.readers.tool_shapes import (
 )
 from calib_core.text import count, percent
 
-_FIELDS = {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
+_FIELDS: Fields = {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
 _SILENT, _PARTIAL = "no confidence", "a reward that is neither 0 nor 1"
 _BARE, _TIED = "no max_prob or exact_match", "several choices with the largest probability"
 _UNJUDGED = "no yes or no of the judge"
@@ -65,7 +65,7 @@ class AgentTasks(ShapeOfRecords):
                 columns.add(row | ({"cost": number(record["cost"])} if "cost" in record else {}), place)
         return columns.table(by_line=document.by_line)
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         return _FIELDS
 
 
@@ -110,7 +110,7 @@ class HelmRun(ShapeOfRecords):
             )
         return columns.table(by_line=document.by_line)
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         return _FIELDS
 
 
@@ -168,7 +168,7 @@ class HleAnswers(ShapeOfRecords):
         values = table.columns[_CONFIDENCE].astype(np.float64)
         return replace(table, columns={**table.columns, _BELOW: np.where(values < 100, values, np.nan)})
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         along = tuple(name for name in table.columns if name not in (_CONFIDENCE, _BELOW, _CORRECT))
         return {
             "layout": "confidence",
@@ -269,7 +269,7 @@ class UncertaintyTable(ShapeOfColumns):
         names = set(table.columns)
         return {"prompt", "response"} <= names and bool(_SCORERS & names) and not named(names, "confidence")
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         scorers = _scorers(table)
         if "confidence" not in chosen and len(scorers) > 1:
             raise InputError(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any
 
 import pandas as pd
 
 from calib_core.readers.foreign.level_columns import as_classes, known_fields, repeats, several, texts_of, tuned
 from calib_core.readers.proposal.label_codes import label_texts
+from calib_core.readers.reading import Fields
 from calib_core.readers.table import Table
 from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
@@ -34,7 +33,7 @@ class Caret(ShapeOfColumns):
             return table
         return replace(table, columns={**table.columns, TUNING: tuned(table, parameters)})
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         del chosen
         levels = _levels(table)
         question = tuple(name for name in (ROW, RESAMPLE) if name in table.columns)
@@ -47,7 +46,7 @@ class Caret(ShapeOfColumns):
             label_coding="names",
             classes=levels,
             models=TUNING if candidates else None,
-            question=question if candidates else None,
+            question=question if candidates else (),
             group=ROW if repeats(table, rows) else None,
         )
 

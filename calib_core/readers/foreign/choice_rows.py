@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
+from calib_core.readers.reading import Fields
 from calib_core.readers.table import Array
 
 CLASSES = "class names"
@@ -109,7 +110,7 @@ def places_among(values: Sequence[object], choices: int) -> Collection[int]:
     return sorted({each for each in values if type(each) is int and 0 <= each < choices})
 
 
-def fields_of_choices(columns: Mapping[str, Array], wide: bool, measure: str = "") -> dict[str, object]:
+def fields_of_choices(columns: Mapping[str, Array], wide: bool, measure: str = "") -> Fields:
     """Fields of Reading: all choices' scores where ``wide``, else the favoured choice's confidence."""
     if wide:
         names = tuple(str(name) for name in columns[CLASSES])

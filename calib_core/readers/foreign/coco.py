@@ -27,7 +27,7 @@ from calib_core.readers.column_store import Columns, identifier, lacking, number
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import numbers
 from calib_core.readers.proposal.label_codes import label_texts
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import (
@@ -229,7 +229,7 @@ class Detections(ShapeOfRecords):
             notes.append("The file holds masks or keypoints, too: detections are matched by their boxes alone.")
         return rows.table(notes)
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         raise InputError(
             f"{table.name} holds {self.title}: a box is right only where it is matched with a true one; give the file "
             "of annotations as its labels (labels= in Python, --labels of a command, or the field for labels in the "
@@ -289,7 +289,7 @@ class TrueBoxes(ShapeOfRecords):
             del columns[_SCORE]  # true boxes have none; detections that are saved in this format have one each
         return replace(table, columns=columns)
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         raise InputError(
             f"{table.name} holds {self.title}, and no predictions; open the file of detections, and give this one as "
             "its labels"
@@ -316,7 +316,7 @@ class MatchedBoxes(ShapeOfColumns):
     def recognises(self, table: Table) -> bool:
         return table.columns.keys() >= {IMAGE, CATEGORY, CONFIDENCE, TRUE_BOXES, column_of(USUAL)}
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         images = label_texts(table.columns[IMAGE])
         return {
             "layout": "confidence",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import takewhile
-from typing import Any
 
 from calib_core.readers.foreign.level_columns import as_classes, as_named, known_fields, label_among, spelled, texts_of
 from calib_core.readers.messages import listed
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding, rule
 from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
@@ -33,9 +32,9 @@ class H2O(ShapeOfColumns):
     def recognises(self, table: Table) -> bool:
         return PREDICTED in table.columns and len(_scores(table)) > 1
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         scores = _scores(table)
-        both: dict[str, Any] = {}
+        both: Fields = {}
         levels = spelled(table, [_level(table, name) for name in scores])
         label = label_among(table, levels, (PREDICTED,))
         if (calibrated := _calibrated(table)) and not {"scores", "score_sets", "models"} & chosen.keys():

@@ -21,7 +21,7 @@ from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import MISSING_TEXT, numbers
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, in_words
 from calib_core.readers.proposal.label_codes import label_texts
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import (
@@ -135,7 +135,7 @@ def _confident(column: Array) -> bool:
     return bool(np.isfinite(numbers(column)).any()) or in_words(column)
 
 
-def fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
+def fields(table: Table, chosen: Fields) -> Fields:
     """Confidence and correctness, attempts at a question as a group; InputError to ask which scorer."""
     if chosen.get("layout", "confidence") != "confidence":
         return {}
@@ -152,7 +152,7 @@ def fields(table: Table, chosen: Mapping[str, Any]) -> dict[str, Any]:
             "its metadata (0 to 1, or 0 to 100), or log log-probabilities of the answer"
         )
     beside = [n for n in table.columns if n in _BESIDE or (n.startswith(METADATA) and n != OF_SAMPLE)]
-    found: dict[str, Any] = {"layout": "confidence", "correct": correct, "metadata": tuple(beside)}
+    found: Fields = {"layout": "confidence", "correct": correct, "metadata": tuple(beside)}
     if known:
         found["confidence"] = known[0]
     if "missing" not in chosen and _gaps(table, str(correct), str(chosen.get("confidence") or found["confidence"])):
@@ -316,7 +316,7 @@ class InspectLog(ShapeOfRecords):
             columns.add({**_beside(record, document.about), **_confidences(record, scores), **values}, place)
         return graded(columns.table(notes=_unfinished(document.about), by_line=document.by_line))
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         return fields(table, chosen)
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
@@ -464,7 +464,7 @@ class SamplesFrame(ShapeOfColumns):
         }
         return graded(replace(table, columns={**table.columns, **details}))
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         found = fields(table, chosen)
         runs = values_of(table, "eval_id")
         if not found or len(runs) < 2 or not _same_questions(table):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import frozen
 from calib_core.readers.proposal.label_codes import label_texts
+from calib_core.readers.reading import Fields
 from calib_core.readers.table import Table
 
 MISSING = frozenset({"", "NA"})
@@ -120,9 +121,11 @@ def several(table: Table, name: str) -> bool:
     return name in table.columns and len(texts_of(table, name)) > 1
 
 
-def known_fields(**fields: Any) -> Mapping[str, Any]:
+def known_fields(**fields: Unpack[Fields]) -> Fields:
     """Fields of a reading, those left open apart."""
-    return {name: value for name, value in fields.items() if value}
+    for name in [name for name, value in fields.items() if not value]:
+        fields.pop(name)  # type: ignore[misc]
+    return fields
 
 
 def tuned(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.object_]]:

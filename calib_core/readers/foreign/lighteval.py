@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD, SCORES, ChoiceRows, fields_of_choices, places_among
 from calib_core.readers.formats.parquet_child import RECORDS
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
@@ -49,7 +49,7 @@ class Details(ShapeOfColumns):
         found = along.table(format=table.format, notes=table.notes, matrices=matrices)
         return replace(found, columns={**found.columns, **columns})
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         classes = CLASSES in table.columns and not (table.columns[GOLD] == "").any() and not _places(table)
         layout = chosen.get("layout") or ("wide" if classes else "confidence")
         scores = fields_of_choices(table.columns, layout == "wide" and SCORES in table.matrices)

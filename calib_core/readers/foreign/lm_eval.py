@@ -33,7 +33,7 @@ from calib_core.readers.foreign.choice_rows import (
 from calib_core.readers.foreign.level_columns import several, values_of
 from calib_core.readers.messages import quoted
 from calib_core.readers.proposal.label_codes import label_texts
-from calib_core.readers.reading import Layout, Reading
+from calib_core.readers.reading import Fields, Layout, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import JsonDocument, Record, ShapeOfRecords, shape_of_records
@@ -96,10 +96,10 @@ def best_layout(table: Table) -> Layout:
     return "wide" if SCORES in table.matrices else "top-label"
 
 
-def shared_fields(table: Table) -> dict[str, Any]:
+def shared_fields(table: Table) -> Fields:
     """What goes along, no outcome among it; several filters are several models over the same questions."""
     filters = values_of(table, "filter")
-    along = {"metadata": tuple(name for name in ALONG if name in table.columns)}
+    along: Fields = {"metadata": tuple(name for name in ALONG if name in table.columns)}
     if len(filters) < 2:
         return along
     return {**along, "models": "filter", "model": filters[0], "question": _question(table)}
@@ -252,14 +252,14 @@ class HarnessSamples(ShapeOfRecords):
         table = along.table(by_line=document.by_line, notes=rows.notes(), matrices=matrices)
         return rows.scored(with_columns(table, columns, rows.measures))
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         return {**shared_fields(table), **_layout(table, chosen)}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
         yield from findings(table, reading)
 
 
-def _layout(table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+def _layout(table: Table, chosen: Fields) -> Fields:
     measure = measure_of_task(table)
     layout = chosen.get("layout") or best_layout(table)
     if layout == "top-label":

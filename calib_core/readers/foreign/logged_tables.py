@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.formats.jsonl import flattened
 from calib_core.readers.proposal.column_roles import class_of, named
+from calib_core.readers.reading import Fields
 from calib_core.readers.table import Table
 from calib_core.readers.tool_shapes import (
     JsonDocument,
@@ -36,7 +37,7 @@ class LoggedTable(ShapeOfRecords):
         records = ((number, {key: _cell(value) for key, value in each.items()}) for number, each in document.records)
         return flattened(replace(document, records=records))
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         if not has_scores(table.names, chosen):
             raise InputError(
                 f"{table.name} is {self.title} with predicted classes and no scores; log the probabilities of the "
@@ -56,7 +57,7 @@ class EvaluationTable(ShapeOfColumns):
             name.endswith(_MEASURED) for name in table.columns
         )
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         if not has_scores((name for name in table.names if not name.endswith(_MEASURED)), chosen):
             raise InputError(
                 f"{table.name} is {self.title}, which has predicted classes and no probabilities; log these with "
@@ -65,7 +66,7 @@ class EvaluationTable(ShapeOfColumns):
         return {}
 
 
-def has_scores(names: Iterable[str], chosen: Mapping[str, Any]) -> bool:
+def has_scores(names: Iterable[str], chosen: Fields) -> bool:
     """Is a column called as scores are, or chosen as such?"""
     every = tuple(names)
     if {"scores", "confidence"} & chosen.keys():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, identifier, number
 from calib_core.readers.foreign.choice_rows import CLASSES, GOLD
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import JsonDocument, Record, ShapeOfRecords, shape_of_records
@@ -62,13 +62,13 @@ class OpenCompass(ShapeOfRecords):
         table = columns.table(by_line=document.by_line)
         return replace(table, columns={**table.columns, CLASSES: np.array(names, dtype=object)})
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         if GOLD not in table.columns and "label" not in chosen:
             raise InputError(
                 f"{table.name}: golds are numbers that are choices and places of choices, counted from 0, alike: "
                 f'choose label from "{_AS_TEXT}" and "{_AS_PLACE}"'
             )
-        shared = {
+        shared: Fields = {
             "layout": "wide",
             "label": (GOLD,),
             "label_coding": "names",

@@ -6,7 +6,7 @@ The same two names elsewhere are a true label and the probability of one class; 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from calib_core.readers.foreign.level_columns import texts_of
 from calib_core.readers.messages import listed, quoted
 from calib_core.readers.number_texts import looks_numeric
 from calib_core.readers.proposal.column_roles import named
-from calib_core.readers.reading import Layout, Reading
+from calib_core.readers.reading import Fields, Layout, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import (
@@ -65,7 +65,7 @@ class PipelineOutput(ShapeOfRecords):
         spelled = {CLASSES: np.array(names, dtype=object)}
         return replace(table, columns={**table.columns, **spelled}, matrices={_SCORES: matrix})
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         beside = [name for name in table.columns if name not in (_CONFIDENCE, _PREDICTED, CLASSES)]
         if not beside:
             raise InputError(
@@ -73,14 +73,14 @@ class PipelineOutput(ShapeOfRecords):
                 'the true label to each record: {"true": "POS", "scores": [{"label": "POS", "score": 0.9}, …]}'
             )
         layout = chosen.get("layout") or ("wide" if _SCORES in table.matrices else "top-label")
-        shared = {"layout": layout, "kind": "probabilities"}
+        shared: Fields = {"layout": layout, "kind": "probabilities"}
         if layout != "wide":
-            return {**shared, _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED}
+            return {**shared, "confidence": _CONFIDENCE, "predicted": _PREDICTED}
         labels = {*named(beside, "label"), *chosen.get("label", ())}
         along = tuple(name for name in beside if name not in labels)
         if "label_coding" not in chosen:
             _check_names(table, labels)
-        return {**shared, _SCORES: (_SCORES,), "metadata": along, **_classes(table)}
+        return {**shared, "scores": (_SCORES,), "metadata": along, **_classes(table)}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
         if _SCORES not in table.matrices:
@@ -115,7 +115,7 @@ def _check_names(table: Table, labels: Collection[str]) -> None:
     )
 
 
-def _classes(table: Table) -> dict[str, Any]:
+def _classes(table: Table) -> Fields:
     """LABEL_0, LABEL_1, … are places: their classes are called as labels of numbers are."""
     names = [str(name) for name in table.columns[CLASSES]]
     places = [_PLACES.fullmatch(name) for name in names]
@@ -204,7 +204,7 @@ class PipelineTable(ShapeOfColumns):
             return False
         return bool(truths) or (len(scores) >= _ROWS and len(predicted) > 1)
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         if chosen.get("layout", self.layout) != self.layout:
             return {}
         truths = _truths(table)

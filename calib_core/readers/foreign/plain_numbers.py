@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.formats.delimited import ARRAY
 from calib_core.readers.messages import quoted
 from calib_core.readers.proposal.label_codes import label_inside
-from calib_core.readers.reading import Reading
+from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.table_findings import Finding
 from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
@@ -60,7 +60,7 @@ class TwoSplits(ShapeOfColumns):
         columns = {test.bare[1]: frozen(labels), SPLIT: frozen(words)}
         return replace(table, columns=columns, matrices={test.bare[0]: frozen(scores)})
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         del chosen
         label = next(name for name in table.columns if name != SPLIT)
         return {"layout": "wide", "scores": tuple(table.matrices), "label": (label,), "split": SPLIT}
@@ -103,7 +103,7 @@ class NumberText(ShapeOfColumns):
     def recognises(self, table: Table) -> bool:
         return table.format == "csv" and table.names == (ARRAY,)
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         column = table.columns.get(ARRAY)
         if column is not None and column.dtype.kind == "i" and not {"scores", "label"} & chosen.keys():
             raise InputError(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from calib_core.readers.foreign.level_columns import (
     known_fields,
@@ -15,6 +13,7 @@ from calib_core.readers.foreign.level_columns import (
     spelled,
     without_missing,
 )
+from calib_core.readers.reading import Fields
 from calib_core.readers.table import Table
 from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
@@ -41,7 +40,7 @@ class Tidymodels(ShapeOfColumns):
         label = _label(table)
         return without_missing(table, label[0]) if label else table
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         del chosen
         scores = _scores(table)
         levels = _levels(table)
@@ -57,7 +56,7 @@ class Tidymodels(ShapeOfColumns):
             label_coding="names",
             classes=levels,
             models=CONFIG if candidates else None,
-            question=question if candidates else None,
+            question=question if candidates else (),
             group=ROW if again else None,
         )
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from calib_core._base.arrays import frozen
 from calib_core.readers.foreign.level_columns import texts_of
 from calib_core.readers.number_texts import numbers
+from calib_core.readers.reading import Fields
 from calib_core.readers.table import Array, Table
 from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
@@ -51,7 +50,7 @@ class Weka(ShapeOfColumns):
                 columns[name] = column
         return replace(table, columns=columns)
 
-    def fields(self, table: Table, chosen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def fields(self, table: Table, chosen: Fields) -> Fields:
         del chosen
         scores = tuple(name for name in table.columns if name.startswith("p(") and name.endswith(")"))
         if scores:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +42,7 @@ from calib_core.readers.proposal.label_codes import (
 from calib_core.readers.proposal.long_form import question_columns
 from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
-from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Reading, ScoreKind, checked_fields
+from calib_core.readers.reading import OF_SUMMARIES, Fields, LabelCoding, Reading, ScoreKind, checked_fields
 from calib_core.readers.table import SUMMARY, Array, Table
 from calib_core.readers.tool_shapes import proposed_fields
 
@@ -71,14 +70,14 @@ def propose(table: Table, **chosen: Any) -> Reading:
             f"{table.name} is no summary, so that it is not read as one; leave the layout out, or make a summary with "
             "calib summarise"
         )
-    chosen = proposed_fields(table, checked_fields(chosen))
-    return _Proposal(table, chosen).reading().replace(**chosen)
+    fields = proposed_fields(table, checked_fields(chosen))
+    return _Proposal(table, fields).reading().replace(**fields)
 
 
 @dataclass(frozen=True)
 class _Proposal:
     table: Table
-    chosen: Mapping[str, Any]
+    chosen: Fields
 
     def reading(self) -> Reading:
         if self.chosen.get("layout") == "samples":
@@ -210,7 +209,7 @@ class _Proposal:
         names: set[str] = set()
         for key in ("label", "confidence", "correct", "predicted", "split", "weights", "group", "models"):
             value = self.chosen.get(key)
-            names |= {value} if isinstance(value, str) else set(value or ())
+            names |= {value} if isinstance(value, str) else set(value if isinstance(value, tuple) else ())
         return names
 
     # -- wide --------------------------------------------------------------------------------------------------
@@ -396,7 +395,7 @@ class _Proposal:
         """The one column with this role, by choice or by name."""
         given = self.chosen.get(wanted)
         if given is not None:
-            return given if isinstance(given, str) else str(next(iter(given)))
+            return str(given[0] if isinstance(given, tuple) else given)
         found = named(self.table.columns, wanted)
         if len(found) > 1:
             raise self._ask(f"columns {listed(found)} could all be the {wanted}", wanted)

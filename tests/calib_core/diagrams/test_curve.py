@@ -8,16 +8,8 @@ from calib_core import Predictions, diagrams, estimate
 from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import (
-    Fixed,
-    Gaussian,
-    Linear,
-    LogOdds,
-    ScoreGrid,
-    StandardDeviation,
-    local_calibration,
-)
 from calib_core.reductions import ClassSpecific
+from calib_core.smoothing import Fixed, Gaussian, Linear, LogOdds, ScoreGrid, StandardDeviation, local_calibration
 from calib_core.smoothing.kernels import Triweight
 
 COLUMNS = ["score", "curve", "density", "lower", "upper"]

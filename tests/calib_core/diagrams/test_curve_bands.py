@@ -9,16 +9,8 @@ from calib_core import NotAnswerable, Predictions
 from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import KERNEL_CURVE, corp, corp_band, kernel_curve
 from calib_core.estimators import KernelECE
-from calib_core.estimators.kernel import (
-    BetaKernel,
-    Fixed,
-    Gaussian,
-    LogOdds,
-    ScoreGrid,
-    StandardDeviation,
-    Triweight,
-    limits,
-)
+from calib_core.estimators.kernel_ece import limits
+from calib_core.smoothing import BetaKernel, Fixed, Gaussian, LogOdds, ScoreGrid, StandardDeviation, Triweight
 
 NEAR_ONE = [name for name in LAWS if not name.startswith("uniform")]
 

@@ -21,7 +21,7 @@ from calib_core.calibrators import refitted
 from calib_core.diagrams import error_sweep, swept_estimators, swept_kinds
 from calib_core.estimators import as_estimator
 from calib_core.estimators.base import Question
-from calib_core.inference.intervals import binning_sweep
+from calib_core.inference.intervals import joint_intervals
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.noise_floor import noise_floor
 from calib_core.reductions import as_reduction
@@ -89,14 +89,16 @@ def test_floors_from_shared_draws_are_those_drawn_for_each_number_alone(kind, no
 @pytest.mark.parametrize("few", [1, 10**6])
 def test_floors_of_many_cells_are_those_drawn_for_each_number_alone(notion, kind, weights, few, monkeypatch):
     """However few replicates or drawn outcomes are in memory at a time."""
-    for module, name, value in ((binning_sweep, "MOST_CELLS", 0), (binning_sweep, "_AT_ONCE", few),
+    for module, name, value in ((joint_intervals, "MOST_CELLS", 0), (joint_intervals, "_AT_ONCE", few),
                                 (outcome_draws, "_BLOCK_BYTES", 1000)):  # fmt: skip
         monkeypatch.setattr(module, name, value)
     if notion == "class-wise":
-        monkeypatch.setattr(binning_sweep, "_HELD", few)
+        monkeypatch.setattr(joint_intervals, "_HELD", few)
     p, numbers = sample(300, weights=weights), [2, 7, 40]
     estimators = [as_estimator("rmsce", scheme(kind, b)) for b in numbers]
-    for found, estimator in zip(binning_sweep.floors(p, as_reduction(notion), estimators, 20), estimators, strict=True):
+    for found, estimator in zip(
+        joint_intervals.floors(p, as_reduction(notion), estimators, 20), estimators, strict=True
+    ):
         alone = noise_floor(Question(p, as_reduction(notion), estimator), 20, 0)
         np.testing.assert_allclose(found.draws, alone.draws, rtol=1e-9)
 

@@ -9,7 +9,7 @@ import pytest
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
 from calib_core.diagrams import edges_said
-from calib_core.inference.significance.selected_shares import rows_of_cells
+from calib_core.inference.significance.count_tests import rows_of_cells
 
 ROWS = re.compile(r"([\d,.]+) rows?\b")
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from calib_core import NotAnswerable, Predictions, estimate
 from calib_core.claims.binary_claims import Stratum
 from calib_core.estimators import KERNELS
-from calib_core.estimators.kernel import (
+from calib_core.estimators.kernel_ece import KernelECE
+from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopLabel
+from calib_core.smoothing import (
     Fixed,
     Gaussian,
-    KernelECE,
     LogOdds,
     ScoreGrid,
     Silverman,
@@ -20,7 +21,6 @@ from calib_core.estimators.kernel import (
     Triweight,
     local_calibration,
 )
-from calib_core.reductions import ClassSpecific, ClassWise, Confidence, TopLabel
 
 
 def direct_density(scores, at, bandwidth, kernel, low):

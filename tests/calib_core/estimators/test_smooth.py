@@ -9,9 +9,9 @@ from scipy.optimize import brentq
 from calib_core import REDUCTIONS, Predictions, estimate
 from calib_core.claims.binary_claims import Stratum
 from calib_core.estimators import smooth
-from calib_core.estimators.kernel import ScoreGrid
 from calib_core.estimators.smooth import SmoothECE
 from calib_core.reductions import Confidence
+from calib_core.smoothing import ScoreGrid
 from tests.support.smooth_by_hand import fixed_point, smooth_error
 
 

@@ -19,8 +19,8 @@ from calib_core.evaluation.candidates import COLUMNS, FoldTrial, candidates_for,
 from calib_core.evaluation.choice import auroc_heading
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.usefulness import changes
-from calib_core.inference.comparison.joint_cells import Difference
-from calib_core.inference.comparison.mean_gain import mean_gain
+from calib_core.inference.comparison.paired_differences import Difference
+from calib_core.inference.comparison.score_differences import mean_gain
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 from calib_core.predictions.plausibility import blocking
 from calib_core.registry.registry import Recipe, RegistryError

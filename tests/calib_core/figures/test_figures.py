@@ -16,13 +16,14 @@ from shown_laws import hovers_speak_in_percent
 
 from calib_core import Predictions, diagrams, figures, inference
 from calib_core._base.errors import InputError
-from calib_core.estimators.kernel import Fixed, KernelECE
+from calib_core.estimators.kernel_ece import KernelECE
 from calib_core.figures.direct_labels import _AWAY, _HEIGHT, _sides, label_places
 from calib_core.figures.look import style
 from calib_core.figures.overlay import laid_over
 from calib_core.figures.probability_axis import axis_for
 from calib_core.inference import per_class_tests
 from calib_core.results.verdict_table import VERDICTS
+from calib_core.smoothing import Fixed
 from calib_core.text import between, short_percent
 
 

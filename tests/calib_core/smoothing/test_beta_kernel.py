@@ -12,9 +12,9 @@ from calib_core.calibrators import BinaryKernel
 from calib_core.claims.binary_claims import Stratum
 from calib_core.diagrams import kernel_curve
 from calib_core.estimators import DirichletKernelError, KernelECE
-from calib_core.estimators.kernel import BetaKernel, Fixed, Linear, ScoreGrid, StandardDeviation, local_calibration
 from calib_core.inference.intervals import wild_bootstrap
 from calib_core.reductions import Canonical
+from calib_core.smoothing import BetaKernel, Fixed, Linear, ScoreGrid, StandardDeviation, local_calibration
 
 
 def shape(form, x, b):

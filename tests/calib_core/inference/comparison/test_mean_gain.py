@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from calib_core import NotAnswerable, Predictions
 from calib_core.estimators import LogLoss
-from calib_core.inference.comparison.mean_gain import Outcomes, mean_gain
+from calib_core.inference.comparison.score_differences import Outcomes, mean_gain
 
 TERMS = LogLoss().label_terms
 

@@ -9,7 +9,7 @@ from paired_truths import binned_truth, drawn
 import calib_core as cc
 from calib_core import InputError, Predictions
 from calib_core.inference import margin_verdict, not_worse, paired_difference
-from calib_core.inference.comparison.paired_difference import PairedDifference
+from calib_core.inference.comparison.paired_differences import PairedDifference
 
 RUNS = 120
 

@@ -13,17 +13,19 @@ import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions, RegistryError, compare, estimate
 from calib_core.binning import Distinct, EqualWidth, Groups
 from calib_core.inference import paired_difference, paired_table
-from calib_core.inference.comparison.cell_differences import SIMULATED, PairedDomain, _where
-from calib_core.inference.comparison.interval_differences import LADDER
-from calib_core.inference.comparison.joint_cells import (
+from calib_core.inference.comparison.model_differences import declared_bins
+from calib_core.inference.comparison.paired_differences import (
+    LADDER,
+    SIMULATED,
+    PairedDomain,
     Residuals,
+    _where,
     absolute_difference,
     outer_difference,
     squared_difference,
 )
-from calib_core.inference.comparison.model_differences import declared_bins
 from calib_core.inference.comparison.score_differences import BOUND, accuracy_difference, bounded_difference
-from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.inference.intervals.elementary import beyond
 
 
 def pair(n=200, k=3, weights=None, scale=0.6):

@@ -16,8 +16,8 @@ from calib_core.claims.binary_claims import FlatClaims
 from calib_core.claims.tallies import Moments
 from calib_core.estimators import Binned
 from calib_core.estimators.base import reads_bins
-from calib_core.inference.intervals.binning_sweep import floors
 from calib_core.inference.intervals.event_rows import EventRows
+from calib_core.inference.intervals.joint_intervals import floors
 from calib_core.inference.intervals.squared_errors import pairs
 from calib_core.inference.noise.cell_draws import FineCells, counts_suffice
 from calib_core.reductions import as_reduction

@@ -12,7 +12,7 @@ from calib_core.estimators import Binned, DebiasedECE, DebiasedL2
 from calib_core.inference import bootstrap, on_scale_of, sharpen
 from calib_core.inference.intervals.joint_intervals import shares_draws
 from calib_core.inference.noise import outcome_draws
-from calib_core.inference.noise.bin_count_estimators import of_counts
+from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.reductions import as_reduction
 
 BINNED = ("ece", "rmsce", "mce", "debiased-l2", "debiased-ece")

@@ -7,7 +7,7 @@ from scipy import stats
 from calib_core import Predictions, estimate
 from calib_core.estimators import Brier, LogLoss
 from calib_core.inference.intervals import mean_scores
-from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.inference.intervals.elementary import beyond
 
 FLOOR = np.finfo(float).eps
 

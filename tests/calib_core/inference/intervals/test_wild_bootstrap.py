@@ -7,12 +7,12 @@ from scipy import stats
 
 from calib_core import ESTIMATORS, Predictions, estimate
 from calib_core.estimators import ConvexBinned, KernelCalibrationError
-from calib_core.estimators.kernel import ScoreGrid
 from calib_core.estimators.smooth import smooth_errors
 from calib_core.inference import coverage_table, interval, rejection_table
-from calib_core.inference.intervals import kernel_errors, wild_bootstrap
-from calib_core.inference.intervals.poisson_limits import beyond
+from calib_core.inference.intervals import squared_errors, wild_bootstrap
+from calib_core.inference.intervals.elementary import beyond
 from calib_core.reductions import as_reduction
+from calib_core.smoothing import ScoreGrid
 from tests.support.smooth_by_hand import fixed_point
 
 NORMS = ("max-deviation", "ece-convex", "ece-adaptive-convex", "ece-sweep", "smece", "ece-kde")
@@ -226,7 +226,7 @@ def test_the_bounds_follow_the_level():
 
 def pair_ends(p, level=0.9, block=100):
     claims = as_reduction("canonical").split(p)
-    return kernel_errors.of_blocks(KernelCalibrationError(block=block), claims, level)
+    return squared_errors.of_blocks(KernelCalibrationError(block=block), claims, level)
 
 
 def test_blocks_of_rows_give_students_interval_where_outcomes_are_many():

@@ -7,8 +7,8 @@ from calib_core import Predictions, estimate
 from calib_core._base.distributions import binom
 from calib_core.binning import EqualWidth, tabulate
 from calib_core.estimators import Binned
-from calib_core.inference.noise import cell_copula
-from calib_core.inference.noise.cell_copula import shared_outcomes
+from calib_core.inference.noise import cell_draws
+from calib_core.inference.noise.cell_draws import shared_outcomes
 from calib_core.inference.noise.noise_floor import null_outcomes
 from calib_core.results.uncertainty import NoiseFloor
 
@@ -23,7 +23,7 @@ def near_certain(n, k, seed=0):
 
 @pytest.fixture
 def from_cells(monkeypatch):
-    monkeypatch.setattr(cell_copula, "MANY_ROWS", 0)
+    monkeypatch.setattr(cell_draws, "MANY_ROWS", 0)
 
 
 def drawn(p, notion, bins):
@@ -38,7 +38,7 @@ def test_sums_have_the_mean_variance_and_correlation_of_drawn_rows(monkeypatch, 
     p = near_certain(1500, k)
     table, outcomes, q = drawn(p, notion, 15)
     cells = outcomes(np.random.default_rng(0), 2000).reshape(2000, -1)
-    monkeypatch.setattr(cell_copula, "MANY_ROWS", 1e9)
+    monkeypatch.setattr(cell_draws, "MANY_ROWS", 1e9)
     rows = null_outcomes(q.claims, table, q.ranks)(np.random.default_rng(1), 2000).reshape(2000, -1)
     assert ((cells >= 0) & (cells <= table.count.ravel())).all()
     spread = np.sqrt(np.maximum(rows.var(0), 0.01))
@@ -50,11 +50,11 @@ def test_sums_have_the_mean_variance_and_correlation_of_drawn_rows(monkeypatch, 
 
 def test_cells_of_few_outcomes_are_binomial():
     n, p = 5000, 0.0004
-    least, upto = cell_copula._upto(n, p)
+    least, upto = cell_draws._upto(n, p)
     assert least == 0
     np.testing.assert_allclose(upto, binom.cdf(np.arange(len(upto)), n, p), rtol=1e-9)
-    assert cell_copula._upto(7, 0.0)[1].tolist() == [1.0] * 7
-    assert cell_copula._upto(7, 1.0)[1].tolist() == [0.0] * 7
+    assert cell_draws._upto(7, 0.0)[1].tolist() == [1.0] * 7
+    assert cell_draws._upto(7, 1.0)[1].tolist() == [0.0] * 7
 
 
 @pytest.mark.usefixtures("from_cells")
@@ -72,7 +72,7 @@ def test_the_floor_keeps_its_level_and_one_of_half_the_variance_does_not(notion,
     table, outcomes, q = drawn(p, notion, 10)
     rng, runs = np.random.default_rng(5), 400
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cell_copula, "MANY_ROWS", 1e9)
+        patch.setattr(cell_draws, "MANY_ROWS", 1e9)
         truths = null_outcomes(q.claims, table, q.ranks)(rng, runs)
     observed = rule.of_outcomes(table, truths)
     found = {"cells": [], "halved": []}

@@ -14,7 +14,7 @@ from calib_core._base.arrays import Rows
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference import NoiseFloor, kuiper, noise_floor, spiegelhalter
-from calib_core.inference.intervals.binning_sweep import floors
+from calib_core.inference.intervals.joint_intervals import floors
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.noise_floor import null_outcomes
 from calib_core.inference.significance.calibration_tests import brownian_range_tail

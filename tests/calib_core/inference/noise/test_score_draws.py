@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp, kstest, norm
 from calib_core import Predictions, estimate
 from calib_core.inference import noise_floor
 from calib_core.inference.noise import outcome_draws, score_draws
-from calib_core.inference.noise.label_losses import label_losses
+from calib_core.inference.noise.score_draws import label_losses
 
 SCORES = ("log-loss", "brier", "accuracy")
 RUNS, LEVEL = 500, 0.1

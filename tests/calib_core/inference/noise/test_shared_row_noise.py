@@ -8,9 +8,9 @@ from calib_core import Predictions, estimate
 from calib_core.binning import EqualMass, EqualWidth, tabulate
 from calib_core.estimators import Binned
 from calib_core.inference.intervals import binned_errors
-from calib_core.inference.noise import shared_row_noise
+from calib_core.inference.noise import cell_draws
+from calib_core.inference.noise.cell_draws import SharedNoise
 from calib_core.inference.noise.noise_floor import null_outcomes
-from calib_core.inference.noise.shared_row_noise import SharedNoise
 
 CLASSES = 80
 
@@ -43,7 +43,7 @@ def test_wanted_cells_have_the_errors_they_have_among_all():
 @pytest.mark.parametrize("scheme", [EqualWidth(15), EqualMass(20)], ids=repr)
 def test_gaps_are_those_of_drawn_outcomes(monkeypatch, scheme):
     """The slow twin takes filled cells out of whole tables, stream after stream."""
-    monkeypatch.setattr(shared_row_noise, "_DRAWN_ROWS", 450_000)
+    monkeypatch.setattr(cell_draws, "_DRAWN_ROWS", 450_000)
     noise = noise_of(sample(), scheme)
     outcomes = null_outcomes(noise.claims, noise.table)
     assert noise.replicates == 300
@@ -59,7 +59,7 @@ def test_fewer_replicates_move_the_ends_by_little(monkeypatch):
     """Over seeds, 200 replicates in place of 1,000: the ends' standard deviation stays below a tenth of the width."""
     p, ends = sample(4000), {}
     for number in (200, 1000):
-        monkeypatch.setattr(shared_row_noise, "_DRAWN_ROWS", number * p.n_rows)
+        monkeypatch.setattr(cell_draws, "_DRAWN_ROWS", number * p.n_rows)
         question = estimate(p, "class-wise", "ece").question
         found = [binned_errors.InBins(question, seed).ends(1, 0.9) for seed in range(6)]
         ends[number] = np.array([(each.low, each.high) for each in found])

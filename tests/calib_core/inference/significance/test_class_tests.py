@@ -10,7 +10,7 @@ from null_rates import gumbel_labels, spread_rows
 
 from calib_core import InputError, NotAnswerable, Predictions, estimate
 from calib_core.inference import benjamini_hochberg, holm, per_class_tests
-from calib_core.inference.significance.class_tests import SMALLEST
+from calib_core.inference.significance.count_tests import SMALLEST
 
 
 def enumerated(scores, bins, outcomes):

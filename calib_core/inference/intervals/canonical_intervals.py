@@ -1,22 +1,29 @@
-"""Intervals for canonical errors on a partition of the simplex, from counts in cells."""
+"""Intervals for canonical errors: from counts in cells of the simplex, or from smoothed residual vectors."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.errors import NotAnswerable
 from calib_core.binning.simplex.cell_table import SimplexTable
+from calib_core.claims.probability_vectors import Vectors
+from calib_core.estimators.dirichlet_kernel import DirichletKernelError
 from calib_core.guarantees.bounds import cell_eps
+from calib_core.inference.intervals.elementary import beyond, surplus
 from calib_core.inference.intervals.inversion import RICH, CellGaps, draws_for, inverted
-from calib_core.inference.intervals.poisson_limits import beyond, surplus
+from calib_core.inference.intervals.wild_bootstrap import excess
+from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS
-from calib_core.predictions.predictions import NotAnswerable
+from calib_core.inference.noise.simplex_draws import replicates_at_once
 
 _MOST_NUMBERS = 50_000
 """Cells times classes beyond which no interval is made: its noise draws would need gigabytes."""
 
 
-def bounds(table: SimplexTable, order: int | str, level: float, random_state: int) -> tuple[float, float]:
+def cell_bounds(table: SimplexTable, order: int | str, level: float, random_state: int) -> tuple[float, float]:
     """Ends of the interval for a canonical error, given the predictions and the cells.
 
     "max": every cell's true distance is within `guarantees.cell_eps` of the observed one, all at once: proven. Order 1
@@ -80,3 +87,52 @@ def _null(table: SimplexTable, rng: np.random.Generator) -> Float64s:
     mean = table.mean / table.mean.sum(axis=1, keepdims=True)
     drawn = rng.multinomial(rows, mean, size=(NULL_DRAWS, len(rows)))
     return np.asarray(np.abs(drawn / rows[:, None] - mean).reshape(NULL_DRAWS, -1))
+
+
+_DRAWS = 500
+SMOOTHED = "the error that this smoothing sees, given these predictions"
+"""What the intervals are about."""
+_SLACK = 1e-3
+"""A lower end below this share of the value is rounding."""
+
+
+def smoothed_bounds(
+    estimator: DirichletKernelError, vectors: Vectors, level: float, random_state: int
+) -> tuple[float, float, float]:
+    """The smoothed error and the ends of its interval, given the predictions.
+
+    T = ||W r||, the mean over rows of sums over classes of |W r|, is a norm of the residual vectors r = y - p, W the
+    shares, known without the labels. With r = d + e, d what is true of the predictions and e of mean 0, the target is
+    ||W d||, 0 for a calibrated model; what smoothing the predictions themselves adds to the estimate is not in it. The
+    ends are as in ``wild.bounds``:
+
+        max(0, T - q),  q the larger (1 + level)/2 point of ||W e|| over two kinds of noise: residual vectors times
+                        standard normals, one a row, and labels drawn from the rows, less the rows,
+        min(2, T + ``wild.excess``),  a row moving T by at most its ``pull`` times ||r_i||_1, which is 2 at most.
+
+    No proof for finite n: the noise's law is estimated. In the coverage table (one law of rows, 200 and 500 of 3 and 10
+    classes) ends of level .9 held the smoothed error in .92 to .95 of the runs of calibrated models and in all of
+    over-confident ones: too few cases to call it more than a rough guide.
+    """
+    counted, tail = vectors.counted(), (1.0 - level) / 2
+    smoother = estimator.smoother(counted)
+    residual = (counted.labels[:, None] == np.arange(smoother.rows.shape[1])) - smoother.rows
+    value = float(smoother.of_residuals(residual[:, :, None])[0])
+    noise = [
+        np.concatenate([smoother.of_residuals(part) for part in law])
+        for law in _noises(counted, residual[:, :, None], random_state)
+    ]
+    low = value - max(float(np.quantile(sizes, 1.0 - tail)) for sizes in noise)
+    pull = smoother.pull
+    high = value + excess(pull * np.abs(residual).sum(axis=1), 2.0 * float(pull.max()), tail)
+    return value, (low if low > _SLACK * value else 0.0), min(high, 2.0)
+
+
+def _noises(vectors: Vectors, residual: Float64s, random_state: int) -> Iterator[Iterator[Float64s]]:
+    """Two laws of noise, each in parts (n, K, replicates)."""
+    wild, calibrated = (np.random.default_rng(seed) for seed in np.random.SeedSequence(random_state).spawn(2))
+    rows = vectors.rows.array().astype(np.float64)[:, :, None]
+    classes = np.arange(rows.shape[1])[:, None]
+    counts = replicates_at_once(vectors, _DRAWS)
+    yield (residual * wild.standard_normal((len(rows), 1, m)) for m in counts)
+    yield ((outcome_draws.labels(vectors.rows, calibrated, m)[:, None, :] == classes) - rows for m in counts)
