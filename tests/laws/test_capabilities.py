@@ -50,9 +50,9 @@ ALLOWED = {
         "family_of",
         "getattr",
     ): "bins that are no parameter: where a line stands",
-    ("inference/verdicts/event_ratio.py", "event_ratio", "getattr"): "bins that were asked for: only errors have them",
+    ("inference/verdicts/verdict.py", "event_ratio", "getattr"): "bins that were asked for: only errors have them",
     ("lab/true_errors.py", "_binning", "getattr"): "bins that are no parameter: errors have them, scores do not",
-    ("registry/params.py", "_domain", "getattr"): "the marks of a type hint, which a plain one has none of",
+    ("registry/registry.py", "_domain", "getattr"): "the marks of a type hint, which a plain one has none of",
 }
 
 
