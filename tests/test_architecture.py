@@ -429,14 +429,10 @@ ALIKE = {
     "kernel": 2,
     "levels": 4,
     "selective": 3,
-    "skills": 2,
     "verdict": 2,
-    "file": 2,
-    "rows": 2,
     "table": 2,
     "show": 2,
     "exhibit": 3,
-    "promise": 2,
     "export": 2,
     "report": 2,
     "calibrators": 3,
@@ -446,9 +442,9 @@ ALIKE = {
     "tests": 2,
     "simplex": 2,
     "triangle": 2,
-    "sweep": 2,
     "slice_dots": 2,
-    "slices": 3,
+    "slices": 4,
+    "papers": 2,
 }
 """How many modules share a name but for its ending, by the first of their names."""
 

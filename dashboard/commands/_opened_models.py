@@ -379,12 +379,8 @@ def selection(
         name: value for name, value in numbers.items() if value is not None and not _shared_options.by_default(name)
     }
     share, folds = given.get("share"), given.get("folds")
-    _shared_options.check_division(judge, share, folds, rows)
+    _shared_options.check_division(judge, share, folds, rows, test)
     _check_named(rows, calibrators, test)
-    if folds is not None and test is not None:
-        raise click.UsageError("--folds does not go with --test: every row is judged.")
-    if judge != "auto" and test is not None:
-        raise click.UsageError("--judge does not go with --test: the rows of that file are judged.")
     found = opened_file(file, read)
     query = dict(parse_qsl(choices)) | {_shared_options.choice(name): str(value) for name, value in given.items()}
     # Keys and recipes as the JSON list a link holds.

@@ -256,10 +256,14 @@ def check_rows(judge: str, rows: str) -> None:
         raise click.UsageError("--judge does not go with --rows: both choose the rows that are judged.")
 
 
-def check_division(judge: str, share: float | None, folds: int | None, rows: str = "auto") -> None:
+def check_division(
+    judge: str, share: float | None, folds: int | None, rows: str = "auto", test: Path | None = None
+) -> None:
     """A usage error where options divide the rows in two ways."""
-    if folds is not None and (rows != "auto" or share is not None):
-        raise click.UsageError("--folds does not go with --share or --rows: every row is judged.")
+    if folds is not None and (rows != "auto" or share is not None or test is not None):
+        raise click.UsageError("--folds does not go with --share, --rows or --test: every row is judged.")
+    if judge != "auto" and test is not None:
+        raise click.UsageError("--judge does not go with --test: the rows of that file are judged.")
     if (judge == "all" and share is not None) or (judge == "held-out" and folds is not None):
         raise click.UsageError("--judge all goes without --share, --judge held-out without --folds.")
 

@@ -198,7 +198,7 @@ class _Audit:
 
     def bounds_of(self, model: str) -> list[str]:
         """The sentences about a model's error without bins, where they were asked for."""
-        from dashboard.exhibits.unbinned import ASSUMED
+        from dashboard.exhibits.tests import ASSUMED
 
         if not self.unbinned:
             return []
@@ -258,7 +258,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
     """Calibration in the large as text, with the verdict on observed : expected, and why numbers are missing."""
     from calib_core.evaluation.study import stacked
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.mean_risk import DISTANCES
+    from dashboard.exhibits.risk import DISTANCES
 
     if not large:
         return []

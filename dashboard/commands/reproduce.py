@@ -90,7 +90,7 @@ def _lines(found: pd.DataFrame, chosen: bool) -> list[str]:
     from calib_core.papers.reproductions import REPRODUCTIONS
     from calib_core.papers.reproductions.markdown import HOW_TO_READ
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.reproductions import Papers, Reproduced
+    from dashboard.exhibits.papers import Papers, Reproduced
 
     if not chosen:
         narrow = [column for column in Papers().columns(found) if column.heading != "why"]  # whole below

@@ -159,7 +159,7 @@ def _write(out: Path, found: dict[str, MethodTable]) -> None:
 
 def _show(found: dict[str, MethodTable], form: str) -> None:
     from calib_core.papers.tables import latex
-    from dashboard.exhibits.paper_tables import FRAME_NOTE, columns
+    from dashboard.exhibits.papers import FRAME_NOTE, columns
 
     for i, table in enumerate(found.values()):
         frame = table.frame()

@@ -1,21 +1,185 @@
-"""What decisions by each model's probabilities are expected to cost, and what they cost."""
+"""What miscalibration costs: decisions at a threshold, by costs, and net benefit over all thresholds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 
 import calib_core as cc
 from calib_core import InputError, NotAnswerable
-from calib_core.registry.registry import Text
+from calib_core.diagrams import DecisionCurve
+from calib_core.registry.registry import Range, Text
+from calib_core.text import at_level, called, difference, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
-from dashboard.exhibits.decision_curve import base_titles
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.exhibits.line_words import AT_LEVEL
+from dashboard.exhibits.line_words import AT_LEVEL, methods_of
+from dashboard.exhibits.stars import silences
+from dashboard.selection import Selection
 from dashboard.session import Call, Scene, call
+
+THRESHOLDS = Range(0.0001, 0.9999, 0.01)
+"""Thresholds that can be chosen."""
+_CHOSEN = "act on rows whose probability of the class is above it"
+
+
+def at_these_costs(selection: Selection, scene: Scene) -> dict[str, float]:
+    """The threshold that the chosen costs of two classes make, for the class looked at; empty where there is none."""
+    costs = str(dict(selection.exhibit("decisions").params).get("costs", ""))
+    if len(scene.class_names) != 2 or not costs:
+        return {}
+    try:
+        t = cc.evaluation.decisions.cost_threshold(costs)
+    except cc.InputError:
+        return {}  # said where the costs are
+    t = None if t is None else round(1 - t if scene.focus.code == 0 else t, 6)
+    return {"threshold": t} if t is not None and THRESHOLDS.low <= t <= THRESHOLDS.high else {}
+
+
+@EXHIBITS.register("decision-curve", "Decision curve", reference="Vickers & Elkin 2006")
+@dataclass(frozen=True)
+class DecisionCurveExhibit(Exhibit):
+    """Net benefit of acting where a class's probability is above a threshold, beside acting on all and on none."""
+
+    threshold: Annotated[float, THRESHOLDS, "Threshold", _CHOSEN] = 0.5
+
+    printed = 10
+    height = 420
+    formula = DecisionCurve.formula
+
+    meanings = of.Meanings(
+        {
+            "acted": "share of rows whose probability is above the threshold",
+            "benefit": "share rightly acted on, less that wrongly acted on times t / (1 - t)",
+            "over_all": "net benefit less that of acting on all rows",
+            "threshold": "rows with more than this probability t are acted on",
+            "treat_all": "net benefit of acting on all rows",
+            "low": "lower end of the 90 % interval of the net benefit",
+            "high": "upper end of the same",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.calls.stacked, self._curves(scene)[0])
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("model"),
+            of.share("threshold"),
+            of.share("acts on", "acted"),
+            of.error("net benefit", "benefit"),
+            of.between(AT_LEVEL, "low", "high"),
+            of.error("acting on all", "treat_all"),
+            of.points("over acting on all", "over_all"),
+            of.difference_between("interval, over acting on all", "over_all_low", "over_all_high", "share"),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.decision_curve", self._curves(scene)[0], threshold=self.threshold, looks=scene.looks)
+
+    def words(self, scene: Scene) -> Words:
+        curves, refused = self._curves(scene)
+        positive = scene.get(next(iter(curves.values()))).positive
+        return Words(
+            f"Net benefit of acting where {positive} has more than the probability below: the share of rows rightly "
+            "acted on, less that wrongly acted on, weighed as somebody weighs it who acts from there on. The upright "
+            f"line is the threshold chosen, {in_percent(self.threshold)}. A line that leaves the picture goes on below "
+            "it: acting there does harm.",
+            f"Net benefit against the threshold, for {positive}, beside acting on all and on none.",
+        ).also(
+            "A model helps where its curve lies above both lines of comparison. Each interval stands alone "
+            f"({methods_of(scene, curves.values())}); thresholds that nobody would use say nothing.",
+            "The class is the one looked at; of two classes by itself the second. At the threshold itself nobody acts.",
+            *silences(scene),
+            *refused,
+        )
+
+    def _curves(self, scene: Scene) -> tuple[dict[str, Call[DecisionCurve]], tuple[str, ...]]:
+        code = scene.focus.code
+        return scene.answered(
+            scene.each(lambda model: call(cc.diagrams.decision_curve, model.predictions, positive=code))
+        )
+
+
+@EXHIBITS.register("net-benefit", "What acting is worth", reference="Vickers & Elkin 2006")
+@dataclass(frozen=True)
+class NetBenefit(Exhibit):
+    """What acting from the chosen threshold on is worth with each model, on all rows, and on none."""
+
+    threshold: Annotated[float, THRESHOLDS, "Threshold", _CHOSEN] = 0.5
+
+    meanings = of.Meanings(
+        {
+            "acted": "share of rows whose probability is above the threshold",
+            "benefit": "share rightly acted on, less that wrongly acted on times t / (1 - t)",
+            "over_all": "net benefit less that of acting on all rows",
+            "change": "net benefit less that of the model before recalibration",
+            "p": "p of no change",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(
+            cc.evaluation.decisions.net_benefits,
+            scene.over_same_rows(),
+            self.threshold,
+            scene.focus.code,
+            base_titles(scene),
+        )
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("model"),
+            of.share("acts on", "acted"),
+            of.points("net benefit", "benefit"),
+            of.difference_between(AT_LEVEL, "benefit_low", "benefit_high", "share"),
+            of.points("over acting on all", "over_all"),
+            of.difference_between("interval, over acting on all", "over_all_low", "over_all_high", "share"),
+            of.points("more than before", "change"),
+            of.difference_between("interval, more than before", "change_low", "change_high", "share"),
+            of.probability("p, no change", "p"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        code = scene.focus.code
+        name = called(event_words.named_classes(scene)[1 if code is None else code])
+        return Words(
+            f"Acting where {name} has a probability above {in_percent(self.threshold)}. Net benefit: rows rightly "
+            f"acted on, less {cc.evaluation.decisions.odds_words(self.threshold)} for each wrongly acted on, as a "
+            "share of all.",
+            headline=tuple(
+                f"{line['model']}: {_changed(line)}." for line in frame.to_dict("records") if line["p"] == line["p"]
+            ),
+        ).also(
+            scene.rows_counted,
+            "Acting on none is worth 0. Each interval stands alone; more than before: by the rows that one of the two "
+            "acts on and the other does not.",
+            *(f"{line['model']}: {line['note']}." for line in frame.to_dict("records") if line["note"]),
+        )
+
+
+def _changed(line: dict[Any, Any]) -> str:
+    """What recalibration does to the net benefit, no more than its interval shows."""
+    low, high = line["change_low"], line["change_high"]
+    ends = f"{difference(low, 'share').removesuffix(' points')} to {difference(high, 'share')}"
+    basis = f"{at_level(cc.defaults.LEVEL)} interval of the change {ends}"
+    if low == high == 0:
+        return "acts on the same rows as before"
+    return (
+        f"acting is worth {'more' if low > 0 else 'less'} than before ({basis})"
+        if low > 0 or high < 0
+        else (f"that acting is worth more or less than before is not shown ({basis})")
+    )
+
+
+def base_titles(scene: Scene) -> dict[str, str]:
+    """The title of the model that each recalibrated one was made of, where that is shown too."""
+    shown = scene.titles
+    return {model.title: model.base.title for model in scene.models.recalibrated if model.base.title in shown}
+
 
 COSTS = Text(8000)
 """A matrix of costs as text."""

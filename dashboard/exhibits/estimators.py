@@ -1,4 +1,4 @@
-"""Every estimator of one model in one notion, with what noise alone would show."""
+"""Estimators of the calibration error: all of them in one notion or in all, by number of bins, and beside sharpness."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Annotated, Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core import REDUCTIONS, NotAnswerable
-from calib_core.binning import bins_said
-from calib_core.defaults import BINS, SIGNIFICANCE
+from calib_core import CALIBRATORS, ESTIMATORS, REDUCTIONS, NotAnswerable
+from calib_core.binning import as_binning, bins_said, cuts
+from calib_core.defaults import BINS, LEVEL, SIGNIFICANCE
+from calib_core.diagrams import swept_estimators, swept_kinds
 from calib_core.evaluation.study import error_keys
-from calib_core.registry.registry import Flag
+from calib_core.inference import unit_of
+from calib_core.registry.registry import Choice, Flag, Key
+from calib_core.text import count, percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
-from dashboard.session import Call, Scene, call
+from dashboard.session import Call, Model, Scene, call, division
 
 
 @EXHIBITS.register("estimators", "Estimators")
@@ -90,3 +93,285 @@ def _rests_on(scene: Scene) -> str:
     if not decides:
         return "no verdict could be made"
     return f"the verdict rests on {REDUCTIONS[decides].title.lower()} calibration, chosen before any number was seen"
+
+
+NOTIONS = ("top-label", "confidence", "class-wise")
+
+
+@EXHIBITS.register("notions", "The same error in other notions")
+@dataclass(frozen=True)
+class Notions(Exhibit):
+    """The expected calibration error of every model in the notions that its verdict does not rest on."""
+
+    reads = "counts"
+    costly = True
+    terms = ("confidence", "top-label", "class-wise")
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        first = line_words.primary_notion(scene)
+        questions = tuple((notion, "ece") for notion in NOTIONS if notion != first)
+        models, _ = line_words.answering(scene)
+        found = call(cc.inference.estimates, models, questions, bins=scene.bins)
+        return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return of.text("model"), of.text("error", "title"), *line_words.columns(frame)
+
+    def words(self, scene: Scene) -> Words:
+        caption = (
+            f"Beside the line that decides: it was chosen before, and these do not change it. {line_words.READING}"
+        )
+        return Words(caption).also(*line_words.notes(scene.get(self.table(scene))))
+
+
+CLAIMS = ("top", "looked-at")
+"""The claims whose errors are shown: of confidences, by predicted class too where classes are known; or others."""
+
+
+@EXHIBITS.register("sweep", "Error against number of bins", reference="P1 Fig. 2")
+@dataclass(frozen=True)
+class Sweep(Exhibit):
+    """The error of every model for every number of bins, with what noise alone would show."""
+
+    reads = "counts"
+
+    estimator: Annotated[
+        str,
+        Key("ESTIMATORS", able=swept_estimators().__contains__),
+        "Error",
+        "how errors of bins are put together",
+    ] = swept_estimators()[0]
+    kind: Annotated[
+        str,
+        Key("BINNINGS", able=swept_kinds().__contains__),
+        "Kind of bins",
+        "where the bins lie; over how many there are, or over how many rows each holds",
+    ] = swept_kinds()[0]
+    claims: Annotated[
+        str,
+        Choice(CLAIMS, titles=("Confidence and top-label", "The notion looked at")),
+        "Claims",
+        "the claims whose errors are shown",
+    ] = CLAIMS[0]
+    intervals: Annotated[bool, Flag(), "Intervals", "an interval of the error at every number of bins"] = False
+    refit: Annotated[
+        bool,
+        Flag(),
+        "Refit calibrators that bin",
+        "fit calibrators that have a number of bins anew for each number, with as many bins as they are judged in",
+    ] = False
+
+    printed = 10
+    height = 440
+    terms = ("calibration-error", "bins")
+    costly = True
+    formula = cc.diagrams.ErrorSweep.formula
+
+    meanings = of.Meanings(
+        {
+            "bins": "number of bins, or of rows in each",
+            "value": "raw error in so many bins",
+            "floor": "95 % point of calibrated models' raw error in the same bins",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self._sweep(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        unit = unit_of(self.estimator)
+        between = of.between if unit == "share" else of.number_between
+        return (
+            of.text("model"),
+            of.text("notion"),
+            of.whole("rows per bin" if self._by_rows else "bins", "bins"),
+            of.in_unit(ESTIMATORS[self.estimator].title, "value", unit),
+            of.in_unit("noise floor", "floor", unit),
+            *([between(line_words.AT_LEVEL, "low", "high")] if "low" in frame else []),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.error_sweep", self._sweep(scene), looks=scene.looks)
+
+    def words(self, scene: Scene) -> Words:
+        title, notions = ESTIMATORS[self.estimator].title, self._claims(scene)[1]
+        swept = scene.get(self._sweep(scene))
+        numbers = f"{swept.bins[0]} to {swept.bins[-1]}"
+        kind = cc.BINNINGS[self.kind].title.lower()
+        over = f"{numbers} rows in each bin" if self._by_rows else f"{numbers} bins of {kind}"
+        lines = ", ".join(
+            f"{dash}: {REDUCTIONS[key].title.lower()}" for dash, key in zip(("dashed", "solid"), notions, strict=False)
+        )
+        words = Words(
+            f"{title} for {over}; {lines}. Grey: what 95 % of calibrated models with the predictions of "
+            f"{swept.models[0]} stay below.",
+            f"{title} for {over}, a line per model and notion, above what noise alone shows.",
+            self._shown(scene)[2],
+        )
+        if self.intervals:
+            words = words.also(
+                f"Bands of a model's colour: {line_words.AT_LEVEL}s of the error in these bins. A value above its own "
+                "interval is no mistake: noise pushes up the value, not the interval."
+            )
+        silent = dict.fromkeys(zip(swept.models, swept.notes, strict=True))
+        words = words.also(*(f"No noise floor of {model}: {why}." for model, why in silent if why))
+        able = [model.title for model in scene.models.shown if self._anew(model)]
+        anew = [title for title in able if title in swept.models]
+        return words.also(
+            f"Fitted anew for each number: {', '.join(anew)}." if anew else "",
+            "No model shown has a number of bins to fit it with." if self.refit and not able else "",
+        )
+
+    @property
+    def _by_rows(self) -> bool:
+        return bool(cuts(as_binning(self.kind)).rows)
+
+    def _anew(self, model: Model) -> bool:
+        """Is the model fitted anew for every number?"""
+        declared = CALIBRATORS[model.recipe.key].flags
+        return self.refit and bool(declared.rows if self._by_rows else declared.bins)
+
+    def _claims(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...], tuple[str, ...]]:
+        """The models' rows by title, the notions they are judged in, and a sentence for each model left out."""
+        if self.claims == CLAIMS[0]:
+            models, refused = line_words.answering(scene)
+            classes = all(scene.get(rows).kind != "confidence" for rows in models.values())
+            return models, ("confidence", "top-label") if classes else ("confidence",), refused
+        notion = scene.notion
+        kept, refused = scene.answered(
+            scene.each(lambda model: call(cc.estimate, model.predictions, notion, self.estimator, self.kind))
+        )
+        return {title: rows for title, rows in scene.predictions().items() if title in kept}, (notion,), refused
+
+    def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...], tuple[str, ...]]:
+        """As `_claims`, each model that is fitted anew as that; one that cannot be is left out, and a sentence why."""
+        models, notions, refused = self._claims(scene)
+        for model in scene.models.shown:
+            if model.title not in models or not self._anew(model):
+                continue
+            rows = self._fitted_anew(model)
+            if (why := scene.refusal(rows)) and len(models) > 1:
+                refused = (*refused, f"{model.title}: {why}.")
+                models = {title: kept for title, kept in models.items() if title != model.title}
+            else:
+                models = models | {model.title: rows}
+        return models, notions, refused
+
+    def _sweep(self, scene: Scene) -> Call[Any]:
+        models, notions, _ = self._shown(scene)
+        kind = None if self.kind == swept_kinds()[0] else self.kind
+        return call(cc.diagrams.error_sweep, models, notions, self.estimator, kind=kind, intervals=self.intervals)
+
+    def _fitted_anew(self, model: Model) -> Call[Any]:
+        every = division(model.source.everywhere)  # its fit serves every slice of the test rows
+        return call(cc.calibrators.refitted, every.part("apart"), model.base.predictions, model.recipe)
+
+
+SPLITS = 5
+"""Splits over which calibrators that bin are compared."""
+
+
+@EXHIBITS.register("trade", "Mean squared error against calibration error", reference="P2 Fig. 3")
+@dataclass(frozen=True)
+class Trade(Exhibit):
+    """Mean squared error against squared calibration error, a point per model."""
+
+    curves: Annotated[
+        bool,
+        Flag(),
+        "Curves over numbers of bins",
+        "curves over numbers of bins: calibrators that bin, fitted on half the rows and judged on the rest, "
+        "several times",
+    ] = False
+    against: Annotated[
+        str,
+        Choice(
+            ("error", "upper", "plug_in"), titles=("Calibration error", "Upper end of its interval", "Plug-in bound")
+        ),
+        "Against",
+        "the calibration error as estimated, the upper end of its interval, or the bound that the error without any "
+        "correction for noise gives",
+    ] = "error"
+    printed = 10
+    height = 400
+    formula = cc.diagrams.TradePoints.formula
+
+    meanings = of.Meanings(
+        {
+            "points": "a model, or a mean over splits",
+            "error": "squared calibration error, debiased",
+            "mse": "mean squared error of the claims",
+            "upper": "upper end of the 90 % interval of the squared error",
+            "plug_in": "squared error without correction, and its spread",
+            "bins": "bins of the calibrator",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        points, curves = self._points(scene), self._curves(scene)
+        return call(cc.calls.stacked, {"model": points} | ({"over bins": curves} if curves else {}), column="points")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        more = (of.text("calibrator"), of.whole("bins")) if "bins" in frame else ()
+        return (
+            of.text("model"),
+            *more,
+            of.number("squared calibration error", "error"),
+            *([of.number(f"upper end, {line_words.AT_LEVEL}", "upper")] if "upper" in frame else []),
+            *([of.number("plug-in bound", "plug_in")] if "plug_in" in frame else []),
+            of.number("mean squared error", "mse"),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        claims = REDUCTIONS[line_words.primary_notion(scene)].title.lower()
+        points, curves = self._points(scene), self._curves(scene)
+        options = {} if self.against == "error" else {"against": self.against}
+        return call("figures.trade_off", curves=curves, points=points, claims=claims, looks=scene.looks, **options)
+
+    def words(self, scene: Scene) -> Words:
+        words = Words(
+            "Mean squared error against squared calibration error (debiased), a point per model: further left is "
+            "better calibrated, further down is better all in all.",
+            "Mean squared error against calibration error, a point per model.",
+        )
+        if self.against == "upper":
+            words = words.also(
+                f"Upper end of the error's {line_words.AT_LEVEL}: where coverage is tested the true error is above it "
+                f"in at most {percent(1 - LEVEL, 0)} of cases, each model looked at alone."
+            )
+        if self.against == "plug_in":
+            words = words.also(
+                "Plug-in bound: the squared error with nothing taken off for noise, and what its spread over "
+                f"{cc.diagrams.trade.RESAMPLES} resamples adds. Every further bin adds noise to it: beside the upper "
+                "end of the interval it makes many bins look worse than they are."
+            )
+        points = scene.get(self._points(scene))
+        missing = (f"{model}: {note}." for model, note in zip(points.models, points.notes, strict=True) if note)
+        wanted = self._wanted(scene)
+        why = scene.refusal(wanted) if self.curves else ""
+        if not self.curves or why:
+            return words.also(*missing, why and f"No curves over numbers of bins: {why}.")
+        curves = scene.get(wanted)
+        return words.also(
+            *missing,
+            f"Curves: {count(curves.fit_rows)} of {scene.models.shown[0].base.title}'s rows fit a map, the others "
+            f"judge it; means of {curves.repeats} splits, larger marks for more bins.",
+        )
+
+    def _points(self, scene: Scene) -> Call[Any]:
+        notion = line_words.primary_notion(scene)
+        return call(
+            cc.diagrams.trade_points,
+            scene.predictions(),
+            reduction=notion,
+            bins=scene.bins,
+            upper=self.against != "error",
+        )
+
+    def _wanted(self, scene: Scene) -> Call[Any]:
+        rows, notion = scene.models.shown[0].base.predictions, line_words.primary_notion(scene)
+        return call(cc.diagrams.trade_off, rows, reduction=notion, repeats=SPLITS, upper=self.against != "error")
+
+    def _curves(self, scene: Scene) -> Call[Any] | None:
+        wanted = self._wanted(scene)
+        return wanted if self.curves and not scene.refusal(wanted) else None

@@ -1,4 +1,4 @@
-"""The laboratory: a truth that is known, one sample of it, and what estimators and calibrators make of many."""
+"""The laboratory: a known truth, samples of it, and how far estimates and calibrators are from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core.defaults import BINS, LEVEL, SEED
-from calib_core.lab import EXPERIMENTS, MEASURES, TRUTHS, ErrorCurves, Truth, TruthCurve, measures_of
+from calib_core.lab import (
+    EXPERIMENTS,
+    MEASURES,
+    TRUTHS,
+    ErrorCurves,
+    ErrorDistances,
+    Truth,
+    TruthCurve,
+    distance_experiments,
+    measures_of,
+)
 from calib_core.registry.citations import cited
 from calib_core.registry.registry import Choice, Part, Range
 from calib_core.text import at_level, begun, between, count, inside, measured, rows, short_percent
@@ -20,6 +30,7 @@ from dashboard.session import Call, Scene, call
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
 
 MOST_ROWS, MOST_SEED = 100_000, 9999
 _FIRST = next(iter(EXPERIMENTS))
@@ -232,3 +243,60 @@ def table_columns(frame: pd.DataFrame, before: bool = False) -> tuple[of.Column,
 
 def _says_something(values: pd.Series) -> bool:
     return bool((values.notna() & (values != "")).any())
+
+
+_ABLE = distance_experiments()
+_TITLES = tuple(EXPERIMENTS[key].title for key in _ABLE)
+
+
+@EXHIBITS.register("lab-distances", "How far off, sample by sample", reference="P2 Fig. 14-16")
+@dataclass(frozen=True)
+class LabDistances(Exhibit):
+    """In how many samples of a known truth each estimator was how far from the true error."""
+
+    reads = "counts"
+
+    experiment: Annotated[str, Choice(_ABLE, titles=_TITLES), "Experiment", "what is compared"] = _ABLE[0]
+    truth: Annotated[Truth, Part("TRUTHS"), "Truth", "the law that rows are drawn from"] = field(
+        default_factory=lambda: TRUTHS.make("drawn")
+    )
+    n: Annotated[int, Range(10, 10_000, log=True), "Rows of each sample", "rows of each sample"] = 300
+    draws: Annotated[int, Range(2, 1000, log=True), "Samples", "how many samples"] = 20
+    seed: Annotated[int, Range(0, 9999), "Which samples (number)", "another number draws other rows"] = SEED
+
+    printed = 20
+
+    meanings = of.Meanings(
+        {
+            "series": "estimator",
+            "low": "estimates at least so far from the true error",
+            "high": "and at most so far",
+            "draws": "samples in which it was so far off",
+        }
+    )
+
+    def found(self) -> Call[ErrorDistances]:
+        """The distances of every sample."""
+        return call(cc.lab.error_distances, self.experiment, self.truth, self.n, self.draws, random_state=self.seed,
+                    stem="distances")  # fmt: skip
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.found().part("frame()")
+
+    def figure(self, scene: Scene) -> Call[go.Figure]:
+        return call("figures.error_distances", self.found())
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (of.text("of", "series"), of.number("off from", "low"), of.number("to", "high"),
+                of.whole("samples", "draws"))  # fmt: skip
+
+    def words(self, scene: Scene) -> Words:
+        distances = scene.get(self.found())
+        halves = "; ".join(f"{name}: {measured(off, distances.unit)}" for name, off in distances.median.items())
+        words = Words(
+            f"How far estimates on samples of {rows(distances.n)} rows lie from the true error in their bins. Half the "
+            f"samples are nearer than this: {halves}.",
+            alt=f"In how many samples each estimator was how far off; half are nearer than: {halves}.",
+        )
+        left_out = distances.unanswered
+        return words.also(f"Left out: {count(left_out)} samples that were not answered." if left_out else "")

@@ -13,8 +13,8 @@ from calib_core.diagrams import RiskDiagram
 from calib_core.text import at_level, begun, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
-from dashboard.exhibits.by_slice import CORRECTED
 from dashboard.exhibits.exhibit import Words
+from dashboard.exhibits.slices import CORRECTED
 from dashboard.session import Call, Model, Scene, call
 
 LAID_OVER = 2

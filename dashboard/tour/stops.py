@@ -16,9 +16,9 @@ from calib_core.defaults import LEVEL
 from calib_core.text import called, count, in_percent, short_percent
 from dashboard import session
 from dashboard.exhibits import line_words
-from dashboard.exhibits.overall import Overall
+from dashboard.exhibits.estimators import Sweep
 from dashboard.exhibits.stars import bin_of, stars
-from dashboard.exhibits.sweep import Sweep
+from dashboard.exhibits.verdict import Overall
 from dashboard.selection import Selection
 from dashboard.session import Scene, call
 

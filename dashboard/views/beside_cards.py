@@ -12,8 +12,8 @@ from calib_core.text import begun
 from dashboard import widgets
 from dashboard.chart import chart, live_path
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.besides import effects
-from dashboard.exhibits.movement import path
+from dashboard.exhibits.calibration_maps import path
+from dashboard.exhibits.calibrators import effects
 from dashboard.session import Model, Scene
 from dashboard.theme import markdown_plain
 from dashboard.views import fitted_files

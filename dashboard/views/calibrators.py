@@ -8,8 +8,8 @@ import streamlit as st
 
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.binary_map import made_of_maps, mapped
-from dashboard.exhibits.rates import keeping_rates
+from dashboard.exhibits.calibration_maps import made_of_maps, mapped
+from dashboard.exhibits.ranking import keeping_rates
 from dashboard.navigation import view
 from dashboard.session import Model, Scene
 from dashboard.theme import markdown_plain

@@ -10,9 +10,8 @@ from calib_core.text import begun
 from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.by_class import together
-from dashboard.exhibits.class_kernel import ClassKernel
-from dashboard.exhibits.class_panels import ClassPanelsExhibit
+from dashboard.exhibits.classes import ClassPanelsExhibit, together
+from dashboard.exhibits.single_class import ClassKernel
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain

@@ -16,8 +16,7 @@ from calib_core.evaluation.decisions import cost_matrix
 from calib_core.readers import cost_table
 from dashboard import uploads, widgets
 from dashboard.exhibits import EXHIBITS, event_words
-from dashboard.exhibits.decision_curve import at_these_costs
-from dashboard.exhibits.decisions import COSTS
+from dashboard.exhibits.decisions import COSTS, at_these_costs
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import by_model, exhibited

@@ -12,8 +12,8 @@ from calib_core import NotAnswerable
 from calib_core.risk import InTheLarge
 from calib_core.text import at_level, chance, of_rows, points, share_range, told_apart
 from dashboard.exhibits import event_words
-from dashboard.exhibits.by_slice import ADDED, too_many
-from dashboard.exhibits.risk_groups import RiskGroups, headline
+from dashboard.exhibits.risk import RiskGroups, headline
+from dashboard.exhibits.slices import ADDED, too_many
 from dashboard.hero import diagram_spark, group_spark, points_of
 from dashboard.selection import NOWHERE
 from dashboard.session import Call, Scene, call

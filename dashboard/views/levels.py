@@ -5,7 +5,7 @@ from __future__ import annotations
 from calib_core import InputError
 from dashboard import session, widgets
 from dashboard.chart import waiting
-from dashboard.exhibits.levels import LevelsExhibit
+from dashboard.exhibits.ranking import LevelsExhibit
 from dashboard.navigation import view
 from dashboard.views.exhibited import by_model, exhibited
 from dashboard.views.workspace import workspace

@@ -8,7 +8,7 @@ from calib_core.datasets import DEMOS
 from calib_core.papers.tables import latex
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.paper_tables import PaperTables
+from dashboard.exhibits.papers import PaperTables
 from dashboard.navigation import view
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited

@@ -13,10 +13,10 @@ from calib_core import InputError
 from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.text import count
 from dashboard import session, widgets
+from dashboard.exhibits.calibrators import first_named
 from dashboard.exhibits.doubt_words import rules_out_advice
 from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on
-from dashboard.exhibits.which_is_better import first_named
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import progress

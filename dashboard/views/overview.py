@@ -10,9 +10,9 @@ from calib_core import NotAnswerable
 from dashboard import session, widgets
 from dashboard.chart import chart
 from dashboard.exhibits import line_words
+from dashboard.exhibits.calibrators import better
 from dashboard.exhibits.hero import EXPLAINED, Hero, left_out
 from dashboard.exhibits.verdict import VerdictExhibit
-from dashboard.exhibits.which_is_better import better
 from dashboard.glossary import term, the_words
 from dashboard.hero import hero
 from dashboard.navigation import view

@@ -10,11 +10,9 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.text import begun
-from dashboard.exhibits.by_slice import ADDED, columns_of, too_many
-from dashboard.exhibits.findings import Findings
-from dashboard.exhibits.overall import Overall
-from dashboard.exhibits.slice_columns import SliceColumns
-from dashboard.exhibits.standing_out import ClassesStandingOut
+from dashboard.exhibits.findings import ClassesStandingOut, Findings
+from dashboard.exhibits.slices import ADDED, SliceColumns, columns_of, too_many
+from dashboard.exhibits.verdict import Overall
 from dashboard.glossary import term
 from dashboard.hero import class_spark, diagram_spark, points_of
 from dashboard.selection import NOWHERE

@@ -9,7 +9,7 @@ from calib_core.papers.reproductions import REPRODUCTIONS, overview
 from calib_core.papers.reproductions.gallery import duration
 from dashboard import session, widgets
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.reproductions import FULL, KEPT, Reproduced
+from dashboard.exhibits.papers import FULL, KEPT, Reproduced
 from dashboard.navigation import view
 from dashboard.selection import Selection
 from dashboard.session import Scene

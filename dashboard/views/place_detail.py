@@ -9,9 +9,9 @@ from calib_core.text import count, in_percent
 from dashboard import widgets
 from dashboard.chart import chart
 from dashboard.exhibits import EXHIBITS, Exhibit
-from dashboard.exhibits.class_bias import Bias
 from dashboard.exhibits.columns import best_cells, written
 from dashboard.exhibits.findings import Findings
+from dashboard.exhibits.single_class import Bias
 from dashboard.exhibits.stars import bin_of, stars
 from dashboard.model_marks import mark
 from dashboard.session import Scene

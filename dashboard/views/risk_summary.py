@@ -13,7 +13,7 @@ from calib_core import NotAnswerable
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.text import between, score, short_percent
 from dashboard.exhibits import EXHIBITS, Exhibit, line_words
-from dashboard.exhibits.curve_gaps import CURVE, LARGE
+from dashboard.exhibits.fitted_curves import CURVE, LARGE
 from dashboard.session import Scene, call
 from dashboard.theme import markdown_plain
 from dashboard.views.card_words import verdict_badge

@@ -15,7 +15,7 @@ from dashboard import session, widgets
 from dashboard.chart import waiting
 from dashboard.chart.click import take
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.by_slice import ADDED, BySlice, columns_of
+from dashboard.exhibits.slices import ADDED, BySlice, columns_of
 from dashboard.navigation import view
 from dashboard.selection import NOWHERE
 from dashboard.session import Scene

@@ -15,7 +15,7 @@ from calib_core.text import percent, points
 from calib_core.text import short_percent as in_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.calibrator_errors import NOTIONS
+from dashboard.exhibits.calibrators import NOTIONS
 from dashboard.exhibits.columns import NOT_KNOWN, written
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene

@@ -30,7 +30,7 @@ from dashboard import report, session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.by_class import NOTIONS, together
+from dashboard.exhibits.classes import NOTIONS, together
 from dashboard.schemes import AUTO, interval_schemes
 from dashboard.selection import Selection, Source
 from dashboard.session import RESULTS, Model

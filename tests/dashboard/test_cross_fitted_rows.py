@@ -20,7 +20,7 @@ from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.evaluation.cross_fitting import CROSS_FITTED, OF_ALL_ROWS, over_folds, plain_folds
 from dashboard import session
 from dashboard.cli import main
-from dashboard.exhibits import EXHIBITS, paper_tables
+from dashboard.exhibits import EXHIBITS, papers
 from dashboard.export import csv_bytes
 from dashboard.report.sections import front_card
 from dashboard.selection import Selection, Source
@@ -132,8 +132,8 @@ def test_what_needs_rows_apart_says_so(scene: Scene, key: str) -> None:
 
 
 def test_tables_of_methods_divide_all_rows_by_themselves_and_never_a_slice_from_itself() -> None:
-    assert paper_tables._rows(WINE) == session.Model(WINE).whole
-    fit, _ = paper_tables._rows(replace(WINE, corners="0,1,2,pool"))
+    assert papers._rows(WINE) == session.Model(WINE).whole
+    fit, _ = papers._rows(replace(WINE, corners="0,1,2,pool"))
     with pytest.raises(NotAnswerable, match="divide the rows in two"):
         session.scene_of(Selection(source=WINE)).get(fit)
 
@@ -226,10 +226,10 @@ def test_a_line_to_copy_shows_the_same_table(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("audit", "--share", 0.5), "--folds does not go with --share or --rows: every row is judged."),
-        (("audit", "--rows", "all"), "--folds does not go with --share or --rows: every row is judged."),
-        (("show", "--share", 0.5), "--folds does not go with --test or --share: every row is judged."),
-        (("show", "--test", "few.csv"), "--folds does not go with --test or --share: every row is judged."),
+        (("audit", "--share", 0.5), "--folds does not go with --share, --rows or --test: every row is judged."),
+        (("audit", "--rows", "all"), "--folds does not go with --share, --rows or --test: every row is judged."),
+        (("show", "--share", 0.5), "--folds does not go with --share, --rows or --test: every row is judged."),
+        (("show", "--test", "few.csv"), "--folds does not go with --share, --rows or --test: every row is judged."),
     ],
 )
 def test_what_does_not_go_with_folds_is_refused(tmp_path: Path, words: tuple[Any, ...], said: str) -> None:

@@ -21,7 +21,7 @@ from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
-from dashboard.exhibits.kernel_curve import KernelReliability
+from dashboard.exhibits.fitted_curves import KernelReliability
 from dashboard.selection import Selection, Source
 from tests.dashboard.test_views import opened
 

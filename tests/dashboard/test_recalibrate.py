@@ -18,8 +18,8 @@ from calib_core.text import short_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.besides import effects
-from dashboard.exhibits.movement import path
+from dashboard.exhibits.calibration_maps import path
+from dashboard.exhibits.calibrators import effects
 from dashboard.selection import MOST_CALIBRATORS, Selection, Source, model_keys, recommended
 from dashboard.session import Model
 from dashboard.theme import unbroken

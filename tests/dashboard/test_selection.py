@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import dashboard.exhibits  # links name its members
 from calib_core import CALIBRATORS, Recipe
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.by_class import NOTIONS
+from dashboard.exhibits.classes import NOTIONS
 from dashboard.schemes import AUTO, interval_schemes
 from dashboard.selection import PLACES, SHARED, Focus, Selection, Source, model_keys
 from dashboard.views import VIEWS

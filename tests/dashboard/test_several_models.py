@@ -16,7 +16,7 @@ from calib_core import NotAnswerable, Recipe
 from calib_core.text import chance
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.which_is_better import better, first_named
+from dashboard.exhibits.calibrators import better, first_named
 from dashboard.report import CHAPTERS, Options, build
 from dashboard.selection import Selection, Source
 from dashboard.session import Model

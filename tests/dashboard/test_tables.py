@@ -23,7 +23,7 @@ from dashboard import session
 from dashboard.cli import main
 from dashboard.commands import tables
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits import paper_tables as exhibit_of
+from dashboard.exhibits import papers as exhibit_of
 from dashboard.selection import Selection, Source
 from tests.dashboard.test_views import opened
 

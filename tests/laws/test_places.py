@@ -27,7 +27,7 @@ from calib_core.slices import gaps
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.by_class import ByClass
+from dashboard.exhibits.classes import ByClass
 from dashboard.hero.tiles import TILES
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import calib_core as cc
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
-from dashboard.exhibits import EXHIBITS, by_slice
+from dashboard.exhibits import EXHIBITS, slices
 
 pytestmark = pytest.mark.law
 P = [0.04, 0.001, float("nan"), 0.02, 0.03, 0.5]
@@ -31,8 +31,8 @@ def test_a_picked_column_is_corrected_for_all_columns_even_where_these_are_many(
     data = data_of("three")
     exhibit = EXHIBITS.make("slices", by="site")
     frame = data.scene.get(exhibit.table(data.scene))
-    monkeypatch.setattr(by_slice, "MOST_CELLS", 0)
-    assert by_slice.too_many(data.scene)
+    monkeypatch.setattr(slices, "MOST_CELLS", 0)
+    assert slices.too_many(data.scene)
     many = data.scene.get(exhibit.table(data.scene))
     assert many["p_corrected"].tolist() == pytest.approx(frame["p_corrected"].tolist())
     alone = by_hand.holm(frame["p"].tolist())

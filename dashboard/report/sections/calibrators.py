@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.binary_map import made_of_maps
-from dashboard.exhibits.decision_curve import at_these_costs
-from dashboard.exhibits.rates import keeping_rates
+from dashboard.exhibits.calibration_maps import made_of_maps
+from dashboard.exhibits.decisions import at_these_costs
+from dashboard.exhibits.ranking import keeping_rates
 from dashboard.report.document import Block
 from dashboard.report.exhibited import blocks as exhibit
 from dashboard.report.exhibited import finding, folded, shown, side_by_side

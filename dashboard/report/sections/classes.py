@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.by_class import together
+from dashboard.exhibits.classes import together
 from dashboard.report import exhibited
 from dashboard.report.document import Block, Folded
 from dashboard.report.exhibited import NUMBERS, shown

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from calib_core import REDUCTIONS, NotAnswerable, Recipe
 from dashboard.exhibits import EXHIBITS, line_words
-from dashboard.exhibits.sweep import CLAIMS
+from dashboard.exhibits.estimators import CLAIMS
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Paragraph
 from dashboard.report.exhibited import NUMBERS, shown, side_by_side

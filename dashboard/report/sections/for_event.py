@@ -10,7 +10,7 @@ from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.risk import InTheLarge
 from calib_core.text import between, called, measured_between, points, score, short_percent
 from dashboard.exhibits import event_words, line_words
-from dashboard.exhibits.mean_risk import InTheLargeExhibit as Large
+from dashboard.exhibits.risk import InTheLargeExhibit as Large
 from dashboard.report.document import FactList
 from dashboard.report.exhibited import ExhibitParts
 from dashboard.session import Scene

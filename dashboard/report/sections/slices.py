@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from calib_core import NotAnswerable
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.by_slice import columns_of
+from dashboard.exhibits.slices import columns_of
 from dashboard.report.document import Block
 from dashboard.report.exhibited import blocks as exhibited
 from dashboard.report.exhibited import folded, shown

@@ -1,4 +1,4 @@
-"""A bin or a range of the confidence taken apart: model by model, class by class, and row by row."""
+"""One bin, or a range of the confidence: model by model, class by class, and row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One class of the models on show: what it says and how often it is right, its bins, its confusions, its rows."""
+"""One class: its bins in every model, its rows, what is confused with it, and its smooth curve."""
 
 from __future__ import annotations
 
@@ -8,10 +8,17 @@ from typing import Any
 import pandas as pd
 
 import calib_core as cc
-from calib_core import NotAnswerable
+from calib_core import REDUCTIONS, NotAnswerable
+from calib_core.defaults import LEVEL
+from calib_core.diagrams import ClassBias
+from calib_core.diagrams.class_bias import MOST_CLASSES
 from calib_core.text import at_level, between, count, in_percent, share_range
 from dashboard.exhibits import columns as of
+from dashboard.exhibits.classes import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.findings import HOLLOW, how_judged
+from dashboard.exhibits.fitted_curves import CURVE_COLUMNS, KernelCurveExhibit, curve_notes
+from dashboard.exhibits.slices import CORRECTED, row_columns
 from dashboard.session import Call, Scene, call
 
 _MOST = 3
@@ -204,3 +211,127 @@ class ClassRows(OfClass):
         return Words(
             f"Rows predicted as {self.name(scene)}{where}: {count(len(frame))}, {right} right; surest mistakes first."
         )
+
+
+@EXHIBITS.register("class-bias", "What is said of other classes")
+@dataclass(frozen=True)
+class Bias(Exhibit):
+    """Where a class is predicted, how probable every class is said to be and how often it is true."""
+
+    printed = 20
+    costly = True
+
+    meanings = of.Meanings(
+        {
+            "class": "predicted class",
+            "code": "its position",
+            "label": "class that something is said of",
+            "label_code": "its position",
+            "rows": "rows predicted as the class",
+            "says": "mean probability of the label in those rows",
+            "right": "share of those rows that is of the label",
+            "gap": "right less says",
+        }
+    )
+
+    def pairs(self, scene: Scene) -> Call[ClassBias]:
+        """The pairs of classes of the model looked at."""
+        return call(cc.diagrams.class_bias, scene.model.predictions, bins=scene.bins, stem="pairs")
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return self.pairs(scene).part("frame()")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("predicted", "class"),
+            of.text("class", "label"),
+            of.share("says"),
+            of.share("happens", "right"),
+            of.gap(),
+            of.between(f"{at_level(LEVEL)} interval", "low", "high"),
+            *row_columns(frame),
+            of.probability("p"),
+            of.probability("p (corrected)", "p_corrected"),
+            of.flag("significantly off", "stands_out"),
+        )
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.class_bias", self.pairs(scene), model=scene.model.title, looks=scene.looks)
+
+    def looked_at(self, scene: Scene) -> str:
+        """What is found of the pair of classes looked at, if it is listed and was looked for already."""
+        focus = scene.focus
+        if focus.code is None or focus.label is None or not scene.knows(self.pairs(scene)):
+            return ""
+        frame = scene.get(self.table(scene))
+        found = frame.loc[(frame["code"] == focus.code) & (frame["label_code"] == focus.label), "finding"]
+        return str(found.iloc[0]) if len(found) else ""
+
+    def words(self, scene: Scene) -> Words:
+        found = scene.get(self.pairs(scene))
+        caption = (
+            "A line a predicted class, a column a class: blue where it is rarer than is said on average, vermillion "
+            "where it is more frequent; dots: beyond chance."
+        )
+        if len(found.names) > MOST_CLASSES:
+            caption = (
+                "Predicted class, and the class something is said of. Mark: how often it is true, with its "
+                f"interval; tick: what is said on average. {HOLLOW}"
+            )
+        return Words(
+            f"{scene.model.title}. {caption}",
+            f"What is said of classes and how often it is true, in {found.pairs:,} pairs of classes.",
+            headline=found.headline,
+        ).also(
+            f"{how_judged(scene)} {CORRECTED}",
+            "First come the significant pairs, the largest gap first; then the others by p.",
+        )
+
+
+@EXHIBITS.register("class-kernel", "One class, with its band", reference="P5 Fig. 1")
+@dataclass(frozen=True)
+class ClassKernel(KernelCurveExhibit, ByClass):
+    """How often claims of each score about one class come true, without bins, with a band."""
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        title, curve = self._curve(scene)
+        drawn = scene.get(curve)
+        if not drawn.rows > 0:
+            raise NotAnswerable(f"no test row makes a claim about {drawn.stratum}: there is no curve")
+        return call(cc.calls.stacked, {title: call(cc.calls.stacked, {drawn.stratum: curve}, column="class")})
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        model, *numbers = CURVE_COLUMNS
+        return model, of.text("class"), *numbers
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        return call("figures.kernel_curve", self._curve(scene)[1], score=self.score)
+
+    def words(self, scene: Scene) -> Words:
+        title, wanted = self._curve(scene)
+        curve = scene.get(wanted)
+        notion = REDUCTIONS[self.notion].title.lower()
+        words = Words(
+            f"{title}: kernel reliability curve of {curve.stratum} ({notion}), {curve.band_title}; grey: where the "
+            "scores lie.",
+            f"Kernel reliability curve of {curve.stratum}: {curve.band_title}.",
+        )
+        return self.noted(words.also(*curve_notes(f"{title}, {curve.stratum}", curve, self.score)), scene)
+
+    def code(self, scene: Scene) -> int:
+        """The class looked at, else the one that adds most to the error beyond noise."""
+        _, table = self.first(scene)
+        known, code = len(scene.get(table).names), scene.focus.code
+        if code is not None and code < known:
+            return code
+        return scene.get(call(cc.diagrams.ranked_classes, table, tests=self.tested(scene)))[0]
+
+    def title(self, scene: Scene) -> str:
+        """The model looked at, else the first that makes such claims."""
+        able, _ = self.tables(scene)
+        return scene.model.title if scene.model.title in able else next(iter(able))
+
+    def _curve(self, scene: Scene) -> tuple[str, Call[Any]]:
+        title = self.title(scene)
+        rows = self.predictions(scene)[title]
+        return title, call(cc.diagrams.kernel_curve, rows, self.notion, self.code(scene), self.kernel, self.band)

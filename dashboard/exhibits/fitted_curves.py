@@ -1,0 +1,236 @@
+"""Smooth and stepped curves of accuracy or risk next to the bins: isotonic, kernel, and their gaps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core.defaults import LEVEL
+from calib_core.diagrams import BANDS, KERNEL_CURVE
+from calib_core.estimators import KernelECE, draws_curve
+from calib_core.registry.registry import Choice, Part, Range
+from calib_core.text import at_level, short_percent
+from dashboard.exhibits import columns as of
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.stars import claimed, event_of, stars
+from dashboard.session import Call, Model, Scene, call
+
+BAND = Choice(tuple(BANDS), titles=("At each point", "Around the whole curve", "No band"))
+"""What a band around a curve without bins covers."""
+
+
+@EXHIBITS.register("corp", "Without bins: isotonic (CORP) reliability curve", reference="Dimitriadis et al. 2021")
+@dataclass(frozen=True)
+class IsotonicCurve(Exhibit):
+    """The best rising curve from confidence to accuracy; of every model the Brier score taken apart by its own."""
+
+    band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
+
+    height = 560
+    formula = cc.diagrams.CorpCurve.formula
+
+    meanings = of.Meanings(
+        {
+            "brier": "mean squared error of the confidence",
+            "miscalibration": "brier less that of the best rising curve",
+            "discrimination": "uncertainty less the Brier score of that curve",
+            "uncertainty": "share right times share wrong",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.diagrams.brier_parts, scene.each(lambda model: isotonic(model, scene.claims)))
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        parts = ("miscalibration", "discrimination", "uncertainty")
+        return (of.text("model"), of.number("Brier score of the confidence", "brier"), *map(of.number, parts))
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        drawn = over(scene, self.band)
+        return call(
+            "figures.reliability",
+            {scene.model.title: stars(scene)},
+            over=drawn,
+            looks=scene.looks,
+            event=event_of(scene),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        title, (about, band) = scene.model.title, band_words(scene, self.band)
+        return Words(
+            f"{title}: the best rising curve from confidence to accuracy, over the stars. {band}".rstrip(),
+            f"Isotonic reliability curve of {title} over its stars.",
+        ).also(
+            about,
+            "Brier score of the confidence = miscalibration − discrimination + uncertainty. The fit follows noise: a "
+            "calibrated model of few rows has a miscalibration above 0 too.",
+        )
+
+
+def isotonic(model: Model, notion: str = "confidence") -> Call[Any]:
+    """The curve of a model, of its confidence or of the predicted risk of an event."""
+    return call(cc.diagrams.corp, claimed(model, notion))
+
+
+def over(scene: Scene, band: str) -> list[Call[Any]]:
+    """The figures of the curve of the model looked at over its band, where it has one."""
+    around = _band(scene, band)
+    banded = band != "none" and not scene.refusal(around)
+    curve: Call[Any] = call("figures.corp", isotonic(scene.model, scene.claims))
+    return [*([call("figures.corp_band", around)] if banded else []), curve]
+
+
+def band_words(scene: Scene, band: str) -> tuple[str, str]:
+    """What the band holds, or why there is none; and what it is called."""
+    around = _band(scene, band)
+    if band == "none":
+        return "", ""
+    if why := scene.refusal(around):
+        return f"No band: {why}.", ""
+    return scene.get(around).about, f"Grey: {scene.get(around).band_title}."
+
+
+def _band(scene: Scene, band: str) -> Call[Any]:
+    return call(cc.diagrams.corp_band, claimed(scene.model, scene.claims), band=band)
+
+
+@dataclass(frozen=True)
+class KernelCurveExhibit(Exhibit):
+    """A curve smoothed by a kernel, with its band, read off at one score."""
+
+    kernel: Annotated[KernelECE, Part("ESTIMATORS", draws_curve), "Smoothing", "how the curve is smoothed"] = (
+        KERNEL_CURVE
+    )
+    band: Annotated[str, BAND, "Band", "around the curve"] = "pointwise"
+    score: Annotated[
+        float, Range(0.0, 1.0, step=0.01), "Confidence looked at", "where the local calibration error is read off"
+    ] = 0.8
+
+    printed = 0
+    meanings = of.Meanings(
+        {
+            "score": "place on the curve",
+            "curve": "share of rows at this score that comes true",
+            "density": "how dense scores lie here, per unit of the scale that is smoothed (log-odds by default)",
+            "lower": "lower end of the band",
+            "upper": "upper end of the band",
+        }
+    )
+
+
+@EXHIBITS.register("kernel-curve", "Without bins: kernel reliability curve", reference="P5 Fig. 1")
+@dataclass(frozen=True)
+class KernelReliability(KernelCurveExhibit):
+    """How often the model looked at is right at each confidence, without bins, over its stars."""
+
+    height = 560
+    formula = cc.diagrams.KernelCurve.formula
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.calls.stacked, {scene.model.title: self._curve(scene)})
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return CURVE_COLUMNS
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        curve: Call[Any] = call("figures.kernel_band", self._curve(scene))
+        return call(
+            "figures.reliability",
+            {scene.model.title: stars(scene)},
+            over=[curve],
+            looks=scene.looks,
+            event=event_of(scene),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        title, curve = scene.model.title, scene.get(self._curve(scene))
+        words = Words(
+            f"{title}: kernel curve over the stars, {curve.band_title}. Gaps: no data lie there.",
+            f"Kernel reliability curve of {title}: {curve.band_title}.",
+        )
+        return words.also(*curve_notes(title, curve, self.score))
+
+    def _curve(self, scene: Scene) -> Call[Any]:
+        return call(
+            cc.diagrams.kernel_curve,
+            scene.model.predictions,
+            reduction=scene.claims,
+            method=self.kernel,
+            band=self.band,
+        )
+
+
+CURVE_COLUMNS = (
+    of.text("model"),
+    of.share("score"),
+    of.share("share that comes true", "curve"),
+    of.between("band", "lower", "upper"),
+    of.number("density"),
+)
+"""How the frame of a kernel curve is written."""
+
+
+def curve_notes(title: str, curve: Any, score: float | None = None) -> tuple[str, ...]:
+    """What has to be known of a kernel curve: its bandwidth, how far off it is, and what its band is of."""
+    distance = f"mean distance of the curve from the diagonal {short_percent(curve.error)}"
+    width = f"{title}: bandwidth {curve.bandwidth:.2g} ({curve.unit}), {distance}. "
+    return f"{width}{_there(curve, score)}{curve.about}".rstrip(), curve.warning
+
+
+def _there(curve: Any, score: float | None) -> str:
+    if score is None:
+        return ""
+    local = curve.local_error(score)
+    if math.isfinite(local):
+        return f"Local calibration error at {short_percent(score)}: {short_percent(local)}. "
+    return f"At {score:.2f} no data lie: the local calibration error is not defined there. "
+
+
+CURVE = ("ici", "e50", "e90")
+"""Distances of the smooth curve from the diagonal."""
+LARGE = ("ratio", "intercept", "slope", "auroc")
+"""What is looked at over all rows."""
+
+
+@EXHIBITS.register("curve-gaps", "Gap from the smooth curve", reference="Austin & Steyerberg 2019")
+@dataclass(frozen=True)
+class CurveGaps(Exhibit):
+    """How far observed frequencies are from predicted risks of the model in focus, and calibration in the large."""
+
+    static = True
+    terms = ("smooth-gap", "noise-floor")
+
+    meanings = of.Meanings(
+        {
+            "measure": "short name of the measure",
+            "value": "the measure",
+            "floor": "95 % point of calibrated models",
+            "reference": "value of a calibrated model",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        if scene.claims != "event":
+            raise NotAnswerable("a smooth curve of the risk needs the event of two classes, and these rows have none")
+        return call(cc.risk.summary, scene.model.predictions, bins=scene.bins, stem="measures")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("measure", "title"),
+            of.number("value"),
+            of.number_between(f"{at_level(LEVEL)} interval", "low", "high", ("reference",)),
+            of.number("noise level", "floor"),
+            of.number("calibrated model", "reference"),
+            of.text("note"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        return Words(
+            f"{scene.model.title}. Distance of the smooth curve from the diagonal over the rows: mean (ICI), median "
+            "(E50) and 90 % point (E90). Noise level: 95 of 100 calibrated models stay below it."
+        )

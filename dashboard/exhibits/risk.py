@@ -1,0 +1,257 @@
+"""The predicted risk of an event: in the large, in groups of rows, and what updates of it gain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pandas as pd
+
+import calib_core as cc
+from calib_core import NotAnswerable
+from calib_core.defaults import LEVEL
+from calib_core.diagrams import LargeLines
+from calib_core.registry.registry import Flag
+from calib_core.text import at_level, between, measured_between, score, short_percent
+from dashboard.exhibits import columns as of
+from dashboard.exhibits import event_words, line_words
+from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.slices import CORRECTED
+from dashboard.session import Call, Scene, call
+
+NO_EVENT = "calibration in the large is about the event of two classes, and these rows have none"
+_SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "log-loss": "log loss"}
+
+
+DISTANCES = (
+    "ICI, E50 and E90: mean, median and 90 % point of the distance between the predicted risk and a smooth curve of "
+    "the observed frequency; Emax: the largest. Noise level: the 95 % point of calibrated models."
+)
+
+
+def scores_line(measures: pd.DataFrame) -> str:
+    """AUROC and proper scores of one model in a line; what a missing one needs in place of its number.
+
+    >>> rows = cc.Predictions([[0.7, 0.3]] * 40, [0] * 40)
+    >>> scores_line(cc.risk.scores(rows))
+    'AUROC needs rows with the event and rows without it · Brier score 0.09 · log loss 0.357'
+    """
+    found = measures.set_index("measure").to_dict("index")
+    parts = {}
+    for key, name in _SCORES.items():
+        value, note = found[key]["value"], str(found[key]["note"])
+        parts[key] = f"{name} {score(value)}" if math.isfinite(value) else f"{name} {note}".rstrip()
+    low, high = found["auroc"]["low"], found["auroc"]["high"]
+    if low <= high:  # both are numbers
+        parts["auroc"] += f" ({measured_between(low, high, 'score')})"
+    scaled = f" ({parts['scaled-brier']})" if math.isfinite(found["scaled-brier"]["value"]) else ""
+    return f"{parts['auroc']} · {parts['brier']}{scaled} · {parts['log-loss']}"
+
+
+@EXHIBITS.register("in-the-large", "Calibration in the large", reference="Van Calster et al. 2019")
+@dataclass(frozen=True)
+class InTheLargeExhibit(Exhibit):
+    """Predicted and observed events, calibration intercept and slope, and scores of the event's risk."""
+
+    curve: Annotated[
+        bool, Flag(), "Distances of the smooth curve", "also ICI, E50, E90 and Emax, which take up to a second"
+    ] = True
+
+    height = 220
+    terms = ("in-the-large", "observed-expected", "calibration-intercept", "calibration-slope")
+    static = True
+
+    meanings = of.Meanings(
+        {
+            "measure": "short name of the measure",
+            "value": "the measure",
+            "floor": "95 % point of calibrated models",
+            "reference": "value of a calibrated model",
+        }
+    )
+
+    def lines(self, scene: Scene) -> dict[str, Call[LargeLines]]:
+        """Every model's measures, by title."""
+        if scene.claims != "event":
+            raise NotAnswerable(NO_EVENT)
+        wanted = scene.each(
+            lambda model: call(cc.diagrams.large_lines, model.predictions, bins=scene.bins, curve=self.curve)
+        )
+        return scene.answered(wanted)[0]
+
+    def first(self, scene: Scene) -> tuple[str, Call[LargeLines]]:
+        """The model in focus, else the first that has any, and its measures: what is drawn."""
+        lines = self.lines(scene)
+        title = scene.model.title if scene.model.title in lines else next(iter(lines))
+        return title, lines[title]
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        return call(cc.calls.stacked, self.lines(scene))
+
+    def figure(self, scene: Scene) -> Call[Any]:
+        title, lines = self.first(scene)
+        return call("figures.large_lines", lines, model=title, looks=scene.looks)
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        noted = (of.text("note"),) if frame["note"].astype(bool).any() else ()
+        return (
+            of.text("model"),
+            of.text("measure", "title"),
+            of.number("value"),
+            of.number_between("90 % interval", "low", "high", ("reference",)),
+            *((of.number("noise level", "floor"),) if frame["floor"].notna().any() else ()),
+            of.number("calibrated model", "reference"),
+            *noted,
+        )
+
+    def scores(self, scene: Scene) -> str:
+        """AUROC and proper scores of the same model in a line."""
+        return scores_line(scene.get(self.first(scene)[1]).measures)
+
+    def words(self, scene: Scene) -> Words:
+        title, lines = self.first(scene)
+        found = scene.get(lines).found
+        differs = "differ" if found.differs else "are not shown to differ"
+        caption = (
+            f"{title}: {found.expected:,.4g} events expected, {found.events:,.4g} observed among {found.rows:,.0f} "
+            f"rows. Predicted and observed frequency {differs}."
+        )
+        return Words(caption, f"Calibration in the large of {title}. {caption}").also(
+            f"Intervals of observed frequency, gap, ratio and intercept: {found.method}; the end towards the predicted "
+            "mean allows for the errors that the gap bounds.",
+            "Observed to expected: events that happened for every one that the predicted risks add up to. Intercept: "
+            "the shift in log-odds that makes the mean risk right; 0 when calibrated. Slope: 1 when calibrated; below "
+            "1, high risks are too high and low risks too low.",
+            *([DISTANCES] if self.curve else []),
+            "Right on average is not calibrated: gaps of opposite sign cancel.",
+        )
+
+
+@EXHIBITS.register("risk-groups", "By predicted risk")
+@dataclass(frozen=True)
+class RiskGroups(Exhibit):
+    """Bins of the predicted risk, as in the diagram: events expected and observed, and which are significantly off."""
+
+    meanings = of.Meanings(
+        {
+            "confidence": "mean predicted risk of the bin's rows",
+            "accuracy": "share of the bin's rows in which the event happened",
+            "too_few": "whether a calibrated model's interval would reach 10 points to a side",
+            "stands_out": "side on which the bin is significantly off (p_corrected at most 0.05), else empty",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        if scene.claims != "event":
+            raise NotAnswerable(NO_EVENT)
+        models = {scene.model.title: scene.model.predictions}
+        return call(cc.diagrams.bins_standing_out, models, bins=scene.bins, notion="event", stem="groups")
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("model"),
+            of.between("risk", "lower", "upper"),
+            of.whole("rows", "count"),
+            of.share("predicted", "confidence"),
+            of.share("observed", "accuracy"),
+            of.between(f"{at_level(LEVEL)} interval", "low", "high"),
+            of.probability("p (corrected)", "p_corrected"),
+            of.Column("off", ("stands_out",), _side, numeric=False),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        frame = scene.get(self.table(scene))
+        first, basis = headline(scene, frame)
+        return Words(
+            "The bins of the risk diagram, from the lowest to the highest predicted risk.",
+            headline=(f"{first}.", basis),
+        ).also(f"The intervals are for one bin each. p: exact. {CORRECTED}")
+
+
+def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:
+    """What the bins of predicted risk show, in the sentence of the diagram, and how many bins that counts."""
+    first, *_ = cc.diagrams.headline(frame, happened=event_words.in_words(scene)[1])
+    n = len(frame)
+    return first.rstrip("."), f"{n} bins of predicted risk, corrected for multiple testing." if n > 1 else "One bin."
+
+
+def _side(value: str) -> str:
+    return {"over-confident": "risk too high", "under-confident": "risk too low"}.get(value, "")
+
+
+@EXHIBITS.register("gains", "What each calibrator gains and costs")
+@dataclass(frozen=True)
+class Gains(Exhibit):
+    """Error with its interval, log loss, predictions changed, guarantee and parameters of every ticked calibrator."""
+
+    terms = ("interval", "tolerance", "log-loss")
+
+    meanings = of.Meanings(
+        {
+            "point": "estimate of the error after",
+            "point_before": "estimate of the error before",
+            "low": "lower end of the 90 % interval of the error after",
+            "high": "upper end of the same",
+            "log_loss": "log loss after, of the rows answered",
+            "log_loss_before": "log loss before, of the same rows",
+            "rows": "test rows",
+            "changed": "rows whose predicted class is another one",
+            "abstained": "rows that are not answered",
+            "promised": "whether something is guaranteed whatever the data",
+            "promise": "what, or why nothing",
+            "set_aside": "what must be known of the fit",
+            "fitted": "fitted numbers in a few words",
+        }
+    )
+
+    def table(self, scene: Scene) -> Call[pd.DataFrame]:
+        models = scene.models.recalibrated
+        if not models:
+            raise NotAnswerable("tick a calibrator: what it gains and costs appears here")
+        return call(
+            cc.evaluation.model_tables.gains,
+            line_words.primaries(scene),
+            *scene.recalibrations,
+            eps=scene.tolerance,
+            bases={model.title: base_title(scene, model.title) for model in models},
+        )
+
+    def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
+        return (
+            of.text("calibrator"),
+            of.text("error", "title"),
+            of.Column("estimate", ("point",), known_percent),
+            of.Column(f"{at_level(LEVEL)} interval", ("low", "high"), known_between),
+            of.Column("estimate before", ("point_before",), known_percent),
+            of.text("verdict"),
+            of.number("log loss", "log_loss"),
+            of.number("log loss before", "log_loss_before"),
+            of.whole("predictions changed", "changed"),
+            of.whole("rows it abstains on", "abstained"),
+            of.flag("guarantee", "promised"),
+            of.text("fitted"),
+        )
+
+    def words(self, scene: Scene) -> Words:
+        rows = scene.get(scene.models.shown[0].predictions).n_rows
+        return Words(
+            f"Judged on {scene.unseen(rows)}. The estimate is what its interval is about. Log loss: over the rows each "
+            "calibrator answers, of being right or wrong where the file says no more; empty where a calibrator of "
+            "whole rows gives none."
+        )
+
+
+def base_title(scene: Scene, title: str) -> str:
+    """The title of the model that a shown one was made of."""
+    return scene.models.titled(title).base.title
+
+
+def known_percent(value: float) -> str:
+    """A share in percent, or that it is not known."""
+    return of.NOT_KNOWN if value != value else short_percent(value)
+
+
+def known_between(low: float, high: float) -> str:
+    """Both ends of an interval in percent, or that it is not known."""
+    return of.NOT_KNOWN if low != low else between(low, high)
