@@ -15,7 +15,7 @@ from calib_core.diagrams.forest import Forest
 from calib_core.figures.look import REFERENCE, Style, finished, style
 from calib_core.figures.marks import Record, numbers, records
 from calib_core.figures.shown import draws
-from calib_core.figures.verdict_icon import icon
+from calib_core.figures.verdict_marks import icon
 from calib_core.results.verdict_table import in_full
 from calib_core.text import plain
 

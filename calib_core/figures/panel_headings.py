@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from calib_core.figures.symbol import symbol
-from calib_core.figures.verdict_icon import icon
+from calib_core.figures.verdict_marks import icon
 from calib_core.palette import Style
 from calib_core.results.verdict_table import in_full
 from calib_core.text import between, plain, short_percent

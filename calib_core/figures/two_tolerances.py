@@ -13,15 +13,13 @@ import plotly.graph_objects as go
 from calib_core._base.arrays import Float64s
 from calib_core.diagrams.tolerance_axis import VerdictStrip
 from calib_core.figures.look import REFERENCE, finished
-from calib_core.figures.verdict_icon import icon
+from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, title_of
 from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
-from calib_core.palette import style
 from calib_core.text import plain, score, short_percent
 
 ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
 """Pixels of a row above and below, of what stands above an axis, and of its numbers."""
 _LONGEST = 20
-_GREEN = "rgba(46, 139, 87, 0.13)"
 _RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
 _APART = 0.11
 """Share of the axis between the labels of two ratios at least."""
@@ -36,7 +34,7 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
     height = 2 * (HEAD + TICKS) + above + below
     inner = height - HEAD - TICKS  # between the margins
     split = (below / inner, (inner - above) / inner)
-    figure = go.Figure(_floors(strip))
+    figure = go.Figure(floors(strip, "noise level", "noise level of a calibrated model", width=0.5))
     most = 1.18 * 100 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.floor], initial=0.0))
     limit = float(strip.ratio_limit or 1.0)
     ends = [1 / limit, limit, *_known(strip.ratio_low), *_known(strip.ratio_high)]
@@ -90,53 +88,20 @@ def _ratio_ticks(low: float, high: float, limit: float) -> list[float]:
     return sorted(kept)
 
 
-def _floors(strip: VerdictStrip) -> go.Bar:
-    """What calibrated models show by chance, from 0: one hatched bar a model."""
-    return go.Bar(
-        x=100 * strip.floor,
-        y=list(range(len(strip.names))),
-        orientation="h",
-        width=0.5,
-        name="noise level",
-        marker={
-            "color": "rgba(0,0,0,0)",
-            "pattern": {"shape": "/", "fgcolor": REFERENCE, "size": 6, "solidity": 0.35},
-            "line": {"color": REFERENCE, "width": 0.5},
-        },
-        customdata=[{"model": name} for name in strip.names],
-        hovertemplate="noise level of a calibrated model (95 % point): %{x:.3~g} %<extra></extra>",
-    )
-
-
 def _row(strip: VerdictStrip, i: int, look: int, ends: Sequence[Float64s], hover: str) -> go.Scatter:
     """The interval and the point of one model on one of the axes."""
-    own = style(look)
     low, point, high = (float(part[i]) for part in ends)
-    known = math.isfinite(point)
-    return go.Scatter(
-        x=[point] if known else [None],
-        y=[i],
-        error_x={
-            "array": [high - point if known else 0], "arrayminus": [point - low if known else 0],
-            "symmetric": False, "thickness": 3, "width": 7, "color": own.colour,
-        },
-        mode="markers",
-        marker={"color": own.colour, "symbol": own.symbol, "size": 15, "line": {"width": 1.5, "color": "#ffffff"}},
-        cliponaxis=False,
-        name=plain(strip.names[i]),
-        customdata=[{"model": strip.names[i]}],
-        hovertext=[hover],
-        hoverinfo="text",
-    )  # fmt: skip
+    return interval_of(strip, i, look, (low, point, high), hover, size=15, cap=7)
 
 
 def _zones(eps: float, limit: float) -> list[dict[str, Any]]:
     """What one can live with on both axes, and where it ends."""
     zones = [("", 0.0, eps, (eps,)), ("2", -math.log(limit), math.log(limit), (-math.log(limit), math.log(limit)))]
     found: list[dict[str, Any]] = []
+    green = {"type": "rect", "fillcolor": WITHIN_TOLERANCE, "line": {"width": 0}}
     for axis, start, stop, ends in zones:
         where = {"xref": f"x{axis}", "yref": f"y{axis} domain", "y0": 0, "y1": 1, "layer": "below"}
-        found.append(where | {"type": "rect", "x0": start, "x1": stop, "fillcolor": _GREEN, "line": {"width": 0}})
+        found.append(where | green | {"x0": start, "x1": stop})
         dash = {"color": REFERENCE, "width": 2, "dash": "dash"}
         found += [where | {"type": "line", "x0": end, "x1": end, "line": dash} for end in ends]
     return found
@@ -170,7 +135,7 @@ def _names(strip: VerdictStrip) -> list[dict[str, Any]]:
 
 def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
     """A model's name, and its verdict below."""
-    word = {"": "No verdict", "within": "Within tolerance"}.get(strip.words[i], strip.words[i].capitalize())
+    word = title_of(strip.words[i])
     place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "y", "y": i, "showarrow": False, "align": "left"}
     left = -_left(strip.names)
     return [

@@ -15,8 +15,7 @@ from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws
 from calib_core.figures.two_tolerances import both_tolerances
-from calib_core.figures.verdict_icon import icon
-from calib_core.palette import style
+from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, interval_of, title_of
 from calib_core.text import at_level, plain, short_percent
 
 ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
@@ -40,7 +39,7 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
     most = 106 * float(np.nanmax([1.3 * strip.eps, *strip.high, *strip.value, *strip.floor], initial=0.0))
     height = HEAD + FOOT + ROW * len(strip.names)
     each = (_row(strip, i, places[name]) for i, name in enumerate(strip.names))
-    figure = go.Figure([_floors(strip), _values(strip), *each])
+    figure = go.Figure([floors(strip, "noise floor", "noise floor", width=0.36), _values(strip), *each])
     # The key of the interval, once: rows differ in colour and shape.
     figure.add_scatter(
         x=[None], y=[None], mode="lines", name=f"{at_level(strip.level)} interval", hoverinfo="skip",
@@ -78,24 +77,6 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
     )
 
 
-def _floors(strip: VerdictStrip) -> go.Bar:
-    """What calibrated models show by chance, from 0: one hatched bar a model."""
-    return go.Bar(
-        x=100 * strip.floor,
-        y=list(range(len(strip.names))),
-        orientation="h",
-        width=0.36,
-        name="noise floor",
-        marker={
-            "color": "rgba(0,0,0,0)",
-            "pattern": {"shape": "/", "fgcolor": REFERENCE, "size": 6, "solidity": 0.35},
-            "line": {"color": REFERENCE, "width": 0.5},
-        },
-        customdata=[{"model": name} for name in strip.names],
-        hovertemplate="noise floor (95 % point): %{x:.3~g} %<extra></extra>",
-    )
-
-
 def _values(strip: VerdictStrip) -> go.Scatter:
     """What the formula gives, noise included: what the floor is to be compared with, where the point is not."""
     return go.Scatter(
@@ -111,31 +92,16 @@ def _values(strip: VerdictStrip) -> go.Scatter:
 
 def _row(strip: VerdictStrip, i: int, look: int) -> go.Scatter:
     """The interval and the point of one model."""
-    own = style(look)
     low, point, high = (100 * float(part[i]) for part in (strip.low, strip.point, strip.high))
     known = math.isfinite(point)
-    return go.Scatter(
-        x=[point] if known else [None],
-        y=[i],
-        error_x={
-            "array": [high - point if known else 0], "arrayminus": [point - low if known else 0],
-            "symmetric": False, "thickness": 3, "width": 8, "color": own.colour,
-        },
-        mode="markers",
-        marker={"color": own.colour, "symbol": own.symbol, "size": 17, "line": {"width": 1.5, "color": "#ffffff"}},
-        cliponaxis=False,
-        name=plain(strip.names[i]),
-        showlegend=False,
-        customdata=[{"model": strip.names[i]}],
-        hovertext=[f"{plain(strip.names[i])}: {short_percent(point / 100)}, {strip.notes[i]}" if known else ""],
-        hoverinfo="text",
-    )  # fmt: skip
+    hover = f"{plain(strip.names[i])}: {short_percent(point / 100)}, {strip.notes[i]}" if known else ""
+    return interval_of(strip, i, look, (low, point, high), hover, size=17, cap=8).update(showlegend=False)
 
 
 def _tolerance(eps: float) -> list[dict[str, Any]]:
     """The zone of errors one can live with, and its end."""
     across = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-    zone = {"type": "rect", "x0": 0, "x1": eps, "fillcolor": "rgba(46, 139, 87, 0.13)", "line": {"width": 0}}
+    zone = {"type": "rect", "x0": 0, "x1": eps, "fillcolor": WITHIN_TOLERANCE, "line": {"width": 0}}
     end = {"type": "line", "x0": eps, "x1": eps, "line": {"color": REFERENCE, "width": 2, "dash": "dash"}}
     return [zone | across, end | across]
 
@@ -147,7 +113,7 @@ def _icon(word: str, i: int) -> list[dict[str, Any]]:
 
 def _words(strip: VerdictStrip, i: int, most: float) -> list[dict[str, Any]]:
     """The number above its point, and the verdict in words at the right."""
-    word = {"": "No verdict", "within": "Within tolerance"}.get(strip.words[i], strip.words[i].capitalize())
+    word = title_of(strip.words[i])
     note = strip.notes[i] if len(strip.notes[i]) <= 40 else f"{strip.notes[i][:39]}…"
     right = {"xref": "paper", "x": 1, "yref": "y", "y": i, "showarrow": False, "xanchor": "left", "align": "left"}
     found = [

@@ -1,0 +1,95 @@
+"""What pictures of verdicts are made of: floors, intervals, the zone within the tolerance, and a word's icon."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import plotly.graph_objects as go
+
+from calib_core.diagrams.tolerance_axis import VerdictStrip
+from calib_core.figures.look import REFERENCE
+from calib_core.palette import style
+from calib_core.results.verdict_table import VERDICTS
+from calib_core.text import plain
+
+WITHIN_TOLERANCE = "rgba(46, 139, 87, 0.13)"
+"""Colour of the zone within the tolerance."""
+
+_NO_VERDICT = ("#787884", "M -4 0 L 4 0")
+"""Colour and drawing where there is none."""
+
+
+def title_of(word: str) -> str:
+    """The word at the side of a row."""
+    return VERDICTS[word].title if word else "No verdict"
+
+
+def floors(strip: VerdictStrip, name: str, hover: str, *, width: float) -> go.Bar:
+    """What calibrated models show by chance, from 0: one hatched bar a model."""
+    return go.Bar(
+        x=100 * strip.floor,
+        y=list(range(len(strip.names))),
+        orientation="h",
+        width=width,
+        name=name,
+        marker={
+            "color": "rgba(0,0,0,0)",
+            "pattern": {"shape": "/", "fgcolor": REFERENCE, "size": 6, "solidity": 0.35},
+            "line": {"color": REFERENCE, "width": 0.5},
+        },
+        customdata=[{"model": title} for title in strip.names],
+        hovertemplate=f"{hover} (95 % point): %{{x:.3~g}} %<extra></extra>",
+    )
+
+
+def interval_of(
+    strip: VerdictStrip, i: int, look: int, ends: tuple[float, float, float], hover: str, *, size: float, cap: float
+) -> go.Scatter:
+    """The interval and the point of one model in its row: low, point and high on the axis."""
+    own = style(look)
+    low, point, high = ends
+    known = math.isfinite(point)
+    return go.Scatter(
+        x=[point] if known else [None],
+        y=[i],
+        error_x={
+            "array": [high - point if known else 0], "arrayminus": [point - low if known else 0],
+            "symmetric": False, "thickness": 3, "width": cap, "color": own.colour,
+        },
+        mode="markers",
+        marker={"color": own.colour, "symbol": own.symbol, "size": size, "line": {"width": 1.5, "color": "#ffffff"}},
+        cliponaxis=False,
+        name=plain(strip.names[i]),
+        customdata=[{"model": strip.names[i]}],
+        hovertext=[hover],
+        hoverinfo="text",
+    )  # fmt: skip
+
+
+def icon(word: str, across: float, up: float, radius: float = 9.0, **place: Any) -> list[dict[str, Any]]:
+    """Shapes of a disc with its sign, its middle so many pixels beside and above an anchor.
+
+    ``place`` says where that is: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.
+    """
+    colour, path = (VERDICTS[word].colour, VERDICTS[word].drawing) if word else _NO_VERDICT
+    sizes = {"xsizemode": "pixel", "ysizemode": "pixel", **place}
+    disc = {
+        "type": "circle",
+        "x0": across - radius,
+        "x1": across + radius,
+        "y0": up - radius,
+        "y1": up + radius,
+        "fillcolor": colour,
+        "line": {"width": 0},
+    }
+    return [disc | sizes, _sign(path, across, up, radius / 9) | sizes]
+
+
+def _sign(path: str, across: float, up: float, scale: float) -> dict[str, Any]:
+    """A drawing around the disc's middle; pixels of a shape count upwards."""
+    parts = iter(path.split())
+    moved = " ".join(
+        f"{command} {scale * float(next(parts)) + across:g} {up - scale * float(next(parts)):g}" for command in parts
+    )
+    return {"type": "path", "path": moved, "line": {"color": "#ffffff", "width": 2}}
