@@ -4,7 +4,6 @@ from dashboard.frame.chips import model_chips, settings_of, settle_chips
 from dashboard.frame.fitting import await_models
 from dashboard.frame.header import header
 from dashboard.frame.settings import settings
-from dashboard.frame.skip import answer
-from dashboard.frame.style import dress
+from dashboard.frame.style import answer, dress
 
 __all__ = ["answer", "await_models", "dress", "header", "model_chips", "settings", "settings_of", "settle_chips"]

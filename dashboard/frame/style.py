@@ -1,7 +1,11 @@
-"""The page's own style sheets: what Streamlit's theme cannot say."""
+"""How the page looks beyond Streamlit's own settings, and the link that skips to its content."""
 
+from __future__ import annotations
+
+import logging
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -37,3 +41,25 @@ def dress(*, present: bool, opens: bool) -> None:
     """
     larger.present(present)
     st.html(f"<style>{_sheets(present)}{'' if opens else _CLOSED}</style>")
+
+
+_LOGGER = logging.getLogger(__name__)
+
+
+def answer() -> None:
+    """Mark where the frame ends and the answer begins."""
+    try:
+        _renderer()(key="frame-answer")
+    except Exception:
+        # Whatever a different Streamlit raises: its link then leads to the whole page, as it does by itself.
+        _LOGGER.warning("The link past the frame is not available.", exc_info=True)
+
+
+@cache
+def _renderer() -> Any:
+    return st.components.v2.component(
+        "calib.answer",
+        html='<div class="calib-answer" tabindex="-1"></div>',
+        js=Path(__file__).with_name("skip.js").read_text("utf-8"),
+        isolate_styles=False,
+    )

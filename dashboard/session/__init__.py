@@ -1,7 +1,6 @@
 """What a person has in hand: files, the models made of them, and every result once."""
 
 from dashboard.session.call import Call, call, python
-from dashboard.session.expected import expected
 from dashboard.session.files import (
     File,
     changes,
@@ -22,6 +21,7 @@ from dashboard.session.files import (
     share,
     whole,
 )
+from dashboard.session.fits_under_way import expected
 from dashboard.session.models import (
     BASE,
     Model,

@@ -1,20 +1,36 @@
-"""Models in the making: each fitted beside the pages, by a thread of its own, for as long as somebody waits for it.
-
-A page that is drawn anew finds the fit where it was; one that nobody waits for any more is stopped.
-"""
+"""Models being fitted, each by a thread of its own for as long as somebody waits, and how long that takes."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from calib_core import InputError
-from dashboard.session.expected import expected
+from calib_core import InputError, Predictions
+from dashboard.session.call import Call, inner_calls, work_on
 from dashboard.session.models import Model
-from dashboard.session.result_cache import RESULTS, Progress
+from dashboard.session.result_cache import RESULTS, Progress, ResultCache
 from dashboard.session.visitors import is_open, tab
 from dashboard.workers import turns
+from dashboard.workers.durations import COSTS
+
+
+def expected(wanted: Call[Any], rows: Predictions, shelf: ResultCache = RESULTS) -> float | None:
+    """Seconds that making a result of these rows takes, without what is here; None where a part was never made."""
+    left = {part.key: COSTS.seconds(work_on(rows, part.kind)) for part in _left(wanted, shelf)}
+    known = [seconds for seconds in left.values() if seconds is not None]
+    return sum(known) if len(known) == len(left) else None
+
+
+def _left(wanted: Call[Any], shelf: ResultCache) -> Iterator[Call[Any]]:
+    if shelf.knows(wanted):
+        return
+    if wanted.takes_long:
+        yield wanted
+    for part in inner_calls(wanted):
+        yield from _left(part, shelf)
+
 
 GRACE = 10.0
 """Seconds a fit goes on while nobody asks for it: a page that is drawn anew takes some."""

@@ -1,7 +1,6 @@
 """The guided tour: six stops on examples, each a question, an answer in numbers made on the spot, and what to try."""
 
 from dashboard.tour.stops import TOUR, Stop
-from dashboard.tour.strip import strip
-from dashboard.tour.ways import arrive, enter, leave
+from dashboard.tour.strip import arrive, enter, leave, strip
 
 __all__ = ["TOUR", "Stop", "arrive", "enter", "leave", "strip"]

@@ -1,26 +1,157 @@
-"""How a file is read, every field of it a control."""
+"""How a file is read: its columns, the names of its classes, and what its words and phrases mean."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import Reading, Table, usual_layout
 from calib_core.readers.messages import shown
 from calib_core.readers.number_texts import numbers
+from calib_core.readers.proposal.answer_words import PHRASES, SOURCES, phrases, stands_for
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Layout, Missing, ScoreKind
+from calib_core.registry.citations import bibliography
 from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.theme import markdown_plain
-from dashboard.views.data_classes import Mapped
 from dashboard.views.data_trial import Role, amend, attempt, chosen_so_far, in_use, trial
-from dashboard.views.data_words import Phrases
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """The classes of one reading."""
+
+    role: Role
+    key: str
+    table: Table
+    reading: Reading
+
+    def draw(self) -> None:
+        """Draw the table; a name typed in is tried at once."""
+        try:
+            frame, note = self.frame()
+        except InputError:
+            # The sentence stands above: there is no mapping to show.
+            return
+        fixed = [name for name in frame.columns if name != "class"]
+        content = zlib.crc32(repr((self.key, self.reading.classes, self.reading.label_coding)).encode())
+        widget = f"data.{self.role}.classes.{content:08x}"
+        st.caption("Classes and their labels. A class name can be changed by a double click." + note)
+        st.data_editor(
+            frame,
+            hide_index=True,
+            disabled=fixed,
+            height=min(36 + 35 * len(frame), 400),
+            column_config={"class": st.column_config.TextColumn("class ✎", required=True)},
+            key=widget,
+            on_change=lambda: self.renamed(st.session_state[widget]["edited_rows"]),
+        )
+
+    def frame(self) -> tuple[pd.DataFrame, str]:
+        """Score column, label, class and rows of each class, and a sentence about labels that are no class."""
+        counts, unknown, missing = session.label_counts(self.key, self.reading)
+        names = self.reading.classes
+        columns: dict[str, Any] = {}
+        if self.reading.layout == "wide":
+            columns["scores"] = _score_names(self.table, self.reading.of_set)
+        columns |= {"label": self._labels(), "class": list(names), "rows": list(counts)}
+        note = f" {count(unknown)} rows have a label that is no class." if unknown else ""
+        note += f" {count(missing)} rows have no label." if missing else ""
+        return pd.DataFrame(columns), note
+
+    def renamed(self, edits: Mapping[int, Mapping[str, Any]]) -> None:
+        """Use the names that were typed in."""
+        names = list(self.reading.classes)
+        for row, edit in edits.items():
+            names[int(row)] = str(edit.get("class", names[int(row)]))
+        amend(self.role, classes=tuple(names), label_coding=self.reading.label_coding)
+
+    def _labels(self) -> list[str]:
+        names, coding = self.reading.classes, self.reading.label_coding
+        if coding == "one-hot":
+            many = len(self.reading.label) == len(names)
+            return list(self.reading.label) if many else [f"{self.reading.label[0]}[:, {j}]" for j in range(len(names))]
+        if coding == "names":
+            return list(names)
+        first = int(coding[0])
+        return [str(j + first) for j in range(len(names))]
+
+
+def _score_names(table: Table, reading: Reading) -> list[str]:
+    k = len(reading.classes)
+    if len(reading.scores) == k:
+        return list(reading.scores)
+    name = reading.scores[0]
+    if name not in table.matrices and k != 2:
+        # Only a link says so; why such columns cannot be read stands above.
+        raise InputError(f"{table.name} has {k} classes and {len(reading.scores)} score columns; choose one a class")
+    if name not in table.matrices:
+        return [f"1 − {name}", name]
+    return [f"{name}[:, {j}]" for j in range(k)]
+
+
+MOST = 200
+"""Different phrases that are listed at most."""
+_STANDS = "stands for ✎"
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """The phrases of one reading."""
+
+    role: Role
+    table: Table
+    reading: Reading
+
+    def draw(self) -> None:
+        """Draw the table; a number typed in is tried at once."""
+        try:
+            frame = self.frame()
+        except InputError:
+            return  # the sentence stands above
+        content = zlib.crc32(repr((self.table.name, self.reading.confidence, self.reading.words)).encode())
+        widget = f"data.{self.role}.words.{content:08x}"
+        st.caption(
+            "What each phrase stands for, which you can change by a double click. " + markdown_plain(SOURCES),
+            help="\n\n".join(map(markdown_plain, bibliography([SOURCES]))),
+        )
+        st.data_editor(
+            frame,
+            hide_index=True,
+            disabled=["phrase", "rows"],
+            column_config={_STANDS: st.column_config.NumberColumn(min_value=0.0, max_value=1.0, format="percent")},
+            key=widget,
+            on_change=lambda: self.changed(st.session_state[widget]["edited_rows"]),
+        )
+
+    def frame(self) -> pd.DataFrame:
+        """Each phrase of the file, how many rows say it, and what it stands for: nothing where that must be chosen."""
+        counts = phrases(self.table.column(str(self.reading.confidence))).head(MOST)
+        known = stands_for(self.reading)
+        numbers = [known.get(phrase) for phrase in counts.index]
+        return pd.DataFrame(
+            {"phrase": counts.index.to_list(), "rows": counts.to_numpy(), _STANDS: pd.Series(numbers, dtype="float64")}
+        )
+
+    def changed(self, edits: Mapping[int, Mapping[str, Any]]) -> None:
+        """Use the numbers that were typed in; one taken away is that of the library again."""
+        frame = self.frame()
+        known = {phrase: value for phrase, value in stands_for(self.reading).items() if PHRASES.get(phrase) != value}
+        for row, edit in edits.items():
+            phrase, value = str(frame["phrase"].iloc[int(row)]), edit.get(_STANDS)
+            known.pop(phrase, None)
+            if value is not None and float(value) != PHRASES.get(phrase):
+                known[phrase] = float(value)
+        amend(self.role, words=tuple(f"{phrase}={value:.10g}" for phrase, value in sorted(known.items())))
+
 
 LISTED = 50
 """Up to this many columns are chosen one by one, more as a range."""

@@ -21,7 +21,7 @@ from dashboard.theme import markdown_plain
 from dashboard.views import next_step, overview_cards, worst_places
 from dashboard.views.card import named
 from dashboard.views.exhibited import below, numbers, progress
-from dashboard.views.in_focus import model_in_focus
+from dashboard.views.workspace import model_in_focus
 
 
 @view("overview", "Overview", 10, room="overview")

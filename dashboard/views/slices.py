@@ -21,8 +21,8 @@ from dashboard.selection import NOWHERE
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited, progress
-from dashboard.views.in_focus import model_in_focus
 from dashboard.views.on_request import on_request
+from dashboard.views.workspace import model_in_focus
 
 _PICTURES = ("slices", "slice-panels", "slice-scan")
 """Pictures whose marks stand for slices."""

@@ -16,11 +16,11 @@ from dashboard import session
 from dashboard.frame import fitting as page
 from dashboard.hosting import machine
 from dashboard.selection import Source
-from dashboard.session import Model, ResultCache, expected, files, work_room
+from dashboard.session import Model, ResultCache, expected, files, result_cache
 from dashboard.session.call import work_on
 from dashboard.session.fits_under_way import Fit
+from dashboard.session.result_cache import WorkRoom
 from dashboard.session.server_limits import GB, LOCAL, ServerLimits, agree
-from dashboard.session.work_room import WorkRoom
 from dashboard.workers import durations, turns
 from dashboard.workers.durations import COSTS, Costs, Work
 from dashboard.workers.pool import Pool
@@ -61,7 +61,7 @@ def test_work_on_large_files_begins_where_there_is_room_and_small_work_waits_for
     room_for_100_mb: WorkRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By hand: 40 MB of files take 80 MB while they are worked on, and two of these are more than 100."""
-    monkeypatch.setattr(work_room, "_LOOK", 0.01)
+    monkeypatch.setattr(result_cache, "_LOOK", 0.01)
     order, ends, places = [], {name: threading.Event() for name in "abc"}, []
 
     def at_work(name: str, size: int) -> None:

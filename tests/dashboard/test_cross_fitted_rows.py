@@ -22,7 +22,7 @@ from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, papers
 from dashboard.export import csv_bytes
-from dashboard.report.sections import front_card
+from dashboard.report.sections import front_page
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene
 from dashboard.session.shell import report_line, show_line
@@ -293,7 +293,7 @@ def test_the_report_says_that_rows_are_cross_fitted(tmp_path: Path) -> None:
     )
     assert answer.exit_code == 0, answer.stderr
     assert CROSS_FITTED in page.read_text("utf-8")
-    assert front_card._rows(session.parts(WINE)) == "178 to judge, each after maps fitted on others"
+    assert front_page._rows(session.parts(WINE)) == "178 to judge, each after maps fitted on others"
 
 
 # ---- screen --------------------------------------------------------------------------------------------------

@@ -356,7 +356,7 @@ def test_other_scores_bring_their_own_classes() -> None:
 
 def rename() -> None:
     from dashboard import session, widgets
-    from dashboard.views.data_classes import Mapped
+    from dashboard.views.data_reading import Mapped
 
     source = widgets.selection().source
     how = session.reading(source.data, source.reading)

@@ -9,7 +9,7 @@ import numpy as np
 from calib_core.readers import propose, read_table
 from dashboard import session
 from dashboard.selection import Selection, Source
-from dashboard.views import data_words
+from dashboard.views import data_reading
 from tests.dashboard.test_data_view import opened, said, source, upload
 
 WORDS = "confidence,correct\n" + "very likely,1\nlikely,0\nunlikely,0\nquite sure,1\n" * 30
@@ -29,8 +29,8 @@ def test_numbers_typed_in_are_the_reading_and_the_link(monkeypatch: Any) -> None
     table = read_table(WORDS.encode(), "m.csv")
     reading = propose(table, words=("likely=0.7",))
     chosen: list[dict[str, Any]] = []
-    monkeypatch.setattr(data_words, "amend", lambda role, **changes: chosen.append(changes))
-    panel = data_words.Phrases("data", table, reading)
+    monkeypatch.setattr(data_reading, "amend", lambda role, **changes: chosen.append(changes))
+    panel = data_reading.Phrases("data", table, reading)
     place = {phrase: i for i, phrase in enumerate(panel.frame()["phrase"])}
     stands = panel.frame().columns[2]
     panel.changed({place["quite sure"]: {stands: 0.8}, place["very likely"]: {stands: 0.95}})

@@ -38,8 +38,7 @@ from dashboard.report.document import Beside, FactList, Figure, Folded, Headline
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
 from dashboard.report.sections.choices_behind import settings_table
-from dashboard.report.sections.front_card import _rows, _score
-from dashboard.report.sections.headline import HeadlineAnswer, _judged, headline
+from dashboard.report.sections.front_page import HeadlineAnswer, _judged, _rows, _score, headline
 from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv

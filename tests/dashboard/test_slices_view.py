@@ -21,7 +21,7 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.report import Options, build
 from dashboard.report.build import _document
 from dashboard.report.request import Request
-from dashboard.report.sections.headline import headline
+from dashboard.report.sections.front_page import headline
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
 from tests.dashboard.test_reliability_view import clicked

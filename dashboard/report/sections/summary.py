@@ -14,9 +14,7 @@ from dashboard.report.document import Beside, Block, Folded, Heading, Headline, 
 from dashboard.report.exhibited import NUMBERS, ExhibitParts, shown
 from dashboard.report.request import Request
 from dashboard.report.sections import for_event
-from dashboard.report.sections.cannot_tell import limits
-from dashboard.report.sections.front_card import card
-from dashboard.report.sections.headline import headline
+from dashboard.report.sections.front_page import card, headline, limits
 from dashboard.session import Scene
 
 OVERLAID = 2

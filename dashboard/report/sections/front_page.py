@@ -1,0 +1,246 @@
+"""The first page of a report: how often the model is right, the data card, and what these rows cannot show."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from calib_core import NotAnswerable, Recipe
+from calib_core.evaluation.splitting import Division
+from calib_core.figures.marks import FEW_ROWS
+from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
+from calib_core.risk import InTheLarge
+from calib_core.text import inside, short_percent
+from dashboard import session
+from dashboard.exhibits import EXHIBITS, doubt_words, line_words
+from dashboard.report.document import Block, FactList, Headline, Paragraph
+from dashboard.report.exhibited import ExhibitParts, shown
+from dashboard.report.request import Request
+from dashboard.report.sections import for_event
+from dashboard.session import Scene
+
+HERO = "hero"
+"""The exhibit that answers it."""
+AFTER = 2
+"""Recalibrated models that the lines below it speak of; more stand in the figure."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeadlineAnswer:
+    """The headline, and the exhibit its numbers are of, where there is one."""
+
+    block: Headline
+    exhibit: ExhibitParts | None = None
+
+
+def headline(request: Request) -> Generator[None, None, HeadlineAnswer]:
+    """The sentence about the model before recalibration, then what becomes of it after; else the first verdict.
+
+    Reasons to doubt labels or scores come first below it.
+    """
+    found = yield from _answer(request)
+    doubted = doubt_words.sentences(request.scene)
+    return replace(found, block=replace(found.block, below=(*doubted, *found.block.below)))
+
+
+def _answer(request: Request) -> Generator[None, None, HeadlineAnswer]:
+    if HERO in EXHIBITS:
+        found = yield from shown(request.selection.exhibit(HERO), request.scene)
+        if found.table is not None:
+            return HeadlineAnswer(_among(request, _spoken(request, found.table.frame)), found)
+    return HeadlineAnswer(_among(request, _judged(request)))
+
+
+def _among(request: Request, block: Headline) -> Headline:
+    """The same where one slice alone is judged: it is named before the answer."""
+    where = session.parts(request.selection.source).where
+    return replace(block, text=f"Where {where}: {inside(block.text)}") if where else block
+
+
+def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
+    """What the frame says at the confidence asked for, model by model."""
+    distance = (frame["confidence"] - request.scene.asked_about).abs()
+    nearest = frame.loc[distance.groupby(frame["model"]).idxmin()].set_index("model")
+    first, *others = [title for title in request.scene.titles if title in nearest.index]
+    later = [model.title for model in request.models.recalibrated if model.title in others][:AFTER]
+    large = for_event.large_of(request.scene)
+    headlines, basis = nearest["headline"].to_dict(), nearest["basis"].to_dict()
+    after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
+    small = [f"{title}: {basis[title]}." for title in (first, *later)]
+    own = nearest.loc[first]
+    text, errors = headlines[first], _errors(request, later)
+    if large is not None:
+        if own["shown"]:  # the test of the very rows of the sentence
+            text = f"{text} Such risks are too {'high' if own['claimed'] > own['right'] else 'low'}."
+        return Headline(text, (" ".join((_expected(large), *errors)), *after), " ".join(small))
+    return Headline(text, (*after, *errors), " ".join(small))
+
+
+def _expected(large: InTheLarge) -> str:
+    """Events expected and observed over all rows; that risks are too high or low where test and interval show it."""
+    expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
+    numbers = f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
+    if not large.differs or large.gap_low <= 0 <= large.gap_high:
+        return f"Over all rows {numbers}"
+    return f"Over all rows predicted risks are too {'high' if large.gap < 0 else 'low'}: {numbers}"
+
+
+def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
+    """The errors the verdicts rest on, before and after, as they are estimated."""
+    try:
+        lines = request.scene.get(line_words.primaries(request.scene))
+    except NotAnswerable:
+        return ()
+    first = request.scene.titles[0]
+    if first not in lines:
+        return ()
+    texts = {}
+    for title in (first, *later):
+        line = lines[title].line if title in lines else None
+        if line is not None and line.point is not None:
+            most = f" and at most {short_percent(line.high)}" if line.point == 0 and line.high is not None else ""
+            texts[title] = f"{short_percent(line.point)}{most}"
+    after = [f"after {inside(title)} at {text}" for title, text in texts.items() if title != first]
+    what = "The average error of the risk" if request.of_event else "Its calibration error"
+    return (f"{what} is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
+
+
+def _judged(request: Request) -> Headline:
+    """The first model's verdict, where nothing says how often it is right at one confidence."""
+    scene = request.scene
+    try:
+        frame = scene.get(Recipe("EXHIBITS", "verdict").build().table(scene)).set_index("model")
+    except NotAnswerable as why:
+        return Headline("These rows do not say whether the model is calibrated.", (f"{why}.",))
+    first, *others = [title for title in scene.titles if title in frame.index]
+    return Headline(
+        f"{first}: {frame.loc[first, 'headline']}.",
+        tuple(f"After {inside(title)}: {frame.loc[title, 'headline']}." for title in others[:AFTER]),
+    )
+
+
+LISTED = 3
+"""Models whose scores are told one by one."""
+
+
+def card(request: Request) -> Generator[None, None, FactList]:
+    """Names and facts, each a line or two."""
+    scene = request.scene
+    source = scene.sources[0]
+    file, rows = session.file(source.data), session.parts(source)
+    classes = f", {rows.test.n_classes:,} classes" if rows.test.n_classes and not request.of_event else ""
+    items = [
+        *(for_event.event_facts(scene) if request.of_event else [("Predictions", f"{file.title}{classes}")]),
+        ("File", f"{file.table.name}, SHA-256 {file.digest[:8]}"),
+        ("Rows", _rows(rows)),
+        ("Split", _split(request)),
+        *([("Only rows with", rows.where)] if rows.where else []),
+    ]
+    yield None
+    if not request.of_event:  # whose scores stand with calibration in the large
+        items += [(title, text) for title, text in (_score(request, "accuracy"), _score(request, "log-loss")) if text]
+    return FactList((*items, *_measure(request)))
+
+
+def _rows(rows: Division) -> str:
+    if rows.undivided:
+        return f"{rows.test.n_rows:,} to judge"
+    if rows.note:
+        return f"{rows.test.n_rows:,} to judge{rows.test.worth_note}, each after maps fitted on others"
+    return f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge{rows.test.worth_note}"
+
+
+def _split(request: Request) -> str:
+    source = request.scene.sources[0]
+    seeded = f", seed {source.seed}" if session.split_by(source) in ("share", "folds") else ""
+    return f"{session.parts(source).rule}{seeded}".removeprefix("split ")
+
+
+def _score(request: Request, key: str) -> tuple[str, str]:
+    """A score of every model by its name, or once where it is the same for all."""
+    scene = request.scene
+    try:
+        frame: pd.DataFrame = scene.get(Recipe("EXHIBITS", "scores").build().table(scene))
+    except NotAnswerable:
+        return "", ""
+    lines = frame[(frame["estimator"] == key) & frame["point"].notna()].head(LISTED)
+    if not len(lines):
+        return "", ""
+    texts = [_written(key, value) for value in lines["value"]]
+    title = str(lines["title"].iloc[0])
+    if len(set(texts)) == 1:
+        return title, texts[0] + (", the same before and after" if len(texts) > 1 else "")
+    return title, "; ".join(f"{model}: {text}" for model, text in zip(lines["model"], texts, strict=True))
+
+
+def _written(key: str, value: float) -> str:
+    return short_percent(value) if key == "accuracy" else f"{value:.3f}"
+
+
+def _measure(request: Request) -> list[tuple[str, str]]:
+    """The line that decides, which was chosen before outcomes were looked at, and the tolerance."""
+    scene = request.scene
+    if request.of_event:
+        return for_event.measures(scene)
+    within = f"tolerance {short_percent(scene.tolerance)}"
+    try:
+        line = next(iter(scene.get(line_words.primaries(scene)).values())).line
+    except NotAnswerable:
+        return [("Measure", within)]
+    return [("Measure", f"{line.title} ({line.cells}), chosen before outcomes are looked at; {within}")]
+
+
+HIGH = 0.9
+"""From here on a bin that holds most rows leaves little to judge the others by."""
+OPEN = (TOO_CLOSE, TOO_FEW)
+"""Verdicts that leave the question open."""
+ELSEWHERE = "Data of another kind, and errors that cancel within a bin, are not judged."
+
+
+def limits(scene: Scene, verdicts: ExhibitParts, stars: ExhibitParts) -> Iterator[Block]:
+    """A sentence for each thing that stays open."""
+    thin = for_event.limits(scene, stars) if scene.claims == "event" else _thin(scene, stars)
+    sentences = [*_open(scene, verdicts), *thin, ELSEWHERE]
+    yield Paragraph(" ".join(sentences))
+
+
+def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
+    if verdicts.table is None:
+        yield f"Whether an error is within {short_percent(scene.tolerance)}."
+        return
+    frame = verdicts.table.frame
+    for word in OPEN:
+        models = frame.loc[frame["verdict"] == word, "model"].tolist()
+        if models:
+            within = (
+                "is within both tolerances"
+                if scene.claims == "event"
+                else f"errs by less than {short_percent(scene.tolerance)}"
+            )
+            yield f"Whether {_listed(models)} {within}: {word}."
+
+
+def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
+    """How much of the axis rests on bins of few rows, for the model before recalibration."""
+    if stars.table is None:
+        return
+    every: pd.DataFrame = stars.table.frame
+    frame = every[every["model"] == scene.titles[0]]
+    few = frame[frame["count"] < FEW_ROWS]
+    if len(few):
+        n = float(few["count"].sum())
+        bins = "1 bin holds" if len(few) == 1 else f"{len(few)} bins hold"
+        all_of_them = f"{n:,.0f} {'row' if n == 1 else 'rows'} in all, hollow marks"
+        yield f"{bins} fewer than {FEW_ROWS} rows ({all_of_them}): too few to say how often it is right there."
+    total = float(frame["count"].sum())
+    top = frame.iloc[-1]
+    if top["count"] > total / 2 and top["lower"] >= HIGH:
+        rest = f"{total - float(top['count']):,.0f}"
+        above = f"{short_percent(top['count'] / total)} of the rows say above {short_percent(top['lower'], 0)}"
+        yield f"{above}; all lower confidence rests on the other {rest}."
+
+
+def _listed(models: list[str]) -> str:
+    return models[0] if len(models) == 1 else f"{', '.join(models[:-1])} or {models[-1]}"
