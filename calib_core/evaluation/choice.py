@@ -310,10 +310,11 @@ class CalibratorChoice(OneLine):
             )
         # Another may lower it more: of equals the simplest is chosen, and on the calibration rows alone.
         which = f"The choice among {tried} calibrators, {inside(self.about.title)}," if tried > 1 else begun(_ONE)
-        return (
-            f"{which} lowers the {name} by {written(self.gain.point)} ({self._ends(self.gain)}) on {self.judged_on}, "
-            "too little evidence to change it."
-        )
+        gain, in_folds = (f"{written(each.point)} ({self._ends(each)})" for each in (self.gain, self.choosing))
+        lowers = f"{which} lowers the {name} by {gain} on {self.judged_on}"
+        if self.held_out and self.gain.low > 0:
+            return f"{lowers}. Folds of the calibration rows decide too, and show too little: {in_folds}."
+        return f"{lowers}, too little evidence to change it."
 
     @property
     def _lines(self) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib_core.binning.base import BinningScheme
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.defaults import ALPHA, TOLERANCE
+from calib_core.defaults import ALPHA, RATIO, TOLERANCE
 from calib_core.estimators.base import estimate
 from calib_core.estimators.default_notion import claimed_rows
 from calib_core.evaluation.candidates import SINGLE, right_or_wrong
@@ -226,18 +226,20 @@ def gains(
     eps: float = TOLERANCE,
     alpha: float = ALPHA,
     bases: Mapping[str, str] | None = None,
+    ratio: float = RATIO,
 ) -> pd.DataFrame:
     """What each fitted calibrator gains and costs: one line a calibrator, as somebody who must choose reads it.
 
-    ``first`` are the lines that decide (``inference.primaries``) by name, those there are of ``after``, and those of
-    the models they were made of: ``bases`` says under which name. ``before`` holds, by the names of ``after``, the rows
-    that each was made of. Columns: calibrator; title, point, low, high and verdict of its deciding line for the
-    tolerance ``eps``, and point_before, the base model's point in the same notion; log_loss and log_loss_before, both
-    over the rows it answers (of being right or wrong where ``before`` holds no more than that; NaN where a calibrator
-    of whole rows gives none); rows, changed (rows whose predicted class is another
-    one) and abstained (rows); promised, and why in ``promise``, with probability 1 - ``alpha``; set_aside, what a
-    reader of the fit must know; fitted, its parameters in few words. What can mislead: the best of many on the same
-    rows looks better than it is; a difference of two points can lie within the noise of both.
+    ``first`` are the lines that decide (``inference.primaries``) by name, those there are of ``after``, and those
+    of the models they were made of: ``bases`` says under which name. ``before`` holds, by the names of ``after``,
+    the rows that each was made of. Columns: calibrator; title, point, low, high and verdict of its deciding line
+    for the tolerance ``eps``, and of an event for that of ``ratio`` (observed : expected events) with ratio,
+    ratio_low, ratio_high and ratio_limit, else NaN; and point_before, the base model's point in the same notion;
+    log_loss and log_loss_before, both over the rows it answers (of being right or wrong where ``before`` holds no
+    more than that; NaN where a calibrator of whole rows gives none); rows, changed (rows whose predicted class is
+    another one) and abstained (rows); promised, and why in ``promise``, with probability 1 - ``alpha``; set_aside,
+    what a reader of the fit must know; fitted, its parameters in few words. What can mislead: the best of many on
+    the same rows looks better than it is; a difference of two points can lie within the noise of both.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> fitted = {"T": CALIBRATORS.make("temperature").fit_on(p)}
@@ -248,7 +250,9 @@ def gains(
     """
     named = bases or {}
     wanted = {*after, *named.values()}
-    lines = verdicts({name: line for name, line in first.items() if name in wanted}, eps).set_index("model")
+    lines = verdicts({name: line for name, line in first.items() if name in wanted}, eps, ratio=ratio).set_index(
+        "model"
+    )
     return pd.DataFrame(
         [
             _gain(name, lines, named.get(name, ""), before[name], rows, calibrators[name], alpha)
@@ -258,7 +262,7 @@ def gains(
     )
 
 
-_LINE = ("title", "point", "low", "high", "verdict", "sentence")
+_LINE = ("title", "point", "low", "high", "verdict", "sentence", "ratio", "ratio_low", "ratio_high", "ratio_limit")
 _GAIN = (
     *("calibrator", *_LINE, "point_before", "log_loss", "log_loss_before"),
     *("rows", "changed", "abstained", "promised", "promise", "set_aside", "fitted"),

@@ -24,7 +24,7 @@ METHODS = {"lac": "one threshold for all classes (LAC)", "aps": "likeliest class
 """How sets are made, in words."""
 SHARE = 0.9
 """The share of sets that are to hold the right class."""
-FEWEST = 10
+FEWEST = 15
 """Rows of a half that are to be left out of their sets, from which on intervals of set sizes were simulated."""
 
 

@@ -24,7 +24,7 @@ class Interval(OneLine):
     half its mass, or the nearest such. ``tested`` tells whether this library's coverage table (or a proof) covers the
     case; ``sentence`` is for the screen. ``p_value`` is that of this error or of one that it contains, whichever stands
     out most: then ``p_of`` names that error, else it is empty. ``p_bound`` is that of a smaller error alone, where this
-    one's own is that of its noise floor: ``p_with`` chooses.
+    one's own is that of its noise floor, ``p_times`` as large for being the second chance: ``p_with`` chooses.
     """
 
     low: float
@@ -37,19 +37,21 @@ class Interval(OneLine):
     p_value: float | None = None
     p_of: str = ""
     p_bound: float | None = None
+    p_times: float = 1.0
 
     def p_with(self, floor: float) -> tuple[float, str]:
         """The p-value, given that of the noise floor, and which error it is of, where it is another one.
 
-        >>> span = Interval(0.1, 0.3, 0.9, "", True, "", 0.2, p_of="ECE", p_bound=0.01)
-        >>> span.p_with(0.2), span.p_with(0.001)
-        ((0.01, 'ECE'), (0.001, ''))
+        >>> span = Interval(0.1, 0.3, 0.9, "", True, "", 0.2, p_of="ECE", p_bound=0.03, p_times=10)
+        >>> span.p_with(0.2), span.p_with(0.002)
+        ((0.03, 'ECE'), (0.02, ''))
         """
         if self.p_value is not None:
             return self.p_value, self.p_of
-        if self.p_bound is not None and self.p_bound < floor:
+        own = min(1.0, self.p_times * floor)
+        if self.p_bound is not None and self.p_bound < own:
             return self.p_bound, self.p_of
-        return floor, ""
+        return own, ""
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high

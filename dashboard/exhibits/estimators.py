@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -73,8 +74,10 @@ class Estimators(Exhibit):
         if not drawn.declared:
             caption += f" Nothing here decides: {_rests_on(scene)}."
         verdict, stop, rest = drawn.headline.partition("). ")
+        if scene.claims == "event" and scene.ratio < math.inf:
+            verdict = f"By the average error alone: {verdict[:1].lower()}{verdict[1:]}"
         words = Words(caption, drawn.headline, headline=tuple(filter(None, (verdict + stop.rstrip(), rest))))
-        return words.also(more, line_words.WORDS, *line_words.notes(scene.get(self.table(scene))))
+        return words.also(more, line_words.WORDS, line_words.OF_ERROR, *line_words.notes(scene.get(self.table(scene))))
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(i for i, p in enumerate(frame["p"]) if p <= SIGNIFICANCE)

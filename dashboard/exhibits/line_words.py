@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -35,8 +36,15 @@ READING = f"{VALUE} {FLOOR}"
 WORDS = (
     "Within tolerance: the upper end of the interval is below the tolerance. Miscalibrated: its lower end is above, "
     "and p is at most 5 %. Too close to call: neither. Too few rows to tell: neither, and most perfectly calibrated "
-    "models with these predictions would get no other word. The word of a line is about its own error; the verdict on "
-    "an event also needs observed : expected events within their tolerance."
+    "models with these predictions would get no other word."
+)
+OF_ERROR = (
+    "The word of a line is about its own error; the verdict on an event also needs observed : expected events within "
+    "their tolerance."
+)
+OF_BOTH = (
+    "The verdict on the event is about two tolerances: that of the average error, and that of observed : expected "
+    "events. A model passes only within both."
 )
 
 
@@ -73,10 +81,10 @@ def measured(measure: Measure) -> of.Column:
     return of.in_unit(measure.name, measure.name, cc.inference.unit_of(measure.estimator), best=best)
 
 
-def columns(frame: pd.DataFrame, p: str = "p") -> tuple[of.Column, ...]:
+def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tuple[of.Column, ...]:
     """What is printed of every line; marks and bins where lines differ in them, verdicts where there are any.
 
-    ``p`` is the heading of the p-values.
+    ``p`` is the heading of the p-values, ``verdict`` that of the verdicts.
     """
     level = frame["level"].iloc[0] if len(frame) else LEVEL
     return (
@@ -86,9 +94,24 @@ def columns(frame: pd.DataFrame, p: str = "p") -> tuple[of.Column, ...]:
         of.measured("as measured", "value"),
         of.measured("noise floor", "floor"),
         of.probability_of("p", "p_of", p),
-        *([of.verdict()] if frame["verdict"].notna().any() else []),
+        *([of.verdict(verdict, "verdict")] if frame["verdict"].notna().any() else []),
         *([of.text("bins")] if mixed(frame["bins"]) else []),
     )
+
+
+def of_ratio(frame: pd.DataFrame) -> tuple[of.Column, ...]:
+    """Observed : expected events with its interval, where it is judged."""
+    if frame["ratio"].isna().all():
+        return ()
+    return (
+        of.number("observed : expected", "ratio"),
+        of.ratio_between("its interval", "ratio_low", "ratio_high", "ratio_limit"),
+    )
+
+
+def of_both(scene: Scene) -> tuple[str, ...]:
+    """What the verdict on an event is about, where its ratio is judged."""
+    return (OF_BOTH,) if scene.claims == "event" and scene.ratio < math.inf else ()
 
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -215,6 +215,7 @@ class Gains(Exhibit):
             *scene.recalibrations,
             eps=scene.tolerance,
             bases={model.title: base_title(scene, model.title) for model in models},
+            ratio=scene.ratio,
         )
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
@@ -224,7 +225,8 @@ class Gains(Exhibit):
             of.Column("estimate", ("point",), known_percent),
             of.Column(f"{at_level(LEVEL)} interval", ("low", "high"), known_between),
             of.Column("estimate before", ("point_before",), known_percent),
-            of.text("verdict"),
+            *line_words.of_ratio(frame),
+            of.verdict("verdict on both" if line_words.of_ratio(frame) else "verdict", "verdict"),
             of.number("log loss", "log_loss"),
             of.number("log loss before", "log_loss_before"),
             of.whole("predictions changed", "changed"),
@@ -239,7 +241,7 @@ class Gains(Exhibit):
             f"Judged on {scene.unseen(rows)}. The estimate is what its interval is about. Log loss: over the rows each "
             "calibrator answers, of being right or wrong where the file says no more; empty where a calibrator of "
             "whole rows gives none."
-        )
+        ).also(*line_words.of_both(scene))
 
 
 def base_title(scene: Scene, title: str) -> str:

@@ -44,12 +44,9 @@ class VerdictExhibit(Exhibit):
         return call("figures.verdict_strip", self.strip(scene), looks=scene.looks)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
-        ratios = "ratio" in frame and frame["ratio"].notna().any()
-        beside = (
-            of.number("observed : expected", "ratio"),
-            of.ratio_between("its interval", "ratio_low", "ratio_high", "ratio_limit"),
-        )
-        return of.text("model"), of.text("error", "title"), *line_words.columns(frame), *(beside if ratios else ())
+        beside = line_words.of_ratio(frame)
+        lines = line_words.columns(frame, verdict="verdict on both" if beside else "verdict")
+        return of.text("model"), of.text("error", "title"), *lines, *beside
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
@@ -73,7 +70,7 @@ class VerdictExhibit(Exhibit):
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
         return Words(caption, f"{strip.title} on one axis. {alt}.").also(
-            *sentences, *refused, *line_words.notes(frame), line_words.WORDS
+            *sentences, *refused, *line_words.notes(frame), line_words.WORDS, *line_words.of_both(scene)
         )
 
     def _of_event(self, scene: Scene) -> str:

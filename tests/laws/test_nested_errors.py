@@ -9,6 +9,7 @@ from calib_core import NotAnswerable, estimate
 from calib_core.diagrams import overall_gap
 from calib_core.inference import mean_gap
 from calib_core.inference.intervals.error_hierarchy import Chain, _behind, _p_values
+from calib_core.inference.verdicts.verdict import on_scale_of
 
 LAWS = {
     "network, over": ("network", "over-confident", 400, 20),
@@ -204,6 +205,19 @@ def test_of_two_classes_an_error_has_one_interval_floor_and_p_value(name, measur
     # Of rounded scores at an edge the value is of the bins of one class: which side they belong to is not mirrored.
     if name in ("network", "rare"):
         assert len({(round(each.value, 9), each.p_value) for each in made}) == 1
+
+
+@pytest.mark.parametrize("above", ["rmsce", "mce", "debiased-l2", "mce-of-bins"])
+@pytest.mark.parametrize("name", LAWS)
+def test_no_error_lies_below_the_mean_absolute_one_in_the_same_bins(name, above):
+    p = drawn(*LAWS[name])
+    for notion in ("confidence", "top-label", *(["class-wise"] if p.kind == "full" else [])):
+        lower, upper = (estimate(p, notion, key) for key in ("ece", above))
+        least, most = lower.interval(), upper.interval()
+        ends = [(least.low, most.low), (least.point, most.point), (least.high, most.high)]
+        assert all(on_scale_of(upper, a) <= b + SLACK for a, b in ends)
+        assert upper.p_value <= lower.p_value + SLACK
+        assert not (lower.verdict().word == "miscalibrated" and upper.verdict().word == "within")
 
 
 def textbook(p):

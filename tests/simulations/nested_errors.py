@@ -69,7 +69,7 @@ CLAIMED, ALL = ("confidence", "top-label"), ("confidence", "top-label", "class-w
 
 def cases():
     """All cases, one of every kind in turn: a table that was interrupted is a fair one."""
-    rounds = itertools.zip_longest(_found(), _calm(), _of_classes(), _of_two(), _widths(), _many())
+    rounds = itertools.zip_longest(_found(), _calm(), _of_classes(), _of_two(), _widths(), _many(), _above())
     return [case for each in rounds for case in each if case is not None]
 
 
@@ -97,6 +97,16 @@ def _of_two():
         yield Case("network", truth, n, 2, ("confidence", "event", "class-wise", "top-label"), 60)
 
 
+def _above():
+    """Errors that are never smaller than the mean absolute one in the same bins."""
+    for (law, k, n, notion), truth in itertools.product(
+        (("network", 2, 300, "event"), ("beta 5", 10, 300, "confidence"), ("network", 10, 1000, "class-wise")),
+        ("calibrated", "over-confident"),
+    ):
+        yield Case(law, truth, n, k, (f"{notion} rmsce", f"{notion} mce"))
+    yield Case("two decimals", "region .0204", 1000, 10, ("confidence rmsce", "confidence mce"))
+
+
 def _widths():
     for n, truth in itertools.product((1000, 2000, 5000, 10_000), ("over-confident", "calibrated")):
         yield Case("network", truth, n, 100, CLAIMED, 60)
@@ -113,17 +123,16 @@ def made(case):
     """The lines of a case."""
     seed = seed_of("nested errors", case.law, case.truth, case.rows, case.classes)
     sets = [sample(case.law, case.truth, case.rows, case.classes, i) for i in range(SETS)]
-    aims = [
-        {notion: target(estimate(one.predictions, notion), one, notion, "ece")[0] for notion in case.notions}
-        for one in sets
-    ]
+    aims = [{name: target(_asked(one.predictions, name), one, *_of(name))[0] for name in case.notions} for one in sets]
     found = {notion: [] for notion in case.notions}
     for run in range(case.runs):
         drawn = sets[run % SETS].drawn(np.random.default_rng([seed, run]))
         for notion in case.notions:
-            asked = estimate(drawn, notion)
-            lines = Chain.of(asked.question, 0)
-            ends, full = lines.ends(LEVEL), lines.lowest_at((1 - LEVEL) / 2)
+            asked = _asked(drawn, notion)
+            lines, ends = Chain.of(asked.question, 0), asked.interval(LEVEL)
+            full = lines.lowest_at((1 - LEVEL) / 2)
+            if _of(notion)[1] != "ece":
+                full = max(on_scale_of(asked, full), lines._bins.interval(asked.question.estimator, LEVEL).low)
             true = aims[run % SETS][notion]
             slack = 1e-9 + 1e-9 * true
             found[notion].append(
@@ -138,6 +147,16 @@ def made(case):
                 )
             )
     return [f"{case.heads[notion]},{case.runs},{_means(found[notion])}" for notion in case.notions]
+
+
+def _of(name):
+    """The notion and the measure of a line, which is the ECE where it is not named."""
+    notion, _, measure = name.partition(" ")
+    return notion, measure or "ece"
+
+
+def _asked(rows, name):
+    return estimate(rows, *_of(name))
 
 
 def _means(found):

@@ -39,6 +39,9 @@ CONFIDENCE = "confidence"
 
 _ABOVE = (2, "max", OF_BINS)
 """Orders of errors that are never smaller than the mean absolute error in the same bins."""
+_OF_ABOVE = 0.1
+"""The part of the chance to miss that such an error's own lower end has; the lines up to the mean absolute one share
+the rest."""
 _ECE = "ECE"
 _IN_BINS = 0.25
 """What a line in bins may use of the chance to miss, where the mean gap uses 1."""
@@ -67,11 +70,14 @@ class Chain:
 
     w_j is 1 for the mean gap (of the event where there is one) and a quarter for every other line: the mean gap is
     what most models are off by and what readers test themselves, and what it costs to test bins too should hardly
-    show in it. Of all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j / w_j
-    is at most a in a share (1 - level)/2 of calibrated draws, p_j of a draw being the share of draws that show as much
-    in line j; at least (1 - level)/2 over the sum of all w_j, at most (1 - level)/2. It is known from scores alone,
-    and every line of the same predictions is read with it. So no end and no point of a line lies below that of one
-    it dominates, and their lower ends miss together as often as one may.
+    show in it. Of all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j /
+    w_j is at most a in a share r = 0.9 (1 - level)/2 of calibrated draws, p_j of a draw being the share of draws that
+    show as much in line j; at least r over the sum of all w_j, at most r. It is known from scores alone, and every
+    line of the same predictions is read with it. So no end and no
+    point of a line lies below that of one it dominates, and their lower ends miss together as often as one may.
+
+    An error that is never smaller than the mean absolute one of the same bins (root mean square, largest) has as its
+    lower end the larger of that one's and its own, read at what r leaves of (1 - level)/2, a tenth.
 
     References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3; with weights
     Genovese, Roeder & Wasserman 2006, Biometrika 93(3).
@@ -92,9 +98,8 @@ class Chain:
     def interval(self, estimator: object, level: float) -> Interval:
         """The interval of an estimator that reads these bins: of mean absolute errors with all lines below it.
 
-        The point and the upper end of a root mean square error, and of the largest error, are at least those of the
-        mean absolute error, which neither can be smaller than (Jensen). The largest error has a p-value at most as
-        large too.
+        Point and ends of a root mean square error, and of the largest error, are at least those of the mean absolute
+        error, which neither can be smaller than (Jensen), and the p-value is at most as large.
         """
         of = target(estimator)
         assert of is not None
@@ -102,21 +107,22 @@ class Chain:
         # The largest error of a bin over its classes is of all classes, whatever errors those have alone.
         own = self._asked if order == OF_BINS else self._bins
         if order in _ABOVE:
-            return self._raised(own.interval(estimator, level), order, scale)
+            return self._raised(own, estimator, level, scale)
         if order != 1 or not self.lines:
             return own.interval(estimator, level)
         low, point, high = map(scale, self.ends(level))
         tested = in_bins(self._bins.facts, order, level)
         return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value, self.p_of)
 
-    def _raised(self, own: Interval, order: int | str, scale: Callable[[float], float]) -> Interval:
-        """An interval whose point and upper end are no smaller than those of the mean absolute error."""
-        below = self._mean_absolute
+    def _raised(self, bins: InBins, estimator: object, level: float, scale: Callable[[float], float]) -> Interval:
+        """An interval whose point and ends are no smaller than those of the mean absolute error."""
+        own, below = bins.interval(estimator, level), self._mean_absolute
         if below is None:
             return own
-        _, point, high = map(scale, below.ends(own.level))
-        raised = replace(own, point=max(own.point, point), high=max(own.high, high))
-        return raised if order == 2 else replace(raised, p_bound=below.p_value, p_of=below.p_of or _ECE)
+        low, point, high = map(scale, below.ends(own.level))
+        alone = bins.interval(estimator, 1.0 - _OF_ABOVE * (1.0 - own.level)).low
+        raised = replace(own, low=max(alone, low), point=max(own.point, point), high=max(own.high, high))
+        return replace(raised, p_bound=below.p_value, p_of=below.p_of or _ECE, p_times=1.0 / _OF_ABOVE)
 
     @property
     def estimator(self) -> Any:
@@ -187,27 +193,25 @@ class Chain:
     def p_value(self) -> float:
         """The chance that a calibrated model shows as much in one of the lines up to this one: none counts twice.
 
-        (1 + #{smallest p_j / w_j of a draw <= that seen}) / (draws + 1), over all lines; of a mean gap that of
-        ``shared``. It falls from line to line.
+        (1 + #{smallest p_j / w_j of a draw <= that seen}) / (draws + 1), over all lines, and nine tenths; of a mean gap
+        that of ``shared``. It falls from line to line.
         """
         return self._least_likely[0]
 
     def shared(self, chance: float) -> float:
         """The p-value of a mean gap that noise makes with this ``chance`` / w, corrected for the lines that share a.
 
-        The least (1 - level)/2 at which ``tail`` is more than ``chance``: the share of draws whose smallest p_j / w_j
-        is at most that, or where no level lies between that share and the next such number, at most this number; at
-        least ``chance``, at most ``chance`` times the sum of all w_j. So p is at most (1 - level)/2 exactly where the
-        lower end at that level is above 0.
+        The least (1 - level)/2 at which ``tail`` is more than ``chance``: over 0.9 the share of draws whose smallest
+        p_j / w_j is at most that; at least ``chance``, at most ``chance`` times the sum of all w_j. So p is at most
+        (1 - level)/2 exactly where the lower end at that level is above 0.
 
         Reference: Westfall & Young 1993, §2.3.
         """
         smallest = self._smallest
-        reached = above = int(np.searchsorted(smallest, chance, side="right"))
-        if above < len(smallest) and reached / len(smallest) >= smallest[above]:
-            reached = int(np.searchsorted(smallest, smallest[above], side="right"))
+        reached = int(np.searchsorted(smallest, chance, side="right"))
         chance = max(chance, np.finfo(np.float64).tiny)  # 0 would be proof
-        return float(np.clip(reached / len(smallest), min(chance, 1.0), min(1.0, chance * sum(self._weights))))
+        found = np.clip(reached / len(smallest), min(chance, 1.0), min(1.0, chance * sum(self._weights)))
+        return min(1.0, float(found) / (1.0 - _OF_ABOVE))
 
     @property
     def p_of(self) -> str:
@@ -240,7 +244,8 @@ class Chain:
         if not isinstance(node, InBins):
             return self.shared(node.chance / self._weight(node))
         share, smallest = float(_behind(drawn, _seen(node))) / self._weight(node), self._smallest
-        return float((1 + np.searchsorted(smallest, share * (1.0 + 1e-12), side="right")) / (len(smallest) + 1))
+        behind = (1 + np.searchsorted(smallest, share * (1.0 + 1e-12), side="right")) / (len(smallest) + 1)
+        return min(1.0, float(behind) / (1.0 - _OF_ABOVE))
 
     def lowest_at(self, tail: float) -> float:
         """The lower end if every line's own were read at this chance to miss: at the full one they miss too often."""
@@ -261,15 +266,12 @@ class Chain:
 
     def tail(self, level: float) -> float:
         """The chance to miss at which the lower end of the mean gap is read, and those of others in parts of it."""
-        alpha = (1.0 - level) / 2
+        share = (1.0 - _OF_ABOVE) * (1.0 - level) / 2
         smallest = self._smallest
-        within = int(np.floor(alpha * len(smallest) * (1 + 1e-12)))
-        if int((smallest <= alpha).sum()) <= within:
-            return alpha
-        # The largest value that at most a share alpha of the draws reach.
-        reached = smallest[:within]
-        kept = reached[reached < smallest[within]]
-        return float(np.clip(kept[-1] if len(kept) else 0.0, alpha / sum(self._weights), alpha))
+        reached = np.searchsorted(smallest, smallest, side="right") > share * len(smallest) * (1 + 1e-12)
+        # Below the first value that more draws reach.
+        most = np.nextafter(smallest[np.argmax(reached)], 0.0) if reached.any() else share
+        return float(np.clip(most, share / sum(self._weights), share))
 
     # -- the lines ---------------------------------------------------------------------------------------------
 

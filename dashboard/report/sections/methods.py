@@ -11,7 +11,7 @@ from calib_core.inference import coverage_table, on_scale_of, paired_table, reje
 from calib_core.inference.noise.noise_floor import RESAMPLES
 from calib_core.registry.citations import bibliography
 from calib_core.registry.registry import Entry
-from dashboard.exhibits.line_words import WORDS, caption
+from dashboard.exhibits.line_words import OF_ERROR, WORDS, caption
 from dashboard.report.document import Block, Bullets, Folded, Heading, Paragraph
 from dashboard.report.request import Request
 
@@ -69,7 +69,10 @@ def blocks(request: Request) -> Iterator[Block | None]:
         "largest probability, the first of equals."
     )
     yield Heading("Intervals, verdicts and what they are about")
-    yield Bullets((*((EVENT,) if request.of_event else ()), *INTERVALS, WORDS, SCALE), small=True)
+    yield Bullets(
+        (*((EVENT,) if request.of_event else ()), *INTERVALS, WORDS, *((OF_ERROR,) if request.of_event else ()), SCALE),
+        small=True,
+    )
     simulated = (("coverage", coverage_table), ("rejection", rejection_table), ("pairs", paired_table))
     yield Folded("What was simulated", tuple(Paragraph(caption(table), f"{name}:") for name, table in simulated))
     yield Heading("Notions of calibration")

@@ -100,7 +100,7 @@ def test_a_difference_of_sizes_lies_in_its_interval_and_not_in_that_of_fixed_thr
 
 @pytest.mark.wide
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n", [200, 1000])
+@pytest.mark.parametrize("n", [300, 1000])
 @pytest.mark.parametrize("k", [3, 10])
 def test_sizes_lie_in_their_intervals(method, n, k):
     big = [class_sets(p, method).size.value for p in drawn(120_000, k, (2.5, 1.0), 99)]
@@ -135,7 +135,7 @@ def test_what_has_no_sets_says_why():
     assert "a probability of every class" in line["note"]
     assert np.isnan(line["size"])
     p = drawn(100, 3, [1.0])[0]
-    assert set_sizes({"few": p})["note"].str.contains("fewer than 200 rows").all()
+    assert set_sizes({"few": p})["note"].str.contains("fewer than 300 rows").all()
     assert set_sizes({"few": p})["size_low"].isna().all()
     for wrong in ({"share": 1.0}, {"share": 0.0}, {"method": "raps"}):
         with pytest.raises(InputError):
