@@ -1,8 +1,13 @@
 """Diagrams: frozen data whose frame() is exactly the numbers drawn; to add one, write a file and import it here."""
 
-from calib_core.diagrams.bands import ReliabilityBands, banded_bins, reliability_bands
-from calib_core.diagrams.binary_map import BinaryMap, binary_map
-from calib_core.diagrams.bins_that_stand_out import bins_standing_out, edges_said, headline
+from calib_core.diagrams.bins_that_stand_out import (
+    ReliabilityBands,
+    banded_bins,
+    bins_standing_out,
+    edges_said,
+    headline,
+    reliability_bands,
+)
 from calib_core.diagrams.calibration_map import (
     CalibrationMap,
     calibration_map,
@@ -12,18 +17,21 @@ from calib_core.diagrams.calibration_map import (
     true_map,
 )
 from calib_core.diagrams.class_bias import ClassBias, class_bias
-from calib_core.diagrams.class_list import ClassTable, class_list, class_table, ranked_classes
-from calib_core.diagrams.classes_standing_out import StandingOut, classes_standing_out
-from calib_core.diagrams.confidence_range import models_in_range, rows_in_range
-from calib_core.diagrams.constraints import REPEATS, ConstraintDiagram, constraint, wanted_rates
+from calib_core.diagrams.class_list import (
+    ClassTable,
+    StandingOut,
+    class_list,
+    class_table,
+    classes_standing_out,
+    ranked_classes,
+)
 from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep, swept_estimators, swept_kinds
-from calib_core.diagrams.fitted_numbers import FittedParameters, fitted_parameters
+from calib_core.diagrams.fitted_numbers import BinaryMap, FittedParameters, binary_map, fitted_parameters
 from calib_core.diagrams.forest import Forest, forest
-from calib_core.diagrams.large_lines import LargeLines, large_lines
-from calib_core.diagrams.levels import Levels, levels
+from calib_core.diagrams.levels import Levels, levels, models_in_range, rows_in_range
 from calib_core.diagrams.local_accuracy import (
     EventWords,
     LocalAccuracy,
@@ -33,10 +41,10 @@ from calib_core.diagrams.local_accuracy import (
     opening,
     updated_frequency,
 )
-from calib_core.diagrams.movement import Movement, movement
+from calib_core.diagrams.movement import Movement, TemperaturePath, movement, temperature_path
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
 from calib_core.diagrams.overall_gap import OverallGap, overall_gap
-from calib_core.diagrams.plan_curve import PlanCurve, plan_curve
+from calib_core.diagrams.plan_curve import REPEATS, ConstraintDiagram, PlanCurve, constraint, plan_curve, wanted_rates
 from calib_core.diagrams.recalibration import (
     RecalibrationDiagram,
     canonical_validity,
@@ -46,7 +54,7 @@ from calib_core.diagrams.recalibration import (
 )
 from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.diagrams.risk_diagram import RiskDiagram, risk_diagram
+from calib_core.diagrams.risk_diagram import LargeLines, RiskDiagram, large_lines, risk_diagram
 from calib_core.diagrams.selective import RiskCoverage, selective
 from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
@@ -58,7 +66,6 @@ from calib_core.diagrams.small_diagrams import (
     class_panels,
     class_validity,
 )
-from calib_core.diagrams.temperature_path import TemperaturePath, temperature_path
 from calib_core.diagrams.tolerance_axis import VerdictStrip, verdict_strip
 from calib_core.diagrams.trade import TradeOff, TradePoints, plug_in_bound, trade_off, trade_points
 from calib_core.diagrams.validity import (

@@ -1,17 +1,22 @@
-"""What a fitted calibrator consists of: its numbers by name, and those with rows and columns as a picture."""
+"""What a fitted calibrator consists of: its numbers by name, as pictures, and the map of a binary one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
+from calib_core._base.arrays import Float64s
+from calib_core._base.errors import NotAnswerable
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.insides import Number
 from calib_core.calibrators.insides import NumberGrid as NumberGrid
+from calib_core.calibrators.reduced import Reduced
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.event_names import titles_of_classes
-from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import claims_of
 
 __all__ = ["FittedParameters", "Number", "NumberGrid", "fitted_parameters"]
 
@@ -48,3 +53,59 @@ def fitted_parameters(calibrator: Calibrator, like: Predictions | None = None) -
     if not inside.short:
         raise NotAnswerable(f"{title} does not say what it has fitted")
     return FittedParameters(title, inside.short, inside.sentence, tuple(inside.numbers()), inside.grids)
+
+
+GRID = 501
+CELLS = 50
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinaryMap(Diagram):
+    """What a fitted stratum makes of a score: ``output`` (m,) at ``score`` (m,), and where the data lies.
+
+    ``density`` (c,) is the share of the stratum's rows in each of c equally wide cells of [0, 1]; ``own`` tells
+    whether the stratum has a map of its own, shares a pooled one ("pooled") or keeps its scores ("none"). ``lower`` and
+    ``upper`` (m,) are the ends of the probability interval that comes with each score, where the map gives one.
+    """
+
+    stratum: str
+    own: str
+    score: Float64s
+    output: Float64s
+    density: Float64s
+    rows: int
+    lower: Float64s | None = None
+    upper: Float64s | None = None
+
+    def frame(self) -> pd.DataFrame:
+        """One line per grid point, exactly the numbers drawn."""
+        ends = {} if self.lower is None else {"lower": self.lower, "upper": self.upper}
+        return pd.DataFrame({"score": self.score, "output": self.output, **ends})
+
+
+def binary_map(calibrator: Reduced, predictions: Predictions, stratum: int = 0) -> BinaryMap:
+    """The map a fitted multiclass-to-binary calibrator applies in one stratum, and the scores it meets there.
+
+    What can mislead: where the density is 0 the map is extrapolation, however confidently it is drawn.
+
+    >>> from calib_core import Predictions
+    >>> from calib_core.calibrators import Histogram
+    >>> from calib_core.reductions import Confidence
+    >>> p = Predictions([[0.9, 0.1], [0.8, 0.2]], [0, 1])
+    >>> cal = Reduced(Confidence(), Histogram(bins=1, delta=0)).fit_on(p)
+    >>> binary_map(cal, p).output[0]
+    np.float64(0.5)
+    """
+    name, fitted = calibrator.strata_[stratum], calibrator.maps_[stratum]
+    scores = claims_of(predictions, calibrator.reduction).stratum(stratum).scores.astype(np.float64)
+    grid = np.linspace(0.0, 1.0, GRID)
+    # Steps are drawn where they are: the thresholds themselves, and a hair below them.
+    steps = np.empty(0) if fitted is None else fitted.steps
+    if len(steps) > GRID:
+        steps = steps[:0]  # more than the grid has points: no picture tells them apart
+    grid = np.unique(np.clip(np.concatenate([grid, steps, np.nextafter(steps, -1)]), 0, 1))
+    output = grid if fitted is None else fitted.transform(grid)
+    own = "none" if fitted is None else "pooled" if name in calibrator.pooled_ else "own"
+    counts = np.histogram(scores, bins=CELLS, range=(0.0, 1.0))[0]
+    ends = None if fitted is None else fitted.interval(grid)
+    return BinaryMap(name, own, grid, output, counts / max(len(scores), 1), len(scores), *(ends or ()))

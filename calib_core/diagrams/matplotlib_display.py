@@ -13,7 +13,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError, as_share
 from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
-from calib_core.diagrams.bands import ReliabilityBands, reliability_bands
+from calib_core.diagrams.bins_that_stand_out import ReliabilityBands, reliability_bands
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, claims_of, scope
 from calib_core.text import called, percent, without_controls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calib_core.diagrams.classes_standing_out import StandingOut
+from calib_core.diagrams.class_list import StandingOut
 from calib_core.diagrams.local_accuracy import LocalAccuracy
 from calib_core.inference.verdicts.estimate_line import EstimateLine
 from calib_core.results.verdict_table import MISCALIBRATED

@@ -10,43 +10,34 @@ if not (find_spec("plotly") and find_spec("PIL")):
     raise ImportError('figures are drawn with Plotly and Pillow, which are not installed: pip install "calib[plot]"')
 
 from calib_core.figures.aligned_measures import large_lines
-from calib_core.figures.binary_map import binary_map
-from calib_core.figures.calibration_map import calibration_map
 from calib_core.figures.class_bias import class_bias
 from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
-from calib_core.figures.constraint import constraint
 from calib_core.figures.decision_curve import decision_curve
-from calib_core.figures.error_distances import error_distances
 from calib_core.figures.findings import findings
-from calib_core.figures.fitted_numbers import fitted_parameters
+from calib_core.figures.fitted_numbers import binary_map, fitted_parameters
 from calib_core.figures.forest import forest
-from calib_core.figures.intervals_of_class import class_bins
 from calib_core.figures.judged_parts import judged_answers
-from calib_core.figures.kernel import kernel_curve
-from calib_core.figures.lab import error_curves, truth_curve
-from calib_core.figures.levels import levels
-from calib_core.figures.models_of_bin import models_in_range
+from calib_core.figures.lab import error_curves, error_distances, truth_curve
+from calib_core.figures.levels import levels, selective, validity, validity_pair
 from calib_core.figures.movement import movement
 from calib_core.figures.overlay import (
     consistency_bands,
     corp,
     corp_band,
     kernel_band,
+    kernel_curve,
     reliability_bands,
     wilson_intervals,
 )
-from calib_core.figures.plan_curve import plan_curve
-from calib_core.figures.recalibration import recalibration
+from calib_core.figures.plan_curve import constraint, plan_curve
+from calib_core.figures.recalibration import calibration_map, recalibration
 from calib_core.figures.reliability import reliability
 from calib_core.figures.risk_curve import risk_diagram
-from calib_core.figures.selective import selective
 from calib_core.figures.shown import draw
 from calib_core.figures.slice_dots import slice_dots
-from calib_core.figures.sweep import error_sweep, temperature_path
-from calib_core.figures.trade import trade_off, trade_points
-from calib_core.figures.validity import validity, validity_pair
+from calib_core.figures.sweep import error_sweep, temperature_path, trade_off, trade_points
 from calib_core.figures.verdict_strip import verdict_strip
-from calib_core.figures.zoom import zoom, zoom_lines
+from calib_core.figures.zoom import class_bins, models_in_range, zoom, zoom_lines
 
 __all__ = [
     "binary_map",

@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from calib_core.diagrams.large_lines import LargeLines
+from calib_core.diagrams.risk_diagram import LargeLines
 from calib_core.figures.look import REFERENCE, finished
 from calib_core.figures.marks import numbers
 from calib_core.figures.shown import draws

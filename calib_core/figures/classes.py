@@ -12,11 +12,11 @@ from plotly.subplots import make_subplots
 
 from calib_core.diagrams.class_list import ClassTable, ranked_classes
 from calib_core.diagrams.small_diagrams import ClassCurves, ClassPanels, ClassValidity, SmallDiagrams
+from calib_core.figures.levels import steps
 from calib_core.figures.look import finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, entry, numbered, records, symbols, taken, taken_from, with_gaps
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.figures.validity import steps
 from calib_core.inference.significance.count_tests import standing_out
 from calib_core.text import count, percent, plain, rounded
 

@@ -1,4 +1,4 @@
-"""The numbers of a fit as pictures: a table of colours for grids, a row of dots for one number a class."""
+"""The numbers of a fit as pictures: tables of colours, rows of dots, and the map of a binary calibrator."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from plotly.colors import sample_colorscale
 
-from calib_core.diagrams.fitted_numbers import FittedParameters, NumberGrid
+from calib_core._base.errors import NotAnswerable
+from calib_core.diagrams.fitted_numbers import BinaryMap, FittedParameters, NumberGrid
 from calib_core.figures.look import DIVERGING, REFERENCE, SEQUENTIAL, finished, style
+from calib_core.figures.marks import diagonal
 from calib_core.figures.shown import draws
-from calib_core.predictions.predictions import NotAnswerable
 from calib_core.text import plain
 
 CELLS = 1600
@@ -170,3 +171,51 @@ def _frame(i: int, row: int, column: int) -> dict[str, object]:
     n = "" if i == 0 else str(i + 1)
     ends = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     return {"type": "rect", "xref": f"x{n}", "yref": f"y{n}", **ends, "line": {"color": "#D55E00", "width": 3}}
+
+
+@draws(BinaryMap)
+def binary_map(diagram: BinaryMap) -> go.Figure:
+    """The map as a line over bars of the test rows' scores, its interval, and the diagonal that changes nothing."""
+    figure = go.Figure()
+    cells = len(diagram.density)
+    figure.add_trace(
+        go.Bar(
+            x=(np.arange(cells) + 0.5) / cells,
+            y=diagram.density,
+            width=1 / cells,
+            name="share of test rows",
+            marker={"color": "#8C8C8C", "opacity": 0.45},
+            hovertemplate="%{y:.1~%} of the test rows have a score near %{x:.0%}<extra></extra>",
+        )
+    )
+    figure.add_trace(diagonal())
+    if diagram.lower is not None and diagram.upper is not None:
+        figure.add_trace(
+            go.Scatter(
+                x=np.append(diagram.score, diagram.score[::-1]),
+                y=np.append(diagram.lower, diagram.upper[::-1]),
+                fill="toself",
+                line={"width": 0, "color": style(1).colour},
+                mode="lines",
+                opacity=0.3,
+                name="interval",
+                hoverinfo="skip",
+            )
+        )
+    figure.add_trace(
+        go.Scatter(
+            x=diagram.score,
+            y=diagram.output,
+            mode="lines",
+            name="recalibrated score",
+            line={"color": style(1).colour, "width": 2.5},
+            hovertemplate="%{x:.1~%} becomes %{y:.1~%}<extra></extra>",
+        )
+    )
+    return finished(
+        figure,
+        xaxis={"title": "score in", "range": [-0.01, 1.01]},
+        yaxis={"title": "score out; share of rows (bars)", "range": [-0.02, 1.04]},
+        uirevision="binary map",
+        height=430,
+    )

@@ -1,16 +1,19 @@
-"""Stated confidences, each a point of its own: how often it is right, with its interval and its number of rows."""
+"""Stated confidences, the risk-coverage curve, and validity: how often a model is right, by what it states."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from calib_core.diagrams.levels import Levels
-from calib_core.figures.look import finished, style
+from calib_core.diagrams.selective import RiskCoverage
+from calib_core.diagrams.validity import ValidityPair, ValidityPlot
+from calib_core.figures.look import REFERENCE, Style, finished, style
 from calib_core.figures.marks import diagonal, entry, numbered, records, symbols
-from calib_core.figures.probability_axis import ProbabilityAxis
+from calib_core.figures.probability_axis import ProbabilityAxis, percent_ticks
 from calib_core.figures.shown import draws
 from calib_core.text import count, plain
 
@@ -90,4 +93,116 @@ def _points(number: int, title: str, diagram: Levels, labelled: bool) -> go.Scat
         cliponaxis=False,
         customdata=records(frame.drop(columns=["share", "p", "p_holm"]), model=title),
         hovertemplate=_HOVER,
+    )
+
+
+_TICKS = (0, 0.2, 0.4, 0.6, 0.8, 1)
+_FEW = 30
+"""Points that are marked at most; of more the line alone is drawn."""
+_HOVER_OF_SHARES = (
+    "%{meta}<br>surest %{x:.1~%} of rows (confidence %{customdata.threshold:.2~%} or more): %{y:.1~%} wrong "
+    "(%{customdata.low:.1~%} to %{customdata.high:.1~%})<extra></extra>"
+)
+
+
+@draws(RiskCoverage)
+def selective(
+    diagrams: RiskCoverage | Mapping[str, RiskCoverage],
+    *,
+    coverage: float | None = None,
+    looks: Mapping[str, int] | None = None,
+) -> go.Figure:
+    """A curve per model with its interval point by point; a faint line at its share of wrong rows over all.
+
+    A line that stays on the faint one would say that confidence tells nothing. ``coverage`` is marked where it is
+    given. A model keeps its look, that of its number in ``looks``.
+    """
+    models = numbered(diagrams, looks)
+    figure = go.Figure([trace for number, title, each in models for trace in _curve(number, title, each)])
+    if coverage is not None:
+        figure.add_vline(x=coverage, line={"color": REFERENCE, "dash": "dot", "width": 1.5})
+    return finished(
+        figure,
+        xaxis={"title": "share of rows answered, the surest first", "range": [0, 1.01], **percent_ticks(_TICKS)},
+        yaxis={"title": "share of them that is wrong", "rangemode": "tozero", "tickformat": ".0%"},
+        uirevision="selective",
+        margin={"r": 34},
+        height=420,
+    )
+
+
+def _curve(number: int, title: str, diagram: RiskCoverage) -> list[go.Scatter]:
+    frame, look = diagram.frame(), style(number)
+    group = {"legendgroup": f"m{number}", "showlegend": False, "hoverinfo": "skip"}
+    band = go.Scatter(
+        x=np.concatenate([frame["coverage"], frame["coverage"][::-1]]),
+        y=np.concatenate([frame["low"], frame["high"][::-1]]),
+        fill="toself",
+        line={"width": 0, "color": look.colour},
+        mode="lines",
+        opacity=0.18,
+        **group,
+    )
+    level = go.Scatter(
+        x=[0, 1],
+        y=[diagram.risk[-1]] * 2,
+        mode="lines",
+        line={"color": look.colour, "width": 1, "dash": "dot"},
+        opacity=0.6,
+        **group,
+    )
+    line = go.Scatter(
+        x=frame["coverage"],
+        y=frame["risk"],
+        mode="lines+markers" if len(frame) <= _FEW else "lines",
+        line={"color": look.colour, "dash": look.dash, "width": 2},
+        marker={"symbol": look.symbol, "size": 9, "color": look.colour},
+        name=plain(title),
+        meta=plain(title),
+        legendgroup=f"m{number}",
+        showlegend=True,
+        customdata=records(frame, model=title),
+        hovertemplate=_HOVER_OF_SHARES,
+    )
+    return [band, level, line]
+
+
+@draws(ValidityPlot)
+def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Mapping[str, int] | None = None) -> go.Figure:
+    """Share of rows whose claim is off by at most epsilon, a step line per model.
+
+    A model keeps its look, that of its number in ``looks``.
+    """
+    shown = numbered(plots, looks)
+    off = (
+        {"title": "off by at most (L1 distance)"}
+        if any(plot.distance for _, _, plot in shown)
+        else {"title": "off by at most", "tickformat": "~%"}
+    )
+    return finished(
+        go.Figure([steps(plot, title, style(i)) for i, title, plot in shown]),
+        xaxis={**off, "rangemode": "tozero"},
+        yaxis={"title": "share of rows", "range": [-0.02, 1.04], "tickformat": "~%"},
+        uirevision="validity",
+        height=400,
+    )
+
+
+@draws(ValidityPair)
+def validity_pair(pair: ValidityPair) -> go.Figure:
+    """The model before recalibration and after it, on the same groups of rows."""
+    return validity({"before": pair.before, "after": pair.after})
+
+
+def steps(plot: ValidityPlot, title: str, look: Style, **how: Any) -> go.Scatter:
+    """V as a step line from (0, 0)."""
+    off = "at a distance of at most %{x:.2~f}" if plot.distance else "off by at most %{x:.2~%}"
+    return go.Scatter(
+        x=np.append(0.0, plot.eps),
+        y=np.append(0.0, plot.share),
+        mode="lines",
+        name=plain(title),
+        line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
+        hovertemplate=f"%{{y:.1~%}} of rows are {off}<extra></extra>",
+        **how,
     )

@@ -11,10 +11,16 @@ from calib_core.lab.experiments import (
     measures_of,
 )
 from calib_core.lab.mixtures import MODELS, Mixture
-from calib_core.lab.one_sample import TruthCurve, sample, sample_table, truth_curve
-from calib_core.lab.repeats import DRAWS, SIZES, repeated
-from calib_core.lab.run_table import LabRun, Line
-from calib_core.lab.sample_distances import ErrorDistances, distance_experiments, error_distances
+from calib_core.lab.one_sample import (
+    ErrorDistances,
+    TruthCurve,
+    distance_experiments,
+    error_distances,
+    sample,
+    sample_table,
+    truth_curve,
+)
+from calib_core.lab.repeats import DRAWS, SIZES, LabRun, Line, repeated
 from calib_core.lab.true_errors import TrueError, expected, true_error
 from calib_core.lab.truths import TRUTHS, Drawn, ExampleOne, JumpingCurve, SigmoidCurve, ThreeClasses, Truth, TruthKind
 

@@ -6,9 +6,7 @@ import it here.
 """
 
 from calib_core.planning import bin_promises, wanted_intervals, withholding
-from calib_core.planning.answers import PlanAnswer, answer, answers
-from calib_core.planning.balance_in_use import BinBalance, balance_in_use
-from calib_core.planning.question import PLANS, Plan, RowsInUse
+from calib_core.planning.question import PLANS, BinBalance, Plan, PlanAnswer, RowsInUse, answer, answers, balance_in_use
 
 __all__ = [
     "PLANS",

@@ -19,8 +19,16 @@ from calib_core._base.errors import as_whole
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.readers.proposal.answer_words import as_read, marks_some
 from calib_core.reductions.base import counts
-from calib_core.slices.conditions import Condition, Slice, Span, Value, columns_of, metadata_column, no_columns
-from calib_core.slices.counted_values import kept_sums
+from calib_core.slices.conditions import (
+    Condition,
+    Slice,
+    Span,
+    Value,
+    columns_of,
+    kept_sums,
+    metadata_column,
+    no_columns,
+)
 from calib_core.text import count
 
 FEW_VALUES = 12

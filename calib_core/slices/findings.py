@@ -18,7 +18,7 @@ from calib_core.binning.declared import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams import reliability
 from calib_core.diagrams.bins_that_stand_out import edges_said
-from calib_core.diagrams.classes_standing_out import gaps_cancel
+from calib_core.diagrams.class_list import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.diagrams.overall_gap import overall_gap
 from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at

@@ -3,31 +3,261 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arrays import Float64s
-from calib_core._base.errors import as_share, as_whole
+from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.distributions import norm
+from calib_core._base.errors import InputError, NotAnswerable, as_share, as_whole
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.inference.intervals.clustered_rows import few_groups
-from calib_core.inference.intervals.elementary import around
+from calib_core.inference.intervals.clustered_rows import few_groups, normals, poor, together, widened
+from calib_core.inference.intervals.elementary import around, beyond
 from calib_core.inference.intervals.grouped_row_noise import widest
 from calib_core.inference.intervals.simulated_domain import within_groups
-from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.predictions.row_groups import FEWEST_GROUPS
+from calib_core.inference.intervals.wild_bootstrap import excess
+from calib_core.inference.noise import outcome_draws
+from calib_core.predictions.predictions import Predictions, whole
+from calib_core.predictions.row_groups import FEWEST_GROUPS, RowGroups
 from calib_core.reductions.base import Reduction, claims_of, counts
 from calib_core.results.uncertainty import Interval, NoiseFloor
 from calib_core.slices.cut import PARTS, divided_by
 from calib_core.slices.gaps import MOST_SLICES
-from calib_core.slices.score_runs import GroupFamily, Runs
-from calib_core.slices.weighed_claims import RESAMPLES, WeighedClaims
 from calib_core.text import at_level, between, chance, short_percent
+
+
+@dataclass(frozen=True, eq=False)
+class GroupFamily:
+    """Groups that share no row: the number of each row's, (n,), -1 where it is in none, and what they are called."""
+
+    codes: Codes
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Walks:
+    """One family: its rows by group and score, where runs of equal scores end, and the first such of each group."""
+
+    order: Codes
+    ends: Codes
+    first: Codes
+
+    @property
+    def starts(self) -> Codes:
+        """Where the rows of each group begin."""
+        return np.asarray(np.append(0, self.ends + 1)[self.first])
+
+    def squares(self, amounts: Float64s, clusters: Codes) -> Float64s:
+        """Squares of what rows of one cluster (n,) add up to in each group, added up, (groups,)."""
+        group = np.repeat(np.arange(len(self.first)), np.diff(np.append(self.starts, len(self.order))))
+        size = int(clusters.max()) + 1
+        pairs, place = np.unique(group * size + clusters[self.order], return_inverse=True)
+        sums = np.square(np.bincount(place, amounts[self.order]))
+        return np.bincount(pairs // size, sums, len(self.first)).astype(np.float64)
+
+    def ranges(self, moved: Float64s) -> Float64s:
+        """Largest |sum| over runs of each group, (draws, groups), of numbers (draws, n) in order of the scores."""
+        path = np.cumsum(moved[:, self.order], axis=1)[:, self.ends]
+        before = np.column_stack([np.zeros(len(moved)), path])[:, self.first]
+        above, below = np.maximum.reduceat(path, self.first, axis=1), np.minimum.reduceat(path, self.first, axis=1)
+        return np.asarray(np.maximum(above, before) - np.minimum(below, before))
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Groups of rows in order of their scores: ``names``, ``rows`` in each and their ``weight``, all (groups,).
+
+    ``skipped`` are groups that hold rows, but too few.
+    """
+
+    walks: tuple[_Walks, ...]
+    names: tuple[str, ...]
+    rows: Codes
+    weight: Float64s
+    skipped: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        scores: Float64s,
+        weights: Float64s,
+        families: Sequence[GroupFamily],
+        fewest: int,
+        clusters: Codes | None = None,
+        fewest_clusters: int = 0,
+    ) -> Runs:
+        """Of rows by ascending score (n,) and families of that order; groups of ``fewest`` rows or more.
+
+        Where rows belong together, in ``clusters`` (n,), also of rows of ``fewest_clusters`` or more.
+        """
+        walks, names, skipped = [], list[str](), list[str]()
+        rows, weight = list[Codes](), list[Float64s]()
+        for family in families:
+            known = family.codes >= 0
+            size = len(family.names)
+            count = np.bincount(family.codes[known], minlength=size)
+            enough = count >= fewest
+            if clusters is not None:
+                pairs = np.unique(np.column_stack([family.codes[known], clusters[known]]), axis=0)
+                enough &= np.bincount(pairs[:, 0], minlength=size) >= fewest_clusters
+            kept = np.flatnonzero(enough)
+            skipped += [family.names[g] for g in np.flatnonzero((count > 0) & ~enough).tolist()]
+            if not len(kept):
+                continue
+            names += [family.names[g] for g in kept.tolist()]
+            rows.append(count[kept])
+            weight.append(np.bincount(family.codes[known], weights[known], size)[kept].astype(np.float64))
+            mine = np.flatnonzero(np.isin(family.codes, kept))
+            order = mine[np.argsort(family.codes[mine], kind="stable")]
+            code, score = family.codes[order], scores[order]
+            last = np.append((code[1:] != code[:-1]) | (score[1:] != score[:-1]), True)
+            ends = np.flatnonzero(last)
+            first = np.searchsorted(code[ends], kept)
+            walks.append(_Walks(order, ends, first))
+        if not names:
+            return cls((), (), np.empty(0, dtype=np.intp), np.empty(0), tuple(skipped))
+        return cls(tuple(walks), tuple(names), np.concatenate(rows), np.concatenate(weight), tuple(skipped))
+
+    def errors(self, moved: Float64s) -> Float64s:
+        """The error of each group, (draws, groups), of weighted residuals (draws, n)."""
+        return np.concatenate([walk.ranges(moved) for walk in self.walks], axis=1) / self.weight
+
+    def sums(self, amounts: Float64s) -> Float64s:
+        """Sums of numbers (n,) over each group, (groups,)."""
+        parts = [np.add.reduceat(amounts[walk.order], walk.starts) for walk in self.walks]
+        return np.concatenate(parts)
+
+    def squares(self, amounts: Float64s, clusters: Codes | None) -> Float64s:
+        """Squares of what rows of one cluster (n,) add up to in each group, added up, (groups,); of rows without."""
+        if clusters is None:
+            return self.sums(np.square(amounts))
+        return np.concatenate([walk.squares(amounts, clusters) for walk in self.walks])
+
+
+RESAMPLES = 1000
+"""Draws of outcomes; half as many of residuals times standard normals."""
+_FEWEST_DRAWS, _MOST_NUMBERS = 200, 50_000_000
+"""Of so many rows that draws would hold more numbers than these there are fewer, but never fewer than so many."""
+_AT_ONCE = 4_000_000
+"""Drawn numbers held at a time."""
+_TAIL = 0.05
+"""Where Student's point is compared with the normal one, to widen noise that few clusters tell of."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedClaims:
+    """Scores, weights and weighted residuals (n,) by ascending score, in an order that no order of rows decides.
+
+    ``clusters``: the rows that belong together; None where each stands alone.
+    """
+
+    scores: Float64s
+    weights: Float64s
+    moved: Float64s
+    families: tuple[GroupFamily, ...]
+    clusters: RowGroups | None
+
+    @classmethod
+    def of(cls, rows: Predictions, claims: Any, families: Sequence[GroupFamily]) -> WeighedClaims:
+        """The claims of a notion, which has to make one of each row."""
+        if claims.same_rows or len(claims.strata) != 1 or len(claims.stratum(0).scores) != rows.n_rows:
+            raise NotAnswerable(
+                "groups are judged in a notion in which each row makes one claim of one kind: choose confidence, or "
+                "one class (class-specific)"
+            )
+        stratum, each = claims.stratum(0), np.ones(rows.n_rows) if rows.weights is None else rows.weights
+        # Whole weights are copies, each with an outcome of its own; a row of weight 0 is no row.
+        index = np.repeat(np.arange(rows.n_rows), each.astype(np.intp)) if whole(each) else np.flatnonzero(each > 0)
+        codes = [family.codes[index] for family in families]
+        weight = np.ones(len(index)) if whole(each) else each[index]
+        score, outcome = stratum.scores.astype(np.float64)[index], stratum.outcomes[index]
+        order = np.lexsort((outcome, weight, *codes, score))
+        score, outcome, weight = score[order], outcome[order], weight[order]
+        sorted_families = tuple(GroupFamily(c[order], family.names) for c, family in zip(codes, families, strict=True))
+        clusters = None if rows.row_groups is None else rows.row_groups.take(index[order])
+        return cls(score, weight, weight * (outcome - score), sorted_families, clusters)
+
+    @property
+    def tested(self) -> bool:
+        """Do they weigh alike, each by itself?"""
+        return self.clusters is None and bool((self.weights == self.weights[0]).all())
+
+    def laws(self, runs: Runs, random_state: int) -> tuple[list[Float64s], list[Float64s]]:
+        """Errors of groups that noise makes, (draws, groups), by each law for calibrated claims, and for any claims.
+
+        Outcomes drawn from the scores, and residuals multiplied by standard normals, one a row. Where rows belong
+        together: the first as much wider, group by group, as the second is with one normal a cluster; the second so,
+        for both; and, where surprises are rare, outcomes that are alike within clusters. Both wider by Student's point
+        for as many clusters.
+        """
+        null = np.concatenate([runs.errors(part) for part in self._calibrated(random_state)])
+        single = np.concatenate([runs.errors(part) for part in self._multiplied(random_state, None)])
+        if self.clusters is None:
+            return [null], [null, single]
+        room = widened(self.clusters, _TAIL)
+        wild = np.concatenate([runs.errors(part) for part in self._multiplied(random_state, self.clusters)])
+        usual = single.mean(axis=0)
+        wider = np.divide(wild.mean(axis=0), usual, out=np.ones(len(usual)), where=usual > 0)
+        found = [null * room * np.maximum(wider, 1.0), wild * room]
+        if poor(self.clusters, self.scores):
+            found.append(np.concatenate([runs.errors(part) for part in self._alike(random_state)]))
+        return found, found
+
+    def hidden(self, tail: float) -> float:
+        """What one-sided noise can have hidden of a sum over all claims, as a share of all weight."""
+        total = float(self.weights.sum())
+        moved = together(np.abs(self.moved), self.clusters) / total
+        return widened(self.clusters, tail) * excess(moved, self._most / total, tail)
+
+    def hidden_in(self, runs: Runs, tail: float) -> Float64s:
+        """The same of each group's error, (groups,)."""
+        squares = np.maximum(
+            runs.squares(np.abs(self.moved) / self._most, None if self.clusters is None else self.clusters.codes), 0.0
+        )
+        limits = np.asarray([beyond(float(square), tail) for square in squares])
+        return widened(self.clusters, tail) * limits * self._most / runs.weight
+
+    @property
+    def _most(self) -> float:
+        """The most that one row, or cluster, weighs."""
+        return float(together(self.weights, self.clusters).max())
+
+    def _calibrated(self, random_state: int) -> Iterator[Float64s]:
+        """Weighted residuals of outcomes drawn from the scores, (draws, n) at a time."""
+        for count, rng in outcome_draws.streams(self._draws, random_state):
+            for part in self._parts(count):
+                yield self.weights * ((rng.random((part, len(self.scores))) < self.scores) - self.scores)
+
+    def _multiplied(self, random_state: int, clusters: RowGroups | None) -> Iterator[Float64s]:
+        """Weighted residuals times standard normals, one a row or one a cluster, (draws, n) at a time."""
+        rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(1,)))
+        for part in self._parts(max(self._draws // 2, _FEWEST_DRAWS)):
+            if clusters is None:
+                yield self.moved * rng.standard_normal((part, len(self.scores)))
+            else:
+                yield self.moved * normals(clusters, self.moved, rng, part)[clusters.codes].T
+
+    def _alike(self, random_state: int) -> Iterator[Float64s]:
+        """Weighted residuals where all rows of a cluster follow one uniform number, (draws, n) at a time."""
+        assert self.clusters is not None
+        rng = np.random.default_rng(np.random.SeedSequence(random_state, spawn_key=(9,)))
+        for part in self._parts(_FEWEST_DRAWS):
+            uniform = norm.cdf(normals(self.clusters, self.moved, rng, part))[self.clusters.codes].T
+            yield self.weights * ((uniform < self.scores) - self.scores)
+
+    @property
+    def _draws(self) -> int:
+        return min(RESAMPLES, max(_FEWEST_DRAWS, _MOST_NUMBERS // len(self.scores)))
+
+    def _parts(self, count: int) -> Iterator[int]:
+        most = max(1, _AT_ONCE // len(self.scores))
+        return (min(most, count - start) for start in range(0, count, most))
+
 
 FEWEST = 20
 """Rows below which a group is left out and named."""

@@ -25,8 +25,7 @@ from calib_core.inference.significance.multiple_testing import benjamini_yekutie
 from calib_core.predictions.predictions import NotAnswerable, Predictions, split_rows
 from calib_core.slices.conditions import Slice
 from calib_core.slices.cut import PARTS, CutColumn, divided_by
-from calib_core.slices.gaps import judged
-from calib_core.slices.rest import unlike
+from calib_core.slices.gaps import judged, unlike
 from calib_core.text import in_percent, of_rows, share_range
 
 MIN_ROWS = 50

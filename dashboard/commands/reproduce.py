@@ -88,7 +88,7 @@ def _found(
 
 def _lines(found: pd.DataFrame, chosen: bool) -> list[str]:
     from calib_core.papers.reproductions import REPRODUCTIONS
-    from calib_core.papers.reproductions.markdown import HOW_TO_READ
+    from calib_core.papers.reproductions.gallery import HOW_TO_READ
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.papers import Papers, Reproduced
 

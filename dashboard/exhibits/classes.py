@@ -10,8 +10,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import REDUCTIONS
 from calib_core.diagrams import KERNEL_CURVE
-from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS
-from calib_core.diagrams.classes_standing_out import gaps_cancel
+from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS, gaps_cancel
 from calib_core.estimators import KernelECE, draws_curve
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Part, Range, Text

@@ -11,7 +11,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core.datasets import DEMOS
 from calib_core.papers.reproductions import REPRODUCTIONS
-from calib_core.papers.reproductions.markdown import AGREES, DIFFERS, HOW_TO_READ, expected
+from calib_core.papers.reproductions.gallery import AGREES, DIFFERS, HOW_TO_READ, expected
 from calib_core.papers.tables import PAPER_TABLES, SPLITS, MethodTable, cell, digits_by_measure, names_of
 from calib_core.registry.registry import Choice, Flag, Range
 from calib_core.text import count

@@ -9,7 +9,7 @@ import pytest
 from calib_core import risk
 from calib_core.inference.intervals.event_rows import Trials
 from calib_core.predictions.predictions import Predictions
-from calib_core.risk.loess import loess, lowess
+from calib_core.risk.smooth_curve import loess, lowess
 
 FOLDER = Path(__file__).parent / "risk"
 CASES, VALUES, CURVES = (pd.read_csv(FOLDER / f"{name}.csv") for name in ("cases", "values", "curves"))

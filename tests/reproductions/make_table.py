@@ -13,8 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from calib_core.papers.reproductions import REPRODUCTIONS
-from calib_core.papers.reproductions.gallery import KEPT, read_kept, reproduced, write_kept
-from calib_core.papers.reproductions.markdown import page
+from calib_core.papers.reproductions.gallery import KEPT, page, read_kept, reproduced, write_kept
 
 ROOT = Path(__file__).parents[2]
 TABLE, PAGE = ROOT / "calib_core/papers/reproductions/table.tsv", Path(__file__).parent / "table.md"

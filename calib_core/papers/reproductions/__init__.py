@@ -15,13 +15,19 @@ from calib_core.papers.reproductions import (  # noqa: F401
 from calib_core.papers.reproductions.author_files import from_files, published
 from calib_core.papers.reproductions.gallery import (
     REPRODUCTIONS,
+    ComputedNumber,
+    PaperLine,
     Reproduction,
     gallery,
+    mean,
     overview,
+    printed,
+    ratio,
     reproduced,
     reproduction,
+    share,
+    stated,
 )
-from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, mean, printed, ratio, share, stated
 
 __all__ = [
     "REPRODUCTIONS",

@@ -14,8 +14,15 @@ import pandas as pd
 
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.parallel import Progress
-from calib_core.papers.reproductions.gallery import REPRODUCTIONS, Reproduction, as_frame, entry_of
-from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, printed
+from calib_core.papers.reproductions.gallery import (
+    REPRODUCTIONS,
+    ComputedNumber,
+    PaperLine,
+    Reproduction,
+    as_frame,
+    entry_of,
+    printed,
+)
 from calib_core.papers.tables.published import PAPER_TABLES
 from calib_core.papers.tables.runs import paper_table
 from calib_core.papers.tables.shapes import ERROR

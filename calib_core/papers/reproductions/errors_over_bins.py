@@ -15,8 +15,7 @@ from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.diagrams.error_by_bins import error_sweep
 from calib_core.estimators.base import estimate
-from calib_core.papers.reproductions.gallery import reproduction, steps
-from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, mean, ratio, stated
+from calib_core.papers.reproductions.gallery import ComputedNumber, PaperLine, mean, ratio, reproduction, stated, steps
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence, TopLabel
 

@@ -13,8 +13,7 @@ from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import CALIBRATORS
 from calib_core.estimators.base import estimate
 from calib_core.guarantees.bounds import class_wise_bounds, conditional_eps, expected_ece, marginal_eps
-from calib_core.papers.reproductions.gallery import reproduction, steps
-from calib_core.papers.reproductions.paper_lines import PaperLine, mean, printed, ratio, share, stated
+from calib_core.papers.reproductions.gallery import PaperLine, mean, printed, ratio, reproduction, share, stated, steps
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import REDUCTIONS
 

@@ -13,8 +13,17 @@ from calib_core._base.parallel import Progress
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS
 from calib_core.estimators.base import ESTIMATORS, estimate
-from calib_core.papers.reproductions.gallery import lab_link, reproduction, steps
-from calib_core.papers.reproductions.paper_lines import ComputedNumber, PaperLine, mean, printed, ratio, stated
+from calib_core.papers.reproductions.gallery import (
+    ComputedNumber,
+    PaperLine,
+    lab_link,
+    mean,
+    printed,
+    ratio,
+    reproduction,
+    stated,
+    steps,
+)
 from calib_core.predictions.predictions import Predictions
 from calib_core.text import percent
 

@@ -9,8 +9,7 @@ from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core._base.parallel import Progress
 from calib_core.calibrators.base import CALIBRATORS
 from calib_core.guarantees.abstention_bounds import likely_deviation, paper_rank, worst_ece_at_least
-from calib_core.papers.reproductions.gallery import reproduction, steps
-from calib_core.papers.reproductions.paper_lines import PaperLine, mean, share, stated
+from calib_core.papers.reproductions.gallery import PaperLine, mean, reproduction, share, stated, steps
 from calib_core.predictions.predictions import Predictions
 
 MISCOVERAGE, ACCURACY = 0.05, 0.97

@@ -13,8 +13,16 @@ from calib_core.binning.allocation import Convex, Split, centres
 from calib_core.estimators.base import ESTIMATORS
 from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.repeats import repeated
-from calib_core.papers.reproductions.gallery import lab_link, reproduction
-from calib_core.papers.reproductions.paper_lines import WIDTH, ComputedNumber, PaperLine, mean, printed, stated
+from calib_core.papers.reproductions.gallery import (
+    WIDTH,
+    ComputedNumber,
+    PaperLine,
+    lab_link,
+    mean,
+    printed,
+    reproduction,
+    stated,
+)
 from calib_core.text import percent
 
 

@@ -10,8 +10,7 @@ from calib_core._base.parallel import Progress
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.calibrators.histogram import EqualWidthHistogram, LeceHistogram
-from calib_core.papers.reproductions.gallery import reproduction, steps
-from calib_core.papers.reproductions.paper_lines import PaperLine, mean, printed, ratio, stated
+from calib_core.papers.reproductions.gallery import PaperLine, mean, printed, ratio, reproduction, stated, steps
 
 METRICS = ("confidence CE", "classwise CE", "Brier score", "log-loss", "accuracy")
 """Rows of Table 1: errors against the known truth, and scores against the labels."""

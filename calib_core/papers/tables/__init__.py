@@ -3,7 +3,6 @@
 To add a table, declare it in ``published``; to add a number a cell can hold, in ``measures``.
 """
 
-from calib_core.papers.tables.latex import latex
 from calib_core.papers.tables.measures import TABLE_MEASURES, TableMeasure, as_measure
 from calib_core.papers.tables.published import PAPER_TABLES, Method, PaperTable, as_method, as_paper_table
 from calib_core.papers.tables.runs import MEASURES, SPLITS, method_tables, paper_table, paper_tables
@@ -12,6 +11,7 @@ from calib_core.papers.tables.shapes import (
     cell,
     decimals,
     digits_by_measure,
+    latex,
     method_table,
     names_of,
     ranked,

@@ -2,26 +2,97 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from calib_core._base import parallel
+from calib_core._base.atomic_files import write_whole
+from calib_core._base.errors import InputError
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import SEED
 from calib_core.evaluation.study import Counting, over_same_rows
-from calib_core.papers.tables import kept
-from calib_core.papers.tables.kept import Cell
 from calib_core.papers.tables.measures import MethodTrial, TableMeasure, as_measure
 from calib_core.papers.tables.published import Method, PaperTable, as_method, as_paper_table
 from calib_core.papers.tables.shapes import MethodTable, method_table
-from calib_core.predictions.predictions import InputError, Predictions
+from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe
+
+
+class Cell(NamedTuple):
+    """A number of one method on one split: NaN with a note that says why; the share of rows the method answers."""
+
+    calibrator: str
+    measure: str
+    value: float
+    rows: int
+    answered: float
+    note: str
+
+
+def content(predictions: Predictions) -> str:
+    """The hash of everything in predictions that a fit or an error can depend on."""
+    whole = predictions.kind in ("full", "per-class")
+    top = (predictions.confidence, None if predictions.kind == "confidence" else predictions.predicted)
+    parts = (
+        *((predictions.probs,) if whole else top),
+        predictions.correct,
+        predictions.labels,
+        None if predictions.logits is None else predictions.logits.array(),
+        predictions.weights,
+        predictions.groups,
+        predictions.abstained,
+    )
+    digest = hashlib.sha256(repr((predictions.kind, predictions.class_names, predictions.discrete)).encode())
+    for part in parts:
+        # The shape goes in too: the same bytes in other rows are other predictions.
+        digest.update(b"-" if part is None else f"{part.dtype}{part.shape}".encode())
+        digest.update(b"" if part is None else np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()
+
+
+def key(*recipe: Any) -> str:
+    """The name of a result: the hash of what it is made of and of the versions that make it."""
+    versions = [_version(name) for name in ("calib", "numpy", "scipy", "scikit-learn", "pandas")]
+    return hashlib.sha256(repr((recipe, versions)).encode()).hexdigest()[:40]
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "a checkout"
+
+
+def read(path: Path, wanted: Sequence[tuple[str, str]]) -> list[Cell] | None:
+    """The cells in a file, None where there is none or it does not hold just the (calibrator, measure) wanted."""
+    try:
+        lines = json.loads(path.read_bytes())
+        cells = [
+            Cell(method, measure, math.nan if value is None else float(value), int(rows), float(share), str(note))
+            for method, measure, value, rows, share, note in lines
+        ]
+    except (OSError, ValueError, TypeError):
+        return None
+    return cells if [(cell.calibrator, cell.measure) for cell in cells] == list(wanted) else None
+
+
+def write(path: Path, cells: Sequence[Cell]) -> None:
+    """The cells as a file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [[None if isinstance(x, float) and math.isnan(x) else x for x in cell] for cell in cells]
+    write_whole(path, json.dumps(lines, ensure_ascii=True).encode())
+
 
 Parts: TypeAlias = tuple[Predictions, Predictions]
 """Calibration rows and test rows, divided already."""
@@ -110,13 +181,13 @@ def _of_file(
     parts = given if isinstance(given, tuple) else (given,)
     if any(part.grain == "counts" for part in parts):
         return [_refused(methods, measures, "a summary has no rows to fit methods on")]
-    data = [kept.content(part) for part in parts]
+    data = [content(part) for part in parts]
     # Whether a method is known goes in: its reason for an empty cell is not kept for when there is one.
     recipe = (data, tuple((method.text, method.key in CALIBRATORS) for method in methods), tuple(measures), rows)
     seeds: list[int | None] = [None] if len(parts) == 2 else [seed + s for s in range(splits)]
-    paths = [None if folder is None else Path(folder) / f"{kept.key(recipe, share, s)}.json" for s in seeds]
+    paths = [None if folder is None else Path(folder) / f"{key(recipe, share, s)}.json" for s in seeds]
     pairs = [(method.text, measure.name) for method in methods for measure in measures]
-    cells = [None if path is None else kept.read(path, pairs) for path in paths]
+    cells = [None if path is None else read(path, pairs) for path in paths]
     left = [s for s, known in enumerate(cells) if known is None]
     tell(1 - len(left) / len(seeds))
     fresh: dict[int, list[Cell]] = {}
@@ -129,7 +200,7 @@ def _of_file(
         for s in [s for s in fresh if cells[s] is None]:
             path, cells[s] = paths[s], fresh[s]
             if path is not None:
-                kept.write(path, fresh[s])
+                write(path, fresh[s])
         tell(sum(known is not None for known in cells) / len(seeds))
 
     if jobs > 1:

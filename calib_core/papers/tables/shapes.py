@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from calib_core._base.errors import InputError
 from calib_core._base.notebook_display import OneLine
 from calib_core.evaluation.study import Counting
 from calib_core.papers.tables.measures import TableMeasure, as_measure
-from calib_core.predictions.predictions import InputError
-from calib_core.text import count
+from calib_core.text import count, latex_escaped, without_controls
 
 AVERAGE, AVERAGE_RANK = "average", "average rank"
 ERROR, RANK = "{}, standard error", "{}, rank"
@@ -232,3 +232,47 @@ def names_of(frame: pd.DataFrame) -> tuple[str, ...]:
     ('x',)
     """
     return tuple(str(name) for name in frame if RANK.format(name) in frame)
+
+
+def latex(table: MethodTable) -> str:
+    """The table as LaTeX for ``\\usepackage{booktabs}``: a tabular, with its notes as comments below.
+
+    Values with standard errors, ranks as subscripts, the best of each line in bold; shares in percent.
+
+    >>> frame = pd.DataFrame({"file": ["a_1"] * 2, "split": 0, "calibrator": ["x", "y"], "measure": "Accuracy",
+    ...                       "value": [0.9, 0.8], "rows": 10, "answered": 1.0, "note": ""})
+    >>> from calib_core.papers.tables import method_table
+    >>> print(latex(method_table(frame)).splitlines()[-3])
+    a\\_1 & $\\mathbf{90.0}_{1}$ & $80.0_{2}$ \\\\
+    """
+    frame = table.frame()
+    digits = digits_by_measure(frame, table.names)
+    lines = [f"% {without_controls(table.title)}", rf"\begin{{tabular}}{{l{'r' * len(table.names)}}}", r"\toprule"]
+    lines.append(" & ".join(["", *map(latex_escaped, table.names)]).strip() + r" \\")
+    for measure, part in frame.groupby("measure", sort=False):
+        unit = r" (\%)" if part["unit"].iloc[0] == "share" else ""
+        lines += [
+            r"\midrule",
+            rf"\multicolumn{{{len(table.names) + 1}}}{{l}}{{{latex_escaped(str(measure))}{unit}}} \\",
+        ]
+        above = "file"
+        for _, line in part.iterrows():
+            if line["line"] != above == "file":
+                lines.append(r"\midrule")
+            above = str(line["line"])
+            cells = [_cell(line, name, table.names, digits[str(measure)]) for name in table.names]
+            lines.append(" & ".join([latex_escaped(str(line["file"])), *cells]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*lines, *(f"% {without_controls(note)}" for note in table.notes), ""])
+
+
+def _cell(line: pd.Series, name: str, names: tuple[str, ...], digits: int) -> str:
+    value, error, rank = (float(line[key]) for key in (name, ERROR.format(name), RANK.format(name)))
+    if math.isnan(value):
+        return "--"
+    if line["line"] == AVERAGE_RANK:
+        return f"{value:.2f}"
+    first, second = numbers(value, error, str(line["unit"]), digits)
+    best = rank == line[[RANK.format(other) for other in names]].min()  # of those that are known
+    shown = rf"\mathbf{{{first}}}" if best else first
+    return f"${shown}" + (rf" \pm {second}" if second else "") + (f"_{{{rank:g}}}$" if not math.isnan(rank) else "$")

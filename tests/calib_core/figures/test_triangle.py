@@ -16,18 +16,24 @@ import calib_core as cc
 from calib_core import diagrams, figures
 from calib_core.datasets import true_valk_kull, valk_kull
 from calib_core.diagrams.calibration_map import small_triangles
-from calib_core.figures.calibration_map import error_colours
-from calib_core.figures.raster import _RADII, CLOUD, GROUND, _stamp, cloud, ground, triangle_of
+from calib_core.figures.recalibration import error_colours
 from calib_core.figures.triangle import (
+    _RADII,
+    CLOUD,
     CORNERS,
+    GROUND,
     HEAD,
     X_RANGE,
     Y_RANGE,
+    _stamp,
     arrows,
+    cloud,
     frame_traces,
     from_xy,
+    ground,
     panel_axes,
     to_xy,
+    triangle_of,
     with_gaps,
 )
 

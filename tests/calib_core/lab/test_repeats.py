@@ -9,8 +9,7 @@ from sklearn.base import clone
 import calib_core as cc
 from calib_core import InputError, lab
 from calib_core.calibrators import Reduced
-from calib_core.lab.repeats import ROWS_AT_A_TIME
-from calib_core.lab.run_table import COLUMNS, _worst
+from calib_core.lab.repeats import COLUMNS, ROWS_AT_A_TIME, _worst
 from calib_core.lab.true_errors import holdout
 
 B = cc.BINARY_CALIBRATORS

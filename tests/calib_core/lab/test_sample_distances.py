@@ -55,7 +55,7 @@ def test_what_has_no_single_truth_or_no_answer_is_refused(monkeypatch):
         error_distances("models")
     with pytest.raises(InputError, match="experiment is 'none'; it must be one of"):
         error_distances("none")
-    module = import_module("calib_core.lab.sample_distances")
+    module = import_module("calib_core.lab.one_sample")
     silent = pd.DataFrame({"estimator": ["ECE, 15 bins"], "off": [np.nan]})
     run = type("Run", (), {"squared": lambda self, _: self, "draws": lambda self: silent})()
     monkeypatch.setattr(module, "repeated", lambda *_, **__: run)

@@ -18,7 +18,6 @@ from calib_core.papers.tables import (
     Method,
     as_measure,
     decimals,
-    kept,
     latex,
     method_table,
     method_tables,
@@ -313,7 +312,7 @@ def test_other_data_another_recipe_or_a_damaged_result_is_made_anew(tmp_path, mo
     for path in tmp_path.iterdir():
         path.write_text(path.read_text()[:-3])
     assert times() == 1
-    monkeypatch.setattr(kept, "version", lambda _: "another")
+    monkeypatch.setattr(runs, "version", lambda _: "another")
     assert times() == 1
 
 

@@ -22,8 +22,7 @@ from calib_core.inference.intervals.observed_expected import (
 )
 from calib_core.inference.verdicts.events_needed import verdict_power
 from calib_core.risk.in_the_large import COLUMNS
-from calib_core.risk.loess import loess
-from calib_core.risk.smooth_curve import Spline, natural_spline
+from calib_core.risk.smooth_curve import Spline, loess, natural_spline
 
 MEASURES = [
     *("mean-predicted", "observed", "gap", "ratio", "intercept", "slope", "ici", "e50", "e90", "emax"),

@@ -9,7 +9,7 @@ import pytest
 import calib_core as cc
 from calib_core import Predictions
 from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.slices.rest import against_rest
+from calib_core.slices.gaps import against_rest
 
 
 def off_everywhere(rng, n=600, sites=6, worse=(), gap=0.2, **more):

@@ -23,9 +23,7 @@ from calib_core.papers.reproductions import (
     valk_kull,
 )
 from calib_core.papers.reproductions.author_files import _network
-from calib_core.papers.reproductions.gallery import COLUMNS, KEPT, read_kept, write_kept
-from calib_core.papers.reproductions.markdown import page
-from calib_core.papers.reproductions.paper_lines import ComputedNumber
+from calib_core.papers.reproductions.gallery import COLUMNS, KEPT, ComputedNumber, page, read_kept, write_kept
 from calib_core.papers.tables import PAPER_TABLES
 
 PAGE = Path(__file__).parents[3] / "reproductions/table.md"
