@@ -126,8 +126,8 @@ class LocalAnswer(OneLine):
 
         Rows near a confidence of 1 that do not all say so are named by their mean: no model is said to claim 100 %.
         """
-        asked = self.event is None and (self.confidence < 1 or not self.enough or not self.near)
-        return in_percent(self.confidence if asked else self.claimed)
+        requested = self.event is None and (self.confidence < 1 or not self.enough or not self.near)
+        return in_percent(self.confidence if requested else self.claimed)
 
     @property
     def brief(self) -> str:

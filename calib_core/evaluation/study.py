@@ -75,8 +75,8 @@ def error_keys(notion: str | None = None) -> tuple[str, ...]:
     """
     of_claims = (k for k in ESTIMATORS if k not in SCORES and "claims" in ESTIMATORS[k].flags.takes)
     every = [k for k in of_claims if ESTIMATORS.recipe(ESTIMATORS.make(k)).key == k]
-    one = notion is not None and REDUCTIONS[notion].flags.one_stratum
-    return tuple(k for k in every if not (one and ESTIMATORS[k].flags.in_one_stratum in every))
+    single = notion is not None and REDUCTIONS[notion].flags.one_stratum
+    return tuple(k for k in every if not (single and ESTIMATORS[k].flags.in_one_stratum in every))
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,9 @@ def of_confidences(
     if a.row_groups is not None:
         return values, grouped_difference(apart, weight, a.row_groups, level)[0], BY_GROUP, False
     if share and a.weights is None:
-        one, other = int((apart > 0).sum()), int((apart < 0).sum())
+        more, less = int((apart > 0).sum()), int((apart < 0).sum())
         enough = len(apart) >= FEWEST_ROWS
-        return values, accuracy_difference(one, other, len(apart), level), "paired score interval", enough
+        return values, accuracy_difference(more, less, len(apart), level), "paired score interval", enough
     if not share and np.array_equal(a.correct, b.correct):
         found = of_losses(_event(a), _event(b), apart, lambda probs: score.claim_losses(probs[:, 1]).T, level)
         return values, *found
