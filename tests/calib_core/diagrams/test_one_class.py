@@ -99,7 +99,7 @@ def test_the_figure_of_a_class_draws_its_bins_and_no_markup(rows: Predictions) -
     np.testing.assert_array_equal(right.x, made.right)
     assert [mark["bin"] for mark in right.customdata] == made.bins.tolist()
     columns = figure.layout.meta["columns"]
-    assert [column["record"] for column in columns] == [{"class": 0, "bin": b} for b in made.bins.tolist()]
+    assert [column["record"] for column in columns] == [{"code": 0, "bin": b} for b in made.bins.tolist()]
     hollow = [symbol.endswith("-open") for symbol in right.marker.symbol]
     assert hollow == (made.count < 10).tolist()
     assert "<b>ant</b>" not in figure.to_json()
