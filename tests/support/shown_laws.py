@@ -131,9 +131,12 @@ def marks_are_of_the_table(figure, frame):
     lines = frame.to_dict("records")
     for trace in figure.data:
         for mark in records_of(trace):
-            # A class is a code in a record, and a name in a table.
+            # A true class is a position in a record, and a name in a table, whose position is in a column of its own.
+            column = {"label": "label_code"}
             known = {
-                name: value for name, value in mark.items() if name in frame and name != "code" and is_number(value)
+                column.get(name, name): value
+                for name, value in mark.items()
+                if column.get(name, name) in frame and is_number(value)
             }
             if len(known) >= 2:
                 if "model" in frame and "model" in mark:
