@@ -229,8 +229,8 @@ def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) -> None:
     """But for what takes many fits, which is asked for."""
     if data.name == "synthetic-three-class":
-        refused = [key for key in EXHIBITS if isinstance(table_of(Recipe("EXHIBITS", key), scene), str)]
-        assert refused == [
+        refused = {key for key in EXHIBITS if isinstance(table_of(Recipe("EXHIBITS", key), scene), str)}
+        assert refused == {
             "slices",
             "curve-gaps",
             "in-the-large",
@@ -243,7 +243,7 @@ def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) 
             "slice-scan",
             "score-parts",
             "multicalibration",
-        ]
+        }
 
 
 def test_every_column_that_is_printed_is_in_the_table(scene: Scene) -> None:
