@@ -260,3 +260,18 @@ def test_nothing_is_promised_of_calibration_rows_that_belong_together(key):
     assert not promised or "belong to 150 groups" in fitted.guarantee().sentence
     # Fitted again on rows that stand alone it promises what it did.
     assert fitted.fit_on(rows).guarantee().holds == promised
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_error_of_grouped_rows_lies_below_their_mean_gap(seed):
+    """The ends of the mean gap's size as the interval at twice the level, both signs counted, says by itself."""
+    rng = np.random.default_rng(seed)
+    said, group = rng.beta(5, 1.5, 400), np.repeat(np.arange(80), 5)
+    p = Predictions.from_confidence(said, rng.random(400) < said - 0.08 * seed, groups=group)
+    near = diagrams.overall_gap(p, 0.95)
+    least = max(near.claimed - near.high, near.low - near.claimed, 0.0)
+    for key in ("ece", "mce"):
+        found = estimate(p, "confidence", key)
+        assert found.interval(0.9).low >= least - 1e-9
+        assert found.p_value <= near.p_value + 1e-12
+        assert (least > 0) == (near.p_value < 0.05)

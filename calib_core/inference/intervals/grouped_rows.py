@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from calib_core.estimators.base import Question, traits
+from calib_core.inference.intervals.binned_errors import one_claim_a_row
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, target
 from calib_core.inference.intervals.clustered_rows import FEWEST, GroupsInCells, few_groups, together, widened
 from calib_core.inference.intervals.elementary import IN_BINS, NOISELESS, around, beyond
+from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps
 from calib_core.inference.intervals.largest_errors import largest_ends
+from calib_core.inference.intervals.observed_expected import ends_of_groups, grouped_p_value
 from calib_core.inference.noise.noise_floor import noise_floor
 from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.row_groups import RowGroups, made_for_single_rows
+from calib_core.reductions.base import claims_in
+from calib_core.reductions.top import Confidence
 from calib_core.results.uncertainty import Interval
 
+_METHOD = "bounds for a norm of residuals, by group"
+_OF_ABOVE = 0.1
+"""The part of the chance to miss that the own lower end of an error above the mean gap has."""
 _SLACK = 1e-3
 """A lower end below this share of the value is rounding."""
 
@@ -31,6 +41,11 @@ def interval(question: Question, groups: RowGroups, level: float, random_state: 
         max(0, T - q),   q the (1 + level)/2 point of what calibrated models show (``group_noise.of_groups``),
         min(1, T + M X(B)),   widened to Student's point for as many groups.
 
+    In bins of one claim a row no end lies below that of the size of the mean gap, which the error cannot be smaller
+    than (at its p-value's level, (1 - level)/2 for both signs): T's own lower end is then read at a tenth of that, so
+    that both miss together in at most 1.1 (1 - level)/2, and p is at most that of the mean gap. What is estimated is T
+    itself: noise raises it.
+
     The largest error of a bin: Clopper-Pearson bounds for all bins at once, rows of a group in a bin counted as one.
     Where outcomes of these scores cannot be drawn the lower end is 0. What can mislead: groups that are few or very
     unequal make the interval wide, as they must.
@@ -44,19 +59,53 @@ def interval(question: Question, groups: RowGroups, level: float, random_state: 
     if len(groups.values) < FEWEST:
         raise NotAnswerable(few_groups(groups))
     value = question.answer(question.predictions).value
+    gap = _mean_gap(question, level)
     if of is not None and of[0] in ("max", OF_BINS):
-        return _largest(question, groups, level, value)
+        return _above(_largest(question, groups, level, value), gap, _largest(question, groups, _alone(level), value))
     tail = (1.0 - level) / 2
     most = float(together(question.claims.reaches(question.ranks), groups).max())
     high = value + widened(groups, tail) * most * beyond(_squares(question, groups) / most**2, tail)
     try:
         floor = noise_floor(question, random_state=random_state)
-        low = value - float(np.quantile(floor.draws, 1.0 - tail))
+        lows = [value - float(np.quantile(floor.draws, 1.0 - each)) for each in (tail, (1.0 - _alone(level)) / 2)]
     except NotAnswerable:
-        low = 0.0
-    low = low if low > _SLACK * value else 0.0
-    about = NOISELESS if declared.judged == "residuals" else IN_BINS
-    return around(value, (low, min(high, 1.0)), level, "bounds for a norm of residuals, by group", False, about)
+        lows = [0.0, 0.0]
+    about = NOISELESS if declared.judged == "residuals" else f"{IN_BINS}, noise included"
+    found, alone = (
+        around(value, (low if low > _SLACK * value else 0.0, min(high, 1.0)), level, _METHOD, False, about)
+        for low in lows
+    )
+    return _above(found, gap, alone) if of is not None else found
+
+
+def _alone(level: float) -> float:
+    """The level at which a lower end that is not the mean gap's is read."""
+    return 1.0 - _OF_ABOVE * (1.0 - level)
+
+
+def _mean_gap(question: Question, level: float) -> tuple[float, float, float] | None:
+    """Ends of the size of the mean gap of the same claims, and its p-value; None where rows make several claims."""
+    if not one_claim_a_row(question):
+        return None
+    answered = question.predictions.answered
+    # Claims about the class predicted, class by class, have the mean gap of all of them.
+    claims = question.claims if len(question.claims.strata) == 1 else claims_in(Confidence(), answered)
+    rows = EventRows.of_claims(claims, answered)
+    total, mean = rows.trials.total, rows.trials.expected / rows.trials.total
+    # Of its size both tails count: the end towards 0 is that of the interval that leaves 0 out where p is small enough.
+    near, far = (ends_of_groups(rows, answered, each) for each in ((1.0 + level) / 2, level))
+    least = max(near.low / total - mean, mean - near.high / total, 0.0)
+    return least, max(mean - far.low / total, far.high / total - mean), grouped_p_value(rows)
+
+
+def _above(own: Interval, gap: tuple[float, float, float] | None, alone: Interval) -> Interval:
+    """The interval of an error that cannot be smaller than the mean gap, its own lower end that of ``alone``."""
+    if gap is None:
+        return own
+    least, most, p = gap
+    low, high = max(alone.low, least), max(own.high, most)
+    raised = replace(own, low=low, high=high, point=min(max(own.point, low), high))
+    return replace(raised, p_bound=p, p_of="mean gap", p_times=1.0 / _OF_ABOVE)
 
 
 def _squares(question: Question, groups: RowGroups) -> float:
