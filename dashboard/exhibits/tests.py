@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import calib_core as cc
 from calib_core import BINNINGS, ESTIMATORS, REDUCTIONS
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.registry.registry import Registry
-from calib_core.text import at_level, count, short_percent
+from calib_core.text import at_level, chance, count, inside, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -33,6 +34,7 @@ class Tests(Exhibit):
     meanings = of.Meanings(
         {
             "test": "what is tested",
+            "subject": "what the test looks at: event or confidence, whole predictions, or the claims made",
             "statistic": "value of the test statistic",
             "p": "chance that a calibrated model shows as much",
             "p_holm": "the same, corrected by Holm's rule; that on the Brier score is not",
@@ -41,12 +43,13 @@ class Tests(Exhibit):
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.inference.unbinned_tests, scene.predictions())
+        return call(cc.inference.unbinned_tests, scene.predictions(), notion=scene.asked_notion)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
             of.text("model"),
             of.text("test"),
+            of.Column("subject", ("subject",), SUBJECTS.__getitem__, numeric=False),
             of.number("statistic"),
             of.probability("p"),
             of.probability("corrected (Holm)", "p_holm"),
@@ -57,14 +60,42 @@ class Tests(Exhibit):
         frame = scene.get(self.table(scene))
         reasons = frame.loc[frame["note"].astype(bool)].groupby("note", sort=False)["test"].unique()
         return Words(
-            f"{shown(frame)} p: the chance that a perfectly calibrated model shows as much. The test on the Brier "
-            "score is the one next to a verdict. It is fixed in advance and needs no correction; the others are "
-            "corrected for their number."
+            f"{shown(frame)} {self._gaps(scene, frame)}p: the chance that a perfectly calibrated model shows as much. "
+            "The test on the Brier score is the one next to a verdict. It is fixed in advance and needs no correction; "
+            "the others are corrected for their number."
         ).also(
             "A test shows that there is an error, not how large it is. By Holm the chance of any false alarm among the "
             "other tests is at most 5 %; by Benjamini and Hochberg at most 5 % of the alarms are false on average.",
             *(f"{', '.join(tests)}: {note}." for note, tests in reasons.items()),
         )
+
+    def _gaps(self, scene: Scene, frame: pd.DataFrame) -> str:
+        """What is added where the mean gap of a model is significant, and none of its tests here is."""
+        silent = frame.groupby("model")["p_holm"].min() > SIGNIFICANCE
+        models = [model for model in scene.models.shown if silent.get(model.title, False)]
+        gaps = {
+            model.title: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins, notion=scene.asked_notion)
+            for model in models
+        }
+        kept = scene.answered(gaps)[0] if gaps else {}
+        return unseen({title: scene.get(gap) for title, gap in kept.items()})
+
+
+def unseen(gaps: Mapping[str, cc.diagrams.OverallGap]) -> str:
+    """That the mean gap of some models is significant although no test shows an error of theirs; empty where none is.
+
+    >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
+    >>> unseen({"Old": cc.diagrams.overall_gap(rows, notion="event")}).partition(".")[0]
+    'The mean gap is significant all the same: old (p < 0'
+    """
+    shown = {title: chance(gap.p_value) for title, gap in gaps.items() if gap.direction}
+    if not shown:
+        return ""
+    models = ", ".join(f"{inside(title)} ({p})" for title, p in shown.items())
+    return (
+        f"The mean gap is significant all the same: {models}. These tests can miss it; calibration in the large tests "
+        "it directly. "
+    )
 
 
 def shown(frame: pd.DataFrame) -> str:
@@ -82,6 +113,14 @@ def shown(frame: pd.DataFrame) -> str:
     verb = "shows" if found == 1 else "show"
     return f"{found} of {len(known)} tests {verb} some error (corrected for multiple testing)."
 
+
+SUBJECTS = {
+    "event": "event risk",
+    "confidence": "confidence",
+    "whole": "whole predictions",
+    "claims": "the claims made",
+}
+"""What a test looks at, in words."""
 
 _HEADINGS = {
     "law": "law of the scores",

@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from calib_core import ESTIMATORS, REDUCTIONS, Recipe
 from calib_core.inference import coverage_table, primary
+from calib_core.risk import in_the_large
+from calib_core.text import chance
 from dashboard import session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -130,6 +132,21 @@ def test_the_tests_sentence_counts_what_is_left_after_correction(p: list[float],
     import pandas as pd
 
     assert shown(pd.DataFrame({"p_holm": p})).startswith(sentence)
+
+
+@pytest.mark.parametrize("gap", [0.055, 0.0])
+def test_a_mean_gap_that_no_test_shows_is_told_beside_them(gap: float) -> None:
+    rows = np.arange(400)
+    risks = np.round(np.random.default_rng(0).uniform(0.4, 0.6, 400), 3)
+    outcomes = (rows * 0.6180339887 % 1 < risks - gap).astype(int)
+    lines = "\n".join(["risk,died", *(f"{risk},{y}" for risk, y in zip(risks, outcomes, strict=True))])
+    source = Source(data=session.hold(lines.encode(), "risk.csv").key)
+    scene = session.scene_of(Selection(source=source, view="tests", calibrators=()))
+    exhibit = EXHIBITS.make("tests")
+    assert shown(scene.get(exhibit.table(scene))).startswith("None of 3 tests")
+    found = in_the_large(session.parts(source).test)
+    assert found.differs == (gap > 0)
+    assert (chance(found.p_value) in exhibit.words(scene).caption) == found.differs
 
 
 def test_no_paper_codes_on_screen() -> None:

@@ -295,15 +295,13 @@ def range_of_path(x):
 
 @twin("tests")
 def tests(compared, data):
-    lines = []
+    lines, subjects = [], []
     for title, model in data.models.items():
         kept = model.kept
-        scores, outcomes = kept.h, kept.right
-        if data.name == "risk" and model.answered.all() and compared.frame["test"].iloc[0] is None:
-            scores, outcomes = data.claim(model)
-        k = kuiper(scores, outcomes)
-        lines.append((title, "Kuiper", k, range_of_path(k)))
         whole = kept.probs is not None
+        k = kuiper(*data.claim(model))
+        lines.append((title, "Kuiper", k, range_of_path(k)))
+        subjects += [data.notion, "whole" if whole else "claims", "whole"]
         probs = kept.probs if whole else np.column_stack([kept.h, 1 - kept.h])
         z = surprise(probs, kept.label if whole else (~kept.right).astype(int))
         lines.append((title, "Brier", z, math.erfc(abs(z) / math.sqrt(2))))
@@ -311,6 +309,7 @@ def tests(compared, data):
         lines.append((title, "log", z, math.erfc(abs(z) / math.sqrt(2)) if whole else math.nan))
     shown = compared.frame.to_dict("records")
     compared.same("model", [line[0] for line in lines])
+    compared.same("subject", subjects)
     compared.same("statistic", [line[2] for line in lines], rel=1e-6)
     ok = []
     for (_, name, _, p), line in zip(lines, shown, strict=True):

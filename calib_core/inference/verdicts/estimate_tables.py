@@ -13,6 +13,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.binning.declared import bins_said
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, takes_bins
+from calib_core.estimators.default_notion import notion_looked_at
 from calib_core.inference.intervals.joint_intervals import shares_draws, sharpen
 from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, holm
@@ -125,45 +126,61 @@ def verdicts(
     )
 
 
-def unbinned_tests(models: Mapping[str, Predictions]) -> pd.DataFrame:
+def unbinned_tests(models: Mapping[str, Predictions], notion: str | None = None) -> pd.DataFrame:
     """Tests of calibration that need no bins: Kuiper's, and Spiegelhalter's with both scores, of every model.
 
-    One line per model and test: model, test, statistic, p, and a note in place of both where the predictions do not
-    say enough. ``p``: the chance that a perfectly calibrated model shows as much (``kuiper``, ``spiegelhalter`` with
-    the log loss). With the Brier score it is the test that stands beside a verdict, to the last digit
-    (``shown_at_all``): of the claims made where no more is known, and drawn where the normal law might be off.
-    ``p_holm`` and ``p_bh`` are corrected for the number of other lines (``holm``, ``benjamini_hochberg``); the test
-    beside a verdict is fixed in advance, one a model, and keeps its p there: a question has one p.
+    One line per model and test: model, test, subject, statistic, p, and a note in place of both where the predictions
+    do not say enough. ``subject`` is what the test looks at: "event" or "confidence" (Kuiper's: ``notion``, by default
+    ``notion_looked_at`` of the first model; confidence where a model has no event), "whole" predictions, or the
+    "claims" made where no more is known. ``p``: the chance that a perfectly calibrated model shows as much
+    (``kuiper``, ``spiegelhalter`` with the log loss). With the Brier score it is the test that stands beside a
+    verdict, to the last digit (``shown_at_all``), drawn where the normal law might be off. ``p_holm`` and ``p_bh`` are
+    corrected for the number of other lines (``holm``, ``benjamini_hochberg``); the test beside a verdict is fixed in
+    advance, one a model, and keeps its p there: a question has one p. What can mislead: they can miss a mean gap that
+    ``risk.in_the_large``, a test of that gap alone, shows.
 
     >>> p = Predictions.from_confidence([0.5] * 4, [True] * 4)
-    >>> unbinned_tests({"one": p})["statistic"].round(2).tolist()
-    [2.0, 0.0, nan]
+    >>> unbinned_tests({"one": p})[["subject", "statistic"]].round(2).values.tolist()
+    [['confidence', 2.0], ['claims', 0.0], ['whole', nan]]
     """
-    every: tuple[tuple[str, Callable[[Predictions], TestOfCalibration]], ...] = (
-        ("Kuiper's cumulative differences", kuiper),
-        ("Spiegelhalter's Z, Brier score", shown_at_all),
-        ("Spiegelhalter's Z (log loss)", lambda predictions: spiegelhalter(predictions, "log-loss")),
-    )
-    lines = []
-    for name, predictions in models.items():
-        for title, test in every:
-            line: dict[str, Any] = {"model": name, "test": title, "statistic": float("nan"), "p": float("nan")}
-            try:
-                result = test(predictions)
-                line |= {"statistic": result.statistic, "p": result.p_value, "note": ""}
-                # As a verdict calls it: it says of what the score is.
-                line |= {"test": result.name} if test is shown_at_all else {}
-            except NotAnswerable as why:
-                line["note"] = str(why)
-            lines.append(line)
-    table = pd.DataFrame(lines, columns=["model", "test", "statistic", "p", "note"])
+    judged = notion or next(map(notion_looked_at, models.values()), "confidence")
+    tests = {name: _unbinned(predictions, judged) for name, predictions in models.items()}
+    lines = [
+        {"model": name, "test": title, "subject": subject} | _tested(title, test)
+        for name, made in tests.items()
+        for title, subject, test in made
+    ]
+    table = pd.DataFrame(lines, columns=["model", "test", "subject", "statistic", "p", "note"])
     # The test beside a verdict was chosen beforehand, one a model: its p is the same everywhere, and the others follow.
-    others = [test is not shown_at_all for _ in models for _, test in every]
+    others = [title != _BESIDE_VERDICT for made in tests.values() for title, _, _ in made]
     corrected = {"p_holm": holm, "p_bh": benjamini_hochberg}
-    for place, (column, correct) in enumerate(corrected.items(), start=4):
+    for place, (column, correct) in enumerate(corrected.items(), start=5):
         table.insert(place, column, table["p"])
         table.loc[others, column] = correct(table.loc[others, "p"])
     return table
+
+
+_BESIDE_VERDICT = "Spiegelhalter's Z, Brier score"
+
+
+def _unbinned(predictions: Predictions, notion: str) -> tuple[tuple[str, str, Callable[[], TestOfCalibration]], ...]:
+    """The title of every test of these predictions, what it is about, and the test itself."""
+    judged = "confidence" if predictions.event is None else notion
+    return (
+        ("Kuiper's cumulative differences", judged, lambda: kuiper(predictions, judged)),
+        (_BESIDE_VERDICT, "whole" if predictions.kind == "full" else "claims", lambda: shown_at_all(predictions)),
+        ("Spiegelhalter's Z (log loss)", "whole", lambda: spiegelhalter(predictions, "log-loss")),
+    )
+
+
+def _tested(title: str, test: Callable[[], TestOfCalibration]) -> dict[str, Any]:
+    try:
+        result = test()
+    except NotAnswerable as why:
+        return {"statistic": math.nan, "p": math.nan, "note": str(why)}
+    # As a verdict calls it: it says of what the score is.
+    named = {"test": result.name} if title == _BESIDE_VERDICT else {}
+    return {"statistic": result.statistic, "p": result.p_value, "note": ""} | named
 
 
 def unbinned_bounds(first: Mapping[str, PrimaryLine], level: float = LEVEL) -> pd.DataFrame:

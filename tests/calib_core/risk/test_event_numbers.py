@@ -137,6 +137,18 @@ def test_the_test_beside_a_verdict_has_one_p_value():
     assert table.loc[chosen, "p_holm"].tolist() == shown
 
 
+def test_the_test_of_cumulative_differences_is_of_the_notion_judged():
+    rng = np.random.default_rng(9)
+    s = rng.beta(2, 5, 300)
+    rows = predictions(s, rng.random(300) < 0.85 * s)
+    for asked, notion in ((None, cc.inference.primary(rows).notion), ("confidence", "confidence")):
+        line = unbinned_tests({"a": rows}, asked).iloc[0]
+        made = cc.inference.kuiper(rows, notion)
+        assert (line["subject"], line["statistic"], line["p"]) == (notion, made.statistic, made.p_value)
+    of_risk, of_confidence = (cc.inference.kuiper(rows, notion) for notion in ("event", "confidence"))
+    assert of_risk.statistic != of_confidence.statistic
+
+
 def test_the_event_is_called_by_the_column_of_its_outcome():
     data = b"risk,died\n" + b"\n".join(b"%.2f,%d" % (0.2 + i % 7 / 20, i % 7 > 4) for i in range(200))
     with pytest.warns(UserWarning, match="outcome"):
