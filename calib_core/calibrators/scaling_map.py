@@ -203,7 +203,11 @@ class BinaryTemperature(ScalingMap):
     """
 
     def insides(self) -> Insides:
-        return of_temperature(self.temperature_)
+        # "Less sure" is true of whole rows alone: a score below one half rises on its way there.
+        t = self.temperature_
+        way = "moves every score towards" if t > 1 else "moves every score away from"
+        does = "leaves every score as it is" if t == 1 else f"{way} 50 %"
+        return replace(of_temperature(t), sentence=f"Divides the log-odds of each score by {t:.3g}, which {does}.")
 
     def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:
         two = Temperature().fit(np.exp(np.column_stack([no, yes])), outcomes.astype(int), weights)

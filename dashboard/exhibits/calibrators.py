@@ -263,9 +263,9 @@ def _of_risk(line: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     if moved == 0:
         decisions = ("check", "No risk crosses 50 %.")
     else:
-        accuracy = (
-            f"accuracy at this threshold stays {new}" if old == new else f"accuracy there goes from {old} to {new}"
-        )
+        # Of every row, not only of those that cross.
+        among = "the rows answered" if line["abstained"] else "all rows"
+        accuracy = f"the accuracy of {among} " + (f"stays {new}" if old == new else f"goes from {old} to {new}")
         decisions = ("swap_horiz", f"The risks of {short_percent(moved)} of the rows cross 50 %; {accuracy}.")
     return (("equal", mean), *silent, decisions)
 

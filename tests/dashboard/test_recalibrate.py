@@ -232,6 +232,17 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
     assert any("abstains on" in sentence for _, sentence in silent)
 
 
+def test_the_accuracy_named_where_risks_cross_one_half_is_of_all_rows() -> None:
+    died = np.arange(100) < 30
+    before, after = (np.where(died, 0.8, low) for low in (0.6, 0.2))
+    rows = [cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int)) for risk in (before, after)]
+    (line,) = cc.evaluation.model_tables.side_effects({"a": rows[0]}, {"a": rows[1]}, notion="event").to_dict("records")
+    assert line["class_changed"] == 0.7
+    sentence = effects(line)[-1][1]
+    assert "70 % of the rows cross" in sentence
+    assert "of all rows goes from 30.0 % to 100.0 %" in sentence
+
+
 def test_the_old_table_and_the_map_of_a_class_are_a_click_away() -> None:
     selection = ticked("temperature", "top-label-hb", "class-wise-hb")
     app = ask(opened(selection), "numbers")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from calib_core import CALIBRATORS, NotAnswerable, Predictions, load_calibrator
+from calib_core import CALIBRATORS, NotAnswerable, Predictions, Recipe, load_calibrator
 from calib_core.calibrators.neighbours import SHARES, THRESHOLDS
 from calib_core.diagrams import fitted_parameters
 
@@ -55,6 +55,21 @@ def test_temperature_says_its_temperature_and_which_way_it_goes():
     soft = rows().with_probs(0.5 * rows().probs + 0.5 / 3)
     sharpened = fitted_parameters(CALIBRATORS.make("temperature").fit_on(soft))
     assert "every row surer" in sharpened.sentence
+
+
+@pytest.mark.parametrize("right", [0.5, 0.97])
+def test_the_temperature_of_single_scores_moves_them_as_it_says(right):
+    """A confidence below one half rises where the others fall: the row is not less sure."""
+    sure = np.where(np.arange(200) % 4 == 0, 0.2, 0.9)
+    correct = np.where(sure > 0.5, np.arange(200) % 100 < 100 * right, np.arange(200) % 100 >= 100 * right)
+    known = Predictions.from_confidence(sure, correct)
+    fitted = CALIBRATORS.make("confidence", binary=Recipe("BINARY_CALIBRATORS", "temperature")).fit_on(known)
+    after = fitted.apply(known).confidence
+    sentence = fitted_parameters(fitted).sentence
+    towards = np.abs(after - 0.5) < np.abs(sure - 0.5)
+    assert towards.all() == ("towards" in sentence) == (right < 0.9)
+    assert (~towards).all() == ("away from" in sentence)
+    assert "less sure" not in sentence
 
 
 def test_weights_are_those_applied_and_name_their_classes():
