@@ -12,7 +12,7 @@ from calib_core.readers.from_file import read_models, read_predictions
 from calib_core.readers.joined_labels import as_csv, with_labels
 from calib_core.readers.proposal.answer_words import verdicts
 from calib_core.readers.reading import Reading
-from calib_core.readers.row_sets import shared_rows, split_rows
+from calib_core.readers.row_sets import columns_compared, shared_rows, split_rows
 from calib_core.readers.streams import StreamedFile
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import RULES, Finding, Rule, rule
@@ -32,6 +32,7 @@ __all__ = [
     "as_csv",
     "by_severity",
     "checks",
+    "columns_compared",
     "cost_table",
     "delimited",
     "eval_archive",

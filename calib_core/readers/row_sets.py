@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError, Predictions
@@ -78,21 +80,39 @@ def _part(value: str) -> str | None:
     return "test" if word in TEST_WORDS else None
 
 
-def shared_rows(fit: Predictions, test: Predictions) -> int:
-    """Number of test rows that occur, score for score and label for label, among the fit rows.
+def shared_rows(fit: Predictions, test: Predictions, split: str | None = None) -> int:
+    """Number of test rows that occur among the fit rows: equal scores, label and metadata columns.
 
-    >>> a = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1])
+    Only columns that both have are compared (``columns_compared``), and not ``split``, which marks the parts. What can
+    mislead: where rows are one or two rounded numbers without further columns, equal rows can be different cases.
+
+    >>> a = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1], metadata=pd.DataFrame({"age": [40, 50]}))
     >>> shared_rows(a, Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]))
+    1
+    >>> shared_rows(a, Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1], metadata=pd.DataFrame({"age": [40, 51]})))
     1
     """
     if fit.kind != test.kind or fit.n_classes != test.n_classes:
         return 0
     narrow = any(p.confidence.dtype == np.float32 for p in (fit, test))
     dtype: np.dtype[Any] = np.dtype(np.float32) if narrow else np.dtype(np.float64)
-    return int(np.isin(_keys(test, dtype), _keys(fit, dtype)).sum())
+    columns = columns_compared(fit, test, split)
+    return int(np.isin(_keys(test, dtype, columns), _keys(fit, dtype, columns)).sum())
 
 
-def _keys(predictions: Predictions, dtype: np.dtype[Any]) -> NDArray[np.uint64]:
+def columns_compared(fit: Predictions, test: Predictions, split: str | None = None) -> tuple[str, ...]:
+    """Metadata columns that both have, but the one that marks the parts.
+
+    >>> rows = Predictions([[0.7, 0.3]], [0], metadata=pd.DataFrame({"age": [40], "part": ["test"]}))
+    >>> columns_compared(rows, rows, "part")
+    ('age',)
+    """
+    if fit.metadata is None or test.metadata is None:
+        return ()
+    return tuple(name for name in fit.metadata.columns if name in test.metadata.columns and name != split)
+
+
+def _keys(predictions: Predictions, dtype: np.dtype[Any], columns: Sequence[str]) -> NDArray[np.uint64]:
     if predictions.kind in ("full", "per-class"):
         scores = np.concatenate([row_keys(block.astype(dtype, copy=False)) for _, block in predictions.rows.blocks()])
     else:
@@ -100,7 +120,15 @@ def _keys(predictions: Predictions, dtype: np.dtype[Any]) -> NDArray[np.uint64]:
     answers: list[NDArray[Any]] = [predictions.correct] if predictions.labels is None else [predictions.labels]
     if predictions.kind == "top-label":
         answers.append(predictions.predicted)
+    answers += [_hashed(predictions.metadata[name]) for name in columns if predictions.metadata is not None]
     odd = np.uint64(0x9E3779B97F4A7C15)
     for answer in answers:
         scores = (scores ^ (scores >> np.uint64(31))) * odd + answer.astype(np.uint64)
     return scores
+
+
+def _hashed(column: pd.Series) -> NDArray[np.uint64]:
+    """A number for each value; 36 and 36.0 are one value, as a gap elsewhere in a file makes integers floats."""
+    numbers = pd.api.types.is_numeric_dtype(column)
+    values = column.astype(np.float64) if numbers else column.astype(str)
+    return pd.util.hash_pandas_object(values, index=False).to_numpy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import takewhile
@@ -18,7 +18,7 @@ from calib_core.evaluation.splitting import NO_MAP, Division, usual_folds
 from calib_core.predictions.three_classes import OTHERS, largest_three, most_confused_three
 from calib_core.readers import Finding
 from calib_core.readers.reading import OF_SUMMARIES, Layout
-from calib_core.text import begun
+from calib_core.text import begun, several
 from dashboard.selection import Selection, Source, read_corners, written_corners
 from dashboard.session.call import Call, call
 from dashboard.session.files import changes, file, findings, is_here, reading, whole_call
@@ -122,19 +122,32 @@ def shared(source: Source) -> Finding | None:
     rows = division(source)
     if RESULTS.get(rows).test.grain == "counts":
         return None
-    n = RESULTS.get(call(cc.readers.shared_rows, rows.part("fit"), rows.part("test")))
+    marks = reading(source.data, source.reading).split
+    n = RESULTS.get(call(cc.readers.shared_rows, rows.part("fit"), rows.part("test"), split=marks))
     if not n:
         return None
     divided = RESULTS.get(rows)
-    message = f"{n:,} of {divided.test.n_rows:,} test rows are also calibration rows, score for score and label."
+    columns = cc.readers.columns_compared(divided.fit, divided.test, marks)
+    equal = (
+        f"with equal scores, label and {several(len(columns), 'columns')}" if columns else "score for score and label"
+    )
+    message = f"{n:,} of {divided.test.n_rows:,} test rows are also calibration rows, {equal}."
+    if not _tells_cases_apart(divided.test, columns):
+        few = "Rows of so few numbers can be equal and still be different cases."
+        return Finding("note", "shared", f"{message} {few}")
     # Where so many rows of the file repeat, or scores are that coarse, equal rows in both parts mean nothing.
-    repeated = any(
+    if any(
         finding.code in ("duplicates", "constant") and finding.severity == "warning"
         for finding in findings(source.data, source.reading)
-    )
-    if divided.fit.kind != "full" or repeated:
+    ):
         return Finding("note", "shared", f"{message} Scores as coarse as these repeat by themselves.")
     return Finding("warning", "shared", f"{message} On them a calibrator looks better than it is.")
+
+
+def _tells_cases_apart(rows: Predictions, columns: Sequence[str]) -> bool:
+    """Whether equal rows are one case: many numbers a row, or a column of which every row has a value of its own."""
+    many = rows.kind in ("full", "per-class") and (rows.n_classes or 0) > 2
+    return many or any(rows.metadata is not None and rows.metadata[name].is_unique for name in columns)
 
 
 def triangle(source: Source, three: str) -> Source:

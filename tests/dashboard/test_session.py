@@ -215,3 +215,28 @@ def test_what_would_take_minutes_is_told_by_rows_times_classes(monkeypatch: pyte
     for limit, large in ((rows.n_rows * rows.n_classes - 1, True), (rows.n_rows * rows.n_classes, False)):
         monkeypatch.setattr(scene, "LARGE", limit)
         assert shown.large is large
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "severity"),
+    [
+        ("risk,died", "0.3,{y}", "note"),
+        ("risk,died,age", "0.3,{y},40", "note"),
+        ("risk,died,patient", "0.3,{y},{i}", "warning"),
+        ("p_a,p_b,p_c,label", "0.3,0.5,0.2,b", "warning"),
+    ],
+)
+def test_equal_rows_are_a_leak_only_where_rows_tell_cases_apart(header: str, row: str, severity: str) -> None:
+    """Of rows like "0.3, died" two can be equal and be two patients."""
+
+    def held(name: str, first: int) -> str:
+        marks = (f"{0.01 * i:.2f},{0.5 - 0.01 * i:.2f},0.5,a" for i in range(first, first + 25))
+        more = marks if "p_a" in header else (f"0.{i:02d},{i % 2},{i + 100}" for i in range(first, first + 25))
+        lines = [row.format(y=i % 2, i=i) for i in range(2)]
+        lines += [",".join(line.split(",")[: header.count(",") + 1]) for line in more]
+        return session.hold("\n".join([header, *lines]).encode(), name).key
+
+    found = session.shared(Source(data=held("fit.csv", 0), test=held("test.csv", 25)))
+    assert found is not None
+    assert found.severity == severity
+    assert found.message.startswith("2 of 27 test rows")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from calib_core.predictions.predictions import InputError, Predictions
@@ -79,6 +82,17 @@ def test_shared_rows_of_other_kinds() -> None:
     b = Predictions.from_confidence([0.7, 0.6], predicted=[0, 1], labels=[0, 0])
     assert shared_rows(b, b) == 2
     assert shared_rows(a, b) == 0
+
+
+def test_rows_with_other_metadata_are_other_rows() -> None:
+    def rows(**columns: Any) -> Predictions:
+        return Predictions([[0.7, 0.3]] * 3, [0, 1, 1], metadata=pd.DataFrame(columns) if columns else None)
+
+    fit = rows(site=["A", "B", "C"], age=[40, 50, 60], part=["cal"] * 3)
+    assert shared_rows(fit, rows(site=["A", "B", "D"], age=[40, 50, 60])) == 2
+    assert shared_rows(fit, rows(site=["A", "B", "C"], age=[40.0, 50.0, np.nan])) == 2
+    assert shared_rows(fit, rows(part=["test"] * 3)) == 0
+    assert shared_rows(fit, rows(part=["test"] * 3), "part") == shared_rows(fit, rows()) == 3
 
 
 def test_equal_rows_get_equal_keys_and_others_do_not() -> None:
