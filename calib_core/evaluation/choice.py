@@ -52,6 +52,10 @@ FEWEST_FOLDS = 3
 """One to judge on, one to choose on and one to fit on."""
 MOST_NUMBERS = 1_000_000
 """Rows times classes that are looked at: of larger predictions so many rows are drawn, class by class."""
+HELD_OUT_REJECTS = (
+    "The held-out rows can only reject the calibrator chosen: none is recommended whose gain on them can be 0."
+)
+"""What part they have in a choice, in a sentence, wherever it is said."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -475,7 +479,7 @@ class CalibratorChoice(OneLine):
             else "",
             "The interval covers other rows to judge; it takes the fitted maps as they are. "
             + (
-                "The held-out rows have one say in the choice: nothing is recommended whose gain on them can be 0."
+                HELD_OUT_REJECTS
                 if self.held_out
                 else "The calibrator was chosen on the same rows, in folds, and no interval corrects for that."
             ),

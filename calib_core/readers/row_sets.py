@@ -131,4 +131,4 @@ def _hashed(column: pd.Series) -> NDArray[np.uint64]:
     """A number for each value; 36 and 36.0 are one value, as a gap elsewhere in a file makes integers floats."""
     numbers = pd.api.types.is_numeric_dtype(column)
     values = column.astype(np.float64) if numbers else column.astype(str)
-    return pd.util.hash_pandas_object(values, index=False).to_numpy()
+    return np.asarray(pd.util.hash_pandas_object(values, index=False), dtype=np.uint64)

@@ -145,7 +145,7 @@ class Recommendation(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.found(scene))
         return Words(
-            f"{chosen_on(found.among, scene)} {about_table(found)}",
+            f"{chosen_on(found, scene)} {about_table(found)}",
             notes=found.notes,
             headline=(*self.advice(scene, found), *found.price),
         )
@@ -190,14 +190,14 @@ def about_table(found: cc.evaluation.choice.CalibratorChoice) -> str:
     )
 
 
-def chosen_on(rows: int, scene: Scene) -> str:
-    """On which rows it was chosen, and whether these are judged elsewhere, in a sentence."""
-    if scene.cross_fitted:
+def chosen_on(found: cc.evaluation.choice.CalibratorChoice, scene: Scene) -> str:
+    """On which rows it was chosen, and what the rows judged elsewhere have to do with it, in sentences."""
+    if not scene.cross_fitted:
         return (
-            f"Chosen by cross-validation on all {count(rows)} rows. The pages judge the same rows, so their scores are "
-            "slightly optimistic; the gain here is not."
+            f"Chosen by cross-validation on the {count(found.among)} calibration rows; all pages judge the held-out "
+            f"rows. {cc.evaluation.choice.HELD_OUT_REJECTS}"
         )
-    return (
-        f"Chosen by cross-validation on the {count(rows)} calibration rows. The held-out rows, which all pages judge, "
-        "played no part in choosing it; nothing is recommended whose gain on them can be 0."
-    )
+    judged = f"Chosen by cross-validation on all {count(found.among)} rows. The pages judge the same rows"
+    if not found.recalibrate:
+        return f"{judged}."
+    return f"{judged}, so that its scores are slightly optimistic."

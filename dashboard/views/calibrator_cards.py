@@ -20,7 +20,7 @@ from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import first_named
 from dashboard.exhibits.doubt_words import doubts_of, rules_out_advice
-from dashboard.exhibits.recommendation import Recommendation, chosen_on
+from dashboard.exhibits.recommendation import Recommendation
 from dashboard.model_marks import mark
 from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended
 from dashboard.session import Model, Scene, call
@@ -84,7 +84,7 @@ def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | No
 
 def _advice(found: CalibratorChoice, scene: Scene) -> str:
     """The advice, and what it rests on."""
-    return " ".join(filter(None, (*Recommendation.suited(scene).advice(scene, found), chosen_on(found.among, scene))))
+    return " ".join(filter(None, next_step.words(found, scene)))
 
 
 _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}

@@ -94,7 +94,7 @@ def words(found: CalibratorChoice, scene: Scene) -> tuple[str, str, str]:
     gap = "" if found.recalibrate else beside_advice(scene)
     headline = f"{cc.evaluation.advice.headline(found, gap)}."
     sentence, *more = Recommendation.suited(scene).advice(scene, found)
-    rests = " ".join(filter(None, (*more, *found.price[:1], chosen_on(found.among, scene))))
+    rests = " ".join(filter(None, (*more, *found.price[:1], chosen_on(found, scene))))
     return headline, sentence.removeprefix(headline).strip(), rests
 
 

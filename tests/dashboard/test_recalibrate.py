@@ -191,15 +191,15 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert folded
     assert not shown & {f"tick.{key}" for key in folded}
     best = SimpleNamespace(recipe=Recipe("CALIBRATORS", folded[0]), recalibrate=True, among=1234,
-                           headline="This", effect=lambda error="": "That.")  # fmt: skip
+                           price=("So much.", "More."), headline="This", effect=lambda error="": "That.")  # fmt: skip
     monkeypatch.setattr(calibrator_cards.next_step, "chosen", lambda *_: best)
     app = opened(PLAIN)
     assert f"tick.{folded[0]}" in {box.key for box in app.checkbox}
     assert pieces(app).count("Recommended") == 1
     said = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert "This. " in said
-    rests = "Chosen by cross-validation on the 1,234 calibration rows. The held-out rows, which all pages judge, "
-    assert f"{rests}played no part in choosing it" in said
+    assert "So much. Chosen by cross-validation on the 1,234 calibration rows" in said
+    assert cc.evaluation.choice.HELD_OUT_REJECTS in said
     assert "uncalibrated, on the test rows: error" in pieces(app)
 
 

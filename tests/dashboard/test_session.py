@@ -220,14 +220,14 @@ def test_what_would_take_minutes_is_told_by_rows_times_classes(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("header", "row", "severity"),
     [
-        ("risk,died", "0.3,{y}", "note"),
-        ("risk,died,age", "0.3,{y},40", "note"),
-        ("risk,died,patient", "0.3,{y},{i}", "warning"),
+        ("risk,died", "0.9,{y}", "note"),
+        ("risk,died,age", "0.9,{y},40", "note"),
+        ("risk,died,patient", "0.9,{y},{i}", "warning"),
         ("p_a,p_b,p_c,label", "0.3,0.5,0.2,b", "warning"),
     ],
 )
 def test_equal_rows_are_a_leak_only_where_rows_tell_cases_apart(header: str, row: str, severity: str) -> None:
-    """Of rows like "0.3, died" two can be equal and be two patients."""
+    """Of rows like "0.9, died" two can be equal and be two patients."""
 
     def held(name: str, first: int) -> str:
         marks = (f"{0.01 * i:.2f},{0.5 - 0.01 * i:.2f},0.5,a" for i in range(first, first + 25))
