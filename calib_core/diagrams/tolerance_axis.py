@@ -15,7 +15,7 @@ from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_l
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.inference.verdicts.verdict import on_tolerance_scale
 from calib_core.results.verdict_table import MISCALIBRATED, TOO_CLOSE, TOO_FEW, WITHIN
-from calib_core.text import begun, between, short_percent
+from calib_core.text import begun, between, exact_tolerance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,7 +142,7 @@ def _note(line: EstimateLine, ends: tuple[float, ...], eps: float) -> str:
     places = {
         WITHIN: "below the tolerance",
         MISCALIBRATED: "above the tolerance",
-        TOO_CLOSE: f"on both sides of the {short_percent(eps)} tolerance",
-        TOO_FEW: f"on both sides of the {short_percent(eps)} tolerance",
+        TOO_CLOSE: f"includes {exact_tolerance(eps)}",  # the room beside a row is narrow
+        TOO_FEW: f"includes {exact_tolerance(eps)}",
     }
     return f"{text}, {places[line.verdict]}"

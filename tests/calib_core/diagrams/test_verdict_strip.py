@@ -12,6 +12,7 @@ from calib_core.figures.verdict_strip import ROW
 from calib_core.inference import estimate_line, on_scale_of, on_tolerance_scale, primaries, primary
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.palette import style
+from calib_core.text import exact_tolerance
 
 
 def said(confidence, right, **more):
@@ -39,6 +40,15 @@ def test_numbers_are_those_of_the_lines_that_decide():
     frame = strip.frame()
     assert frame["verdict"].tolist() == list(strip.words)
     assert (frame["eps"] == 0.02).all()
+
+
+@pytest.mark.parametrize("eps", [0.02, 0.105])
+def test_the_interval_beside_a_row_is_never_cut(eps):
+    strip = verdict_strip(primaries({"bad": BAD, "good": GOOD, "few": FEW}), eps)
+    written = [annotation.text for annotation in figures.verdict_strip(strip).layout.annotations]
+    assert all(note in written for note in strip.notes)
+    for low, high, note in zip(strip.low, strip.high, strip.notes, strict=True):
+        assert (f"includes {exact_tolerance(eps)}" in note) == (low <= eps <= high)
 
 
 def test_squares_stand_as_roots_beside_the_tolerance():
