@@ -15,6 +15,7 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import GROUPED, shares_in_cells
 from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
+from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
 
 THRESHOLDS = tuple(np.arange(1, 100) / 100)
@@ -90,7 +91,7 @@ def decision_curve(
         as_share(threshold, "threshold")
     t = np.asarray(thresholds, dtype=np.float64)
     rows = predictions.written_out().answered
-    names, code = rows.class_names or (), class_acted_on(rows, positive)
+    code = class_acted_on(rows, positive)
     score, true = rows.rows.column(code), rows.true_labels == code
     order = np.argsort(score, kind="stable")
     # Rows not above a threshold come first: those acted on are what is left of all.
@@ -110,7 +111,7 @@ def decision_curve(
         -left,
         -left_high,
         -left_low,
-        names[code],
+        titles_of_classes(rows)[code],
         level,
         shares.method,
     )

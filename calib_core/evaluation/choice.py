@@ -280,11 +280,14 @@ class CalibratorChoice(OneLine):
             which = "Simplest" if all(map(self._no_simpler, self.equals)) else "One"
             among = f"{which} of {_in_words(len(self.equals))} that do equally well."
         way = "rises" if self.gain.point < 0 else "falls"
-        then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}"
+        then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
-            where = f"has a probability of (nearly) 0 in {_rows(self.floored)}"
-            then += f" (the true class {where}, {_FLOOR} for each)"
-        return " ".join(filter(None, (first, among, f"{then}.")))
+            then += f" {self._at_most()}; each of them counts {_FLOOR}."
+        return " ".join(filter(None, (first, among, then)))
+
+    def _at_most(self) -> str:
+        """In how many rows the model's log loss is at its most, and why."""
+        return f"In {_rows(self.floored)} the model gives the true class a probability of 0, or nearly 0"
 
     def _of_risks(self) -> str:
         """What can happen to the class that a risk of an event predicts, which is the one above 50 %."""
@@ -486,8 +489,7 @@ class CalibratorChoice(OneLine):
             f"{count(self.rows)} of {count(self.among)} rows were drawn, class by class, to keep this short."
             if self.rows < self.among
             else "",
-            f"In {_rows(self.floored)} the model gives the true class a probability of 0, or nearly 0. Its {name} "
-            f"counts {_FLOOR} there, so that gains look smaller than they are."
+            f"{self._at_most()}. Its {name} counts {_FLOOR} there, so that gains look smaller than they are."
             if self.floored
             else "",
             *(f"{line.title}: {line.note}." for line in left.itertuples()),

@@ -239,13 +239,13 @@ def _more_benefit(
 
 
 def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
-    """The lines of `decision_costs` in sentences, per 1,000 rows: what each model promises, what it delivers.
+    """The lines of `decision_costs` in sentences, per 1,000 rows: the cost each model predicts, and the actual cost.
 
     More or less is said only where the interval shows it.
 
     >>> p = Predictions([[0.8, 0.2]] * 100, [0] * 60 + [1] * 40)
     >>> cost_words(decision_costs({"net": p}))
-    ('net promises 200 per 1,000 rows and delivers 400 (90 % interval 313 to 504): more than it promises.',)
+    ('net predicts a cost of 200 per 1,000 rows; it is 400 (90 % interval 313 to 504), more than predicted.',)
     """
     return tuple(_words(line, level) for line in costs.to_dict("records") if line["realised"] == line["realised"])
 
@@ -253,20 +253,20 @@ def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
 def _words(line: Mapping[Hashable, Any], level: float) -> str:
     """One of them."""
     expected, realised, low, high = (_a_thousand(line[f"{name}"]) for name in _SAID)
-    start = f"{line['model']} promises {expected} per 1,000 rows and delivers {realised}"
+    start = f"{line['model']} predicts a cost of {expected} per 1,000 rows; it is {realised}"
     if not np.isfinite(line["realised_low"]):
         return f"{start}, no interval: {line['note']}."
-    side = _side(line["gap_low"], line["gap_high"], "more than it promises", "less than it promises")
-    sentence = f"{start} ({at_level(level)} interval {low} to {high}): {side or 'a gap is not shown'}"
+    side = _side(line["gap_low"], line["gap_high"], "more than predicted", "less than predicted")
+    sentence = f"{start} ({at_level(level)} interval {low} to {high}), {side or 'not shown to differ'}"
     if line["change"] != line["change"] or not np.isfinite(line["change_low"]):
         return f"{sentence}."
     if line["changed"] == 0:
-        return f"{sentence}; it decides every row as before."
+        return f"{sentence}. It decides every row as before."
     saved = _side(line["change_low"], line["change_high"], "more than before", "less than before")
     if not saved:
-        return f"{sentence}; that it costs other than before is not shown."
+        return f"{sentence}. A change of the cost is not shown."
     ends = sorted(abs(line[name]) for name in ("change_low", "change_high"))
-    return f"{sentence}, and {_a_thousand(ends[0])} to {_a_thousand(ends[1])} {saved}."
+    return f"{sentence}. That is {_a_thousand(ends[0])} to {_a_thousand(ends[1])} {saved}."
 
 
 _SAID = ("expected", "realised", "realised_low", "realised_high")

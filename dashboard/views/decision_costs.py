@@ -83,7 +83,7 @@ def _editor(names: tuple[str, ...], table: NDArray[np.float64], widget: str) -> 
     def changed() -> None:
         put(table, st.session_state[widget]["edited_rows"])
 
-    st.caption("What it costs to decide for a line where a column is true. A cost can be changed by a double click.")
+    st.caption("The cost of each decision (line) for each true class (column). Double-click a cost to change it.")
     st.data_editor(frame, hide_index=True, disabled=["decided"], column_config=columns, key=widget, on_change=changed)
 
 

@@ -20,6 +20,7 @@ from calib_core.evaluation.decisions import (
     net_benefits,
 )
 from calib_core.inference import clopper_pearson
+from calib_core.predictions.event_names import title_of_event
 
 ASYMMETRIC = "0 5 1; 1 0 1; 2 2 0"
 
@@ -157,23 +158,30 @@ def test_what_has_no_expected_cost_says_why() -> None:
 def test_the_sentence_claims_what_the_intervals_show() -> None:
     line = {"model": "net", "expected": 0.12, "realised": 0.19, "realised_low": 0.15, "realised_high": 0.24}
     more = {"gap_low": 0.03, "gap_high": 0.12, "change": np.nan, "change_low": np.nan, "note": ""}
-    start = "net promises 120 per 1,000 rows and delivers 190 (90 % interval 150 to 240): "
+    start = "net predicts a cost of 120 per 1,000 rows; it is 190 (90 % interval 150 to 240), "
 
     def said(**changes: float | str) -> str:
         return cost_words(pd.DataFrame([{**line, **more, **changes}]))[0]
 
-    assert said() == f"{start}more than it promises."
-    assert said(gap_low=-0.02) == f"{start}a gap is not shown."
-    assert said(gap_low=-0.2, gap_high=-0.1) == f"{start}less than it promises."
+    assert said() == f"{start}more than predicted."
+    assert said(gap_low=-0.02) == f"{start}not shown to differ."
+    assert said(gap_low=-0.2, gap_high=-0.1) == f"{start}less than predicted."
     change = {"change": -0.035, "change_low": -0.05, "change_high": -0.01, "changed": 0.1}
     same = {**change, "change": 0, "change_low": 0, "change_high": 0, "changed": 0}
-    assert said(**same) == f"{start}more than it promises; it decides every row as before."
-    assert said(**change) == f"{start}more than it promises, and 10 to 50 less than before."
+    assert said(**same) == f"{start}more than predicted. It decides every row as before."
+    assert said(**change) == f"{start}more than predicted. That is 10 to 50 less than before."
     unsure = said(**{**change, "change_high": 0.01})
-    assert unsure == f"{start}more than it promises; that it costs other than before is not shown."
+    assert unsure == f"{start}more than predicted. A change of the cost is not shown."
     assert said(realised_low=np.nan, note="few groups") == (
-        "net promises 120 per 1,000 rows and delivers 190, no interval: few groups."
+        "net predicts a cost of 120 per 1,000 rows; it is 190, no interval: few groups."
     )
+
+
+def test_a_decision_curve_names_the_class_as_every_other_page_does() -> None:
+    risks = np.array([0.3, 0.6, 0.2])
+    named = Predictions(np.column_stack([1 - risks, risks]), [0, 1, 0], class_names=["0", "1"]).with_outcome("died")
+    assert decision_curve(named).positive == title_of_event(named) == "died"
+    assert decision_curve(named, 0).positive == "died = 0"
 
 
 @given(full_predictions(classes=2, weighted="whole"), st.floats(0.01, 0.99))
