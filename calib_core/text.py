@@ -312,17 +312,14 @@ def _outwards(end: float, rounded: Callable[[float], int]) -> str:
 
 
 def told_apart(share: float, other: float) -> tuple[str, str]:
-    """Two shares that differ, as ``in_percent`` gives them, with digits enough to see that they do.
+    """Two shares that differ, as ``in_percent`` gives them, with digits enough, and equally many, to see that they do.
 
-    >>> told_apart(0.704, 0.63), told_apart(0.704, 0.698)
-    (('70 %', '63 %'), ('70.4 %', '69.8 %'))
+    >>> told_apart(0.704, 0.63), told_apart(0.704, 0.698), told_apart(0.70403, 0.704)
+    (('70 %', '63 %'), ('70.4 %', '69.8 %'), ('70.403 %', '70.400 %'))
     """
-    first, last = in_percent(share), in_percent(other)
-    for decimals in range(1, 9):
-        if first != last or share == other:
-            break
-        first, last = short_percent(share, decimals), short_percent(other, decimals)
-    return first, last
+    places = ((percent(share, decimals), percent(other, decimals)) for decimals in range(1, 9))
+    usual = in_percent(share), in_percent(other)
+    return next((texts for texts in (usual, *places) if texts[0] != texts[1]), usual)
 
 
 def in_points(numbers: Sequence[float], apart: float | None = None) -> list[str]:

@@ -139,7 +139,7 @@ class Hero {
     const rail = line(left, y, end, y, { opacity: 0.15 });
     const beside = { "font-size": 15, "font-weight": 600 };
     // What it is short of, where that is not what was asked, stands below: beside there is no room.
-    const [gap, of] = model.near[asked] ? model.difference[asked].split(/ (?=of |than |over the )/) : [`${this.data.words.none} ${this.data.percents[asked]}`];
+    const [gap, of] = model.near[asked] ? model.difference[asked].split(/ (?=of |than |over the )/) : [`${this.data.words.none} ${this.data.wanted[asked]}`];
     const difference = [write(end + 14, y + (of ? -2 : 5), gap, beside)];
     if (of) difference.push(write(end + 14, y + 15, of, { "font-size": 14 }));
     if (!model.enough[asked]) return [...labels, rail, ...difference];

@@ -96,6 +96,8 @@ def payload(
     return {
         "asked": chosen, "low": low, "last": last, "places": places, "models": models,
         "percents": [_label(answer) for answer in first.answers],
+        # The label can be the mean of rows near a place: a model without any is not near the place itself.
+        "wanted": [in_percent(answer.confidence) for answer in first.answers],
         "ticks": ticks if of_event else None,
         "words": _OF_EVENT if of_event else _OF_CONFIDENCE,
     }  # fmt: skip

@@ -10,7 +10,7 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.risk import InTheLarge
-from calib_core.text import at_level, chance, of_rows, points, share_range, told_apart
+from calib_core.text import at_level, chance, in_percent, of_rows, points, share_range, told_apart
 from dashboard.exhibits import event_words
 from dashboard.exhibits.risk import RiskGroups, headline
 from dashboard.exhibits.slices import ADDED, too_many
@@ -44,7 +44,9 @@ def _overall(scene: Scene) -> None:
     except NotAnswerable as why:
         refused("Overall", why)
         return
-    low, high = told_apart(found.mean_predicted, found.observed)
+    # More digits than a reader needs show a difference only where it is more than chance.
+    shares = (found.mean_predicted, found.observed)
+    low, high = told_apart(*shares) if found.differs else map(in_percent, shares)
     basis = (
         f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
         f"({low} predicted, {high} observed{'' if math.isnan(found.p_value) else f'; {chance(found.p_value)}'})."

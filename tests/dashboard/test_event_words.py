@@ -19,7 +19,7 @@ from calib_core.text import short_percent
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.event_words import beside_advice, in_words, of_scene
+from dashboard.exhibits.event_words import beside_advice, in_the_large, in_words, of_scene
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.frame import event
 from dashboard.selection import Selection, Source, recommended
@@ -210,3 +210,14 @@ def test_the_mean_over_all_rows_is_of_the_event_of_two_classes_unless_the_class_
         assert claimed(*more)["right"] == pytest.approx(died.mean())
     confidence = np.maximum(risk, 1 - risk)
     assert claimed("--notion", "top-label")["claimed"] == pytest.approx(confidence.mean(), abs=1e-3)
+
+
+def test_a_gap_that_is_chance_is_not_drawn_out_by_digits() -> None:
+    """40.004 % predicted and 40 % observed are both 40 %: more digits would show a difference that is none."""
+    selection = selected([0.4001, *[0.4] * 398, 0.4155], [1, 1, 0, 0, 0] * 80)
+    scene = session.scene_of(selection.replace(view="overview"))
+    found = scene.get(in_the_large(scene))
+    assert (found.differs, found.mean_predicted == found.observed) == (False, False)
+    app = opened(selection.replace(view="overview"))
+    text = " ".join(element.value for element in (*app.markdown, *app.caption)).replace("\u00a0", " ")
+    assert "(40 % predicted, 40 % observed" in text.replace("\\", "")

@@ -141,6 +141,17 @@ def test_all_positions_are_sent_once_and_small() -> None:
     assert payload({"Base model": local}, 0.1)["low"] == 10
 
 
+def test_the_picture_names_the_place_that_a_model_without_rows_there_is_said_to_lack() -> None:
+    right = np.arange(400) % 10 < 9
+    models = {"sure": np.full(400, 0.9996), "meek": np.where(right, 0.85, 0.75)}
+    local = {name: local_accuracy(Predictions.from_confidence(each, right)) for name, each in models.items()}
+    data = payload(local, 1.0)
+    assert data["percents"][data["asked"]] == in_percent(0.9996)
+    assert data["models"][1]["near"][data["asked"]] == 0
+    assert data["wanted"][data["asked"]] in data["models"][1]["brief"][data["asked"]]
+    assert data["wanted"][data["asked"]] not in data["percents"][data["asked"]]
+
+
 def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
     """A rare event: no slider from 0 to 100 %, and what is asked is one of its places."""
     rng = np.random.default_rng(1)
