@@ -101,11 +101,13 @@ class Findings(Exhibit):
         slices = "; the file's other columns are left out, for they are many" if too_many(scene) else ""
         if (frame["kind"] == SLICE).any():
             slices = "; and the rows that share a value of one of the file's other columns"
-        tested = min(int(frame["p"].notna().sum()), SHOWN)
+        tested = int(frame["p"].notna().sum())
+        drawn = min(tested, SHOWN)
+        few = f" Drawn are the first {drawn} of {tested:,} places; the table has all." if tested > drawn else ""
         return Words(
-            f"{scene.model.title}. Mark: how often it comes true, with its interval; tick: what is said; at the "
+            f"{scene.model.title}.{few} Mark: how often it comes true, with its interval; tick: what is said; at the "
             f"right: rows. {HOLLOW}",
-            f"Mean score and observed frequency in {tested} places, the largest significant gap first.",
+            f"Mean score and observed frequency in {drawn} places, the largest significant gap first.",
             headline=headline(frame),
         ).also(
             f"Tested: {_places(scene)}{slices}. Bins: {scene.in_bins}. First come the significant places, the largest "

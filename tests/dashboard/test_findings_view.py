@@ -11,6 +11,7 @@ from calib_core.slices.findings import SHOWN, headline
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.chart.click import Click, slot
+from dashboard.exhibits import EXHIBITS
 from dashboard.report.document import Beside, Paragraph
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
@@ -93,6 +94,22 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     assert (chosen(app).code, chosen(app).between) == (None, (0.0, 1.0))
     (whole,) = found.query("kind == 'direction'")["finding"]
     assert markdown_plain(unbroken(whole)) in texts(app)
+
+
+def test_the_caption_counts_the_places_that_are_not_drawn() -> None:
+    for source, some in ((DIGITS, True), (few_places(), False)):
+        scene = session.scene_of(Selection(source=source, view="findings", calibrators=()))
+        exhibit = EXHIBITS.make("findings")
+        tested = int(scene.get(exhibit.table(scene))["p"].notna().sum())
+        lines = scene.get(exhibit.figure(scene)).data[1].x
+        assert (tested > len(lines)) == some
+        assert (f"the first {len(lines)} of {tested} places" in exhibit.words(scene).caption) == some
+
+
+def few_places() -> Source:
+    """Two confidences and no further column."""
+    lines = [f"{0.6 if i % 2 else 0.9},{int(i % 3 > 0)}" for i in range(300)]
+    return Source(data=session.hold("\n".join(["confidence,correct", *lines]).encode(), "few.csv").key)
 
 
 def test_a_slice_of_the_list_is_judged_alone() -> None:
