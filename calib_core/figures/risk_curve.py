@@ -114,7 +114,7 @@ def _panels(
         ]  # fmt: skip
         for trace in traces:
             shown_before = i > 0 or trace.uid not in ("consistency", "tolerance")
-            figure.add_trace(trace.update(uid=f"{trace.uid or trace.name} {i}", **axes))
+            figure.add_trace(trace.update(uid=name_of("panel", f"{trace.uid or trace.name} {i}"), **axes))
             if shown_before:
                 figure.data[-1].showlegend = False
         figure.update_layout(

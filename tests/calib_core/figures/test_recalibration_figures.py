@@ -145,6 +145,10 @@ def test_every_model_of_a_risk_is_drawn_and_from_three_on_in_a_panel():
     models = {name: cc.diagrams.risk_diagram(rows) for name in ("base", "a", "b")}
     two = cc.figures.risk_diagram({name: models[name] for name in ("base", "a")})
     three = cc.figures.risk_diagram(models)
+    for figure in (two, three):
+        known = [trace.uid for trace in figure.data if trace.uid is not None]
+        assert all(uid.replace("-", "").isalnum() for uid in known), "Plotly makes CSS selectors of them"
+        assert len(set(known)) == len(known)
     for figure, titles in ((two, ("base", "a")), (three, tuple(models))):
         stars = {record["model"] for trace in figure.data for record in trace.customdata or () if record}
         assert stars == set(titles)
