@@ -347,6 +347,7 @@ RULES = [
     (of_line, r"is estimated at {point} % \({level} % interval {low} to {high} %\)"),
     (of_line, r"(?:tolerance of|tolerance|be within|errs by less than) {limit} (?:%|points)"),
     (of_line, r"the {limit} % tolerance"),
+    (of_line, r", includes {limit} %"),
     (of_line, r"observed {ratio} times as often as predicted"),
     (of_expected, r"\({observed} observed, {expected} predicted; {level} % interval {ratio_low} to {ratio_high}\)"),
     (of_line, r"(?:tolerance of|limit of|within) {least} to {most}"),

@@ -147,12 +147,12 @@ def unbinned_tests(models: Mapping[str, Predictions], notion: str | None = None)
     tests = {name: _unbinned(predictions, judged) for name, predictions in models.items()}
     lines = [
         {"model": name, "test": title, "subject": subject} | _tested(title, test)
-        for name, made in tests.items()
-        for title, subject, test in made
+        for name, own in tests.items()
+        for title, subject, test in own
     ]
     table = pd.DataFrame(lines, columns=["model", "test", "subject", "statistic", "p", "note"])
     # The test beside a verdict was chosen beforehand, one a model: its p is the same everywhere, and the others follow.
-    others = [title != _BESIDE_VERDICT for made in tests.values() for title, _, _ in made]
+    others = [title != _BESIDE_VERDICT for own in tests.values() for title, _, _ in own]
     corrected = {"p_holm": holm, "p_bh": benjamini_hochberg}
     for place, (column, correct) in enumerate(corrected.items(), start=5):
         table.insert(place, column, table["p"])
