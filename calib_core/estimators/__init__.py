@@ -11,9 +11,11 @@ from calib_core.estimators.base import (
     by_stratum,
     draws_curve,
     estimate,
+    is_score,
     own_bins,
     reads_bins,
     takes_bins,
+    titled,
     traits,
 )
 from calib_core.estimators.binned import Binned
@@ -56,8 +58,10 @@ __all__ = [
     "by_stratum",
     "draws_curve",
     "estimate",
+    "is_score",
     "own_bins",
     "reads_bins",
     "takes_bins",
+    "titled",
     "traits",
 ]

@@ -330,8 +330,7 @@ class Estimate(OneLine):
     @property
     def title(self) -> str:
         """The notion and the estimator by their names on screen."""
-        reduction, estimator = self.recipe
-        return estimator.title if reduction is None else f"{reduction.title} {estimator.title}"
+        return titled(*self.recipe)
 
     def _line(self) -> str:
         return f"{self.title}: {self.value:.4f}"
@@ -360,6 +359,38 @@ def _known_facts(estimate: Estimate) -> dict[str, object]:
 
 def _calibrated_range(floor: NoiseFloor) -> str:
     return f"{floor.high:.4f}: 95 % of calibrated models show no {'more' if floor.higher_is_worse else 'less'}"
+
+
+def titled(reduction: Recipe | None, estimator: Recipe) -> str:
+    """An error by the names of its notion and its estimator; a score by what it scores.
+
+    A score of the claim to be right is another quantity than the score of whole predictions, except that both have one
+    accuracy; of an event it has the score's own name. Classes only matter to a score that averages over them, so that
+    confidence and top-label share a name as they share the value.
+
+    >>> from calib_core.reductions import REDUCTIONS
+    >>> notions, score = map(REDUCTIONS.recipe, ("confidence", "event", "class-wise")), ESTIMATORS.recipe("log-loss")
+    >>> [titled(notion, score) for notion in (None, *notions)]
+    ['Log loss', 'Log loss of right or wrong', 'Log loss', 'Class-wise Log loss']
+    >>> titled(REDUCTIONS.recipe("top-label"), ESTIMATORS.recipe("ece"))
+    'Top-label ECE'
+    """
+    if reduction is None:
+        return estimator.title
+    of = REDUCTIONS[reduction.key].flags.of
+    if is_score(estimator.key) and of in ("event", "top"):
+        of_claims = of == "top" and ESTIMATORS[estimator.key].flags.judged == "losses"
+        return f"{estimator.title} of right or wrong" if of_claims else estimator.title
+    return f"{reduction.title} {estimator.title}"
+
+
+def is_score(estimator: str) -> bool:
+    """Whether an estimator is a score, which whole predictions have too, and no calibration error.
+
+    >>> is_score("brier"), is_score("accuracy"), is_score("ece")
+    (True, True, False)
+    """
+    return "predictions" in ESTIMATORS[estimator].flags.takes
 
 
 def as_estimator(

@@ -17,7 +17,16 @@ from calib_core.binning.declared import bins_of, bins_said
 from calib_core.binning.groups import tabulate_alike
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.claims.binary_claims import Claims
-from calib_core.estimators.base import ESTIMATORS, Estimator, as_estimator, estimate, own_bins, takes_bins
+from calib_core.estimators.base import (
+    ESTIMATORS,
+    Estimator,
+    as_estimator,
+    estimate,
+    is_score,
+    own_bins,
+    takes_bins,
+    titled,
+)
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of
 
@@ -28,6 +37,7 @@ __all__ = [
     "Counting",
     "Measure",
     "SideEffects",
+    "asked_once",
     "compared",
     "error_keys",
     "evaluate",
@@ -57,6 +67,20 @@ def notion_of_score(key: str, *models: Predictions) -> str | None:
     """
     of_event = all(m.event is not None and m.abstained is None and m.grain == "rows" for m in models)
     return "event" if key == "brier" and models and of_event else None
+
+
+def asked_once(questions: Iterable[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
+    """Pairs of notion and estimator without scores that another pair asks for too, by the name they are shown by.
+
+    >>> asked_once([("confidence", "brier"), ("top-label", "brier"), ("top-label", "ece")])
+    [('confidence', 'brier'), ('top-label', 'ece')]
+    """
+    first: dict[object, tuple[str | None, str]] = {}
+    for notion, key in questions:
+        of = None if notion is None else REDUCTIONS.recipe(notion)
+        same = titled(of, ESTIMATORS.recipe(key)) if of and is_score(key) else (notion, key)
+        first.setdefault(same, (notion, key))
+    return list(first.values())
 
 
 Counting: TypeAlias = Literal["answered", "all"]

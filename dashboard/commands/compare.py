@@ -214,15 +214,15 @@ def _questions(
     models: dict[str, Predictions], notions: tuple[str, ...], chosen: bool, keys: tuple[str, ...]
 ) -> list[tuple[str | None, str]]:
     """Pairs of notion and estimator; where nothing was chosen, the scores of these rows first."""
-    from calib_core.evaluation.study import SCORES, notion_of_score
+    from calib_core.evaluation.study import SCORES, asked_once, notion_of_score
     from calib_core.inference.comparison.model_differences import DEFAULT
 
     whole = [] if keys or chosen else [(notion_of_score(key, *models.values()), key) for key in SCORES]
-    return whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)]
+    return asked_once(whole + [(notion, key) for notion in notions for key in keys or (DEFAULT,)])
 
 
 def _text(frame: pd.DataFrame, level: float) -> list[str]:
-    from calib_core import ESTIMATORS, REDUCTIONS
+    from calib_core import REDUCTIONS
     from calib_core.inference import marked, unit_of
     from calib_core.text import at_level
     from dashboard.exhibits import columns as of
@@ -232,7 +232,7 @@ def _text(frame: pd.DataFrame, level: float) -> list[str]:
     marks, below = marked(zip(answered["about"], answered["tested"], strict=True))
     columns: tuple[of.Column, ...] = (
         of.titled("notion", REDUCTIONS),
-        of.titled("error or score", ESTIMATORS, "estimator"),
+        of.text("error or score", "title"),
         *map(of.text, ("first", "second")),
         *([of.text("rows", "of")] if "of" in frame else []),
         of.difference("difference"),
@@ -249,7 +249,18 @@ def _text(frame: pd.DataFrame, level: float) -> list[str]:
         f"{_question(line)}{_rows_of(line)}: {line['note']}." for line in frame[frame["note"] != ""].to_dict("records")
     )
     read = [VALUES_DIFFER, FIVE_WORDS] if len(answered) else []
-    return [*_outputs.aligned(columns, answered.assign(about=marks, unit=units)), *refused, *below, *read]
+    titles = [_title(*question) for question in zip(answered["notion"], answered["estimator"], strict=True)]
+    lines = _outputs.aligned(columns, answered.assign(about=marks, unit=units, title=titles))
+    return [*lines, *refused, *below, *read]
+
+
+def _title(notion: str | None, estimator: str) -> str:
+    """A score by what it scores; an error by its own name, beside the notion's."""
+    from calib_core import ESTIMATORS, REDUCTIONS
+    from calib_core.estimators import is_score, titled
+
+    scored = notion if is_score(estimator) else None
+    return titled(None if scored is None else REDUCTIONS.recipe(scored), ESTIMATORS.recipe(estimator))
 
 
 def _question(line: dict[Any, Any]) -> str:

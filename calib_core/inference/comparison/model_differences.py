@@ -18,7 +18,16 @@ from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import Distinct
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, estimate, own_bins, traits
+from calib_core.estimators.base import (
+    ESTIMATORS,
+    Estimator,
+    Question,
+    as_estimator,
+    estimate,
+    is_score,
+    own_bins,
+    traits,
+)
 from calib_core.inference.comparison.paired_differences import (
     BinsOf,
     PairedDifference,
@@ -34,7 +43,7 @@ from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.alignment import check_same_rows
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.row_groups import same_groups
-from calib_core.reductions.base import Reduction, Scope, as_reduction, scope
+from calib_core.reductions.base import Reduction, as_reduction, scope
 from calib_core.registry.registry import RegistryError
 from calib_core.text import Unit, at_level, difference, score
 
@@ -43,9 +52,6 @@ DEFAULT = "debiased-l2"
 
 GROUP_ROWS = {1: 50, 2: 20}
 """Fewest rows of the groups that claims by class are put in where no bins are given, by the order of the error."""
-
-_CONFIDENCE = Scope("top")
-"""Notions of one claim a row, to be right."""
 
 _OF_BOTH_CLASSES = {"brier": 2, "log-loss": 1}
 """How many times the event's score that of whole rows is: both classes add the same to the Brier score."""
@@ -76,8 +82,9 @@ def paired_difference(
     - Scores of whole predictions (``reduction`` None), and of the risk of an event: Student's interval for the mean of
     the rows' differences; a
       score interval for accuracies; bounds where one unseen outcome could change much (``score_differences``).
-    - Scores of the confidence, which are all that bare confidences have: the share right, and the loss of each
-      confidence as a claim to be right, by the same intervals (``score_differences.of_confidences``).
+    - Scores of the confidence, by predicted class or not, which are all that bare confidences have: the share right,
+      and the loss of each confidence as a claim to be right, by the same intervals
+      (``score_differences.of_confidences``).
     - Anything else (RMSCE, MCE, class-wise and top-k errors, kernel and smooth errors, the simplex, weights that are
       not whole): each model's own interval at level 1 - (1 - level) / 2; the difference lies between their extremes if
       both hold. Conservative and wide, since what the models have in common does not cancel. The p-value is the
@@ -120,7 +127,8 @@ def paired_difference(
         whole = _of_scores(first, second, as_estimator(estimator), level)
         parts = ("first", "second", "low", "high", "point")
         return replace(whole, **{name: getattr(whole, name) / _OF_BOTH_CLASSES[key] for name in parts})
-    if scope(notion) == _CONFIDENCE and "predictions" in traits(as_estimator(estimator)).takes:
+    # A mean over rows is the same whether or not the rows are put together by class.
+    if scope(notion).of == "top" and is_score(key):
         known = _of_confidences(first, second, as_estimator(estimator), level)
         if known is not None:
             return known

@@ -9,7 +9,7 @@ from typing import Any
 
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
-from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale
+from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale, is_score, titled
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.results.uncertainty import RatioWord, Verdict
@@ -152,7 +152,7 @@ def estimate_line(
         floor = estimate.noise_floor
         p, p_of = span.p_with(floor.p_value)
         numbers |= {"floor": floor.high, "p": p, "p_of": p_of}
-        if estimate.recipe[0] is not None and not _is_score_of_claims(estimate):
+        if not is_score(estimate.recipe[1].key):
             verdict: Verdict = estimate.verdict(eps, level, ratio)
             numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}
             if (events := verdict.ratio) is not None:
@@ -174,7 +174,7 @@ def plain_line(estimate: Estimate) -> EstimateLine:
     # The bins stand in a column of their own.
     named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
     assert estimate.question is not None
-    title = named.title if reduction is None or _is_score_of_claims(estimate) else f"{reduction.title} {named.title}"
+    title = titled(reduction, named)
     if reduction is None and estimator.key == "brier" and estimate.question.predictions.event is not None:
         title = f"{title}, summed over classes"
     return EstimateLine(
@@ -186,12 +186,6 @@ def plain_line(estimate: Estimate) -> EstimateLine:
         value=estimate.value,
         unit=unit_of(estimate.question.estimator),
     )
-
-
-def _is_score_of_claims(estimate: Estimate) -> bool:
-    """A score of the event's risk, or of the claim made, needs no name but its own, and has no tolerance."""
-    reduction, estimator = estimate.recipe
-    return reduction is not None and reduction.key in ("event", "confidence") and estimator.key in ("brier", "log-loss")
 
 
 def unit_of(estimator: Estimator | str) -> Unit:

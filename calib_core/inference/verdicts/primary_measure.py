@@ -17,7 +17,7 @@ from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.cached_estimates import recalled
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
-from calib_core.inference.verdicts.verdict import any_size, is_score, ratio_range
+from calib_core.inference.verdicts.verdict import any_size, ratio_range, why_no_verdict
 from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS
@@ -55,7 +55,7 @@ class PrimaryLine(OneLine):
     def line(self) -> EstimateLine:
         """The estimate's line, made when asked."""
         line = estimate_line(self.estimate, self.eps, self.level, self.ratio)
-        return line if line.verdict is not None or line.note else replace(line, note=is_score(self.estimate))
+        return line if line.verdict is not None or line.note else replace(line, note=why_no_verdict(self.estimate))
 
     @cached_property
     def shown(self) -> TestOfCalibration:

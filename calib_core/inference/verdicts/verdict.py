@@ -152,7 +152,7 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     """The verdict that the interval of the error alone gives."""
     question = estimate.question
     if question is not None and "predictions" in traits(question.estimator).takes:
-        raise NotAnswerable(is_score(estimate))
+        raise NotAnswerable(why_no_verdict(estimate))
     assert question is not None
     span = estimate.interval(level)
     _sane(estimate, span.low, span.point, span.high)
@@ -191,7 +191,7 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
     return Verdict(TOO_CLOSE, eps, text, *ends)
 
 
-def is_score(estimate: Estimate) -> str:
+def why_no_verdict(estimate: Estimate) -> str:
     """Why a score has no verdict."""
     return f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
 

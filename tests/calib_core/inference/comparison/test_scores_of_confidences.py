@@ -86,3 +86,14 @@ def test_a_full_model_beside_bare_confidences_is_compared_by_its_confidence_and_
     assert paired_difference(full, a, "confidence", key).point == pytest.approx(
         (losses(full, key) - losses(a, key)).mean()
     )
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_score_of_being_right_does_not_depend_on_the_classes_it_is_divided_by(key):
+    rng = np.random.default_rng(4)
+    probs = rng.dirichlet((1, 1, 1, 1), 600)
+    labels = (rng.random(600)[:, None] > probs.cumsum(1)[:, :3]).sum(1)
+    a, b = Predictions(probs, labels), Predictions((probs + 0.1) / 1.4, labels)
+    confidence, by_class = (paired_difference(a, b, notion, key) for notion in ("confidence", "top-label"))
+    assert (by_class.point, by_class.low, by_class.high) == (confidence.point, confidence.low, confidence.high)
+    assert by_class.method == confidence.method

@@ -156,3 +156,14 @@ def test_validity_against_is_the_pair_or_each_on_its_own_bins() -> None:
     assert (pair.shared, apart.shared) == (True, False)
     own = cc.diagrams.validity_of(other, "top-label", 5)
     pd.testing.assert_frame_equal(apart.after.frame(), own.frame(), check_exact=True)
+
+
+@pytest.mark.parametrize("key", ["log-loss", "brier", "accuracy"])
+def test_two_scores_of_one_name_are_one_number(key: str) -> None:
+    notions = (None, "confidence", "top-label", "class-wise")
+    table = inference.estimate_lines(inference.estimates({"m": FULL}, [(notion, key) for notion in notions], slow=True))
+    values = table.groupby("title")["value"]
+    assert (values.max() - values.min()).max() < 1e-12
+    # Of the whole prediction, of the claim to be right and of one class after the other: accuracy has the first twice.
+    assert len(values) == (2 if key == "accuracy" else 3)
+    assert table["verdict"].isna().all()
