@@ -51,6 +51,7 @@ from calib_core.inference.verdicts.estimate_tables import (
     unbinned_tests,
     verdicts,
 )
+from calib_core.inference.verdicts.other_notions import other_errors, other_errors_of
 from calib_core.inference.verdicts.partition_table import canonical_errors
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, deciding, primaries, primary
 from calib_core.inference.verdicts.simulation_tables import (
@@ -113,6 +114,8 @@ __all__ = [
     "notion_looked_at",
     "on_scale_of",
     "on_tolerance_scale",
+    "other_errors",
+    "other_errors_of",
     "paired_difference",
     "paired_table",
     "per_class_tests",

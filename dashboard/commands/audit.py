@@ -177,6 +177,14 @@ class _Audit:
         return verdicts(self.deciding, self.tolerance, self.level, self.ratio)
 
     @cached_property
+    def others(self) -> dict[str, tuple[str, ...]]:
+        """Notions that show an error beside a line that decides and shows none, in a sentence each, by model."""
+        from calib_core.inference import other_errors_of
+
+        found = other_errors_of(self.deciding, self.tolerance, self.level, self.ratio).groupby("model")["sentence"]
+        return {str(name): tuple(sentences) for name, sentences in found}
+
+    @cached_property
     def large(self) -> dict[str, pd.DataFrame]:
         """Every measure of the event's risk by model, where there is an event: as the page has it."""
         from calib_core import NotAnswerable, risk
@@ -300,6 +308,7 @@ def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:
                 "reason": found.deciding[name].reason,
                 "line": found.deciding[name].line.record(),
                 "shown": vars(found.deciding[name].shown),
+                "others": list(found.others.get(name, ())),
             },
             "in_the_large": found.large[name].to_dict("records") if name in found.large else None,
             "unbinned": found.bounds_of(name),
@@ -327,7 +336,7 @@ def _text(found: _Audit) -> list[str]:
     head = f"{opened.file.table.name}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
-        sentences = (sentence, *found.bounds_of(name))
+        sentences = (" ".join((sentence, *found.others.get(name, ()))), *found.bounds_of(name))
         texts += [f"{name}: {text}" if len(models) > 1 else text for text in sentences]
     texts += _large_lines(found.large, found.verdicts)
     answered = lines[lines["value"].notna()]

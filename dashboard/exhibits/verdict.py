@@ -36,6 +36,10 @@ class VerdictExhibit(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
 
+    def other_errors(self, scene: Scene) -> Call[pd.DataFrame]:
+        """Errors that other notions show where the line that decides shows none: slower than verdicts."""
+        return call(cc.inference.other_errors_of, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
+
     def strip(self, scene: Scene) -> Call[VerdictStrip]:
         """Every model's floor, interval and word on the axis of the tolerance."""
         return call(cc.diagrams.verdict_strip, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
@@ -49,6 +53,11 @@ class VerdictExhibit(Exhibit):
         return of.text("model"), of.text("error", "title"), *lines, *beside
 
     def words(self, scene: Scene) -> Words:
+        found = scene.get(self.other_errors(scene)).to_dict("records")
+        return self.deciding(scene).also(*(f"{line['model']}: {line['sentence']}" for line in found))
+
+    def deciding(self, scene: Scene) -> Words:
+        """What is said of the lines that decide alone, which a page can wait for."""
         frame = scene.get(self.table(scene))
         sentences = (
             f"{line['model']}: {line['sentence']} "

@@ -98,7 +98,7 @@ def _verdicts(scene: Scene) -> None:
     with st.container(border=True, key="verdict-strip", height="stretch"):
         with progress(scene) as watched:
             try:
-                strip, words = watched.get(exhibit.strip(watched)), exhibit.words(watched)
+                strip, words = watched.get(exhibit.strip(watched)), exhibit.deciding(watched)
                 figure = watched.get(exhibit.figure(watched))
             except NotAnswerable as why:
                 st.markdown(f"**No verdict.** {markdown_plain(f'{why}.')}")

@@ -333,7 +333,7 @@ RULES = [
     (of_places, r"Above {edge} %, the base model is"),
     (of_lines, r"Each of the {lines} lines stands alone: about {chance} of {lines} would stand out by chance "
                r"\(p at most {share}\)"),
-    (of_lines, r"{rows} rows are too few to judge {classes} classes one by one"),
+    (of_lines, r"{rows} rows are often too few to see an error in {classes} classes one by one"),
     (of_large, r"mean predicted risk of [^ ]+ is {mean} %, and the observed frequency is {rate} %"),
     (of_hero, r"[wW]hen it says {asked} %, it is right {right} % of the time"),
     (of_hero, r"[oO]f rows given a risk of about {claimed} %, {right} %"),

@@ -13,6 +13,7 @@ from calib_core.defaults import LEVEL, RATIO, TOLERANCE
 from calib_core.inference.comparison.model_differences import MARGIN
 from calib_core.inference.gates.baselines import Baseline, Increase, baseline, increase
 from calib_core.inference.verdicts.estimate_line import EstimateLine, marked
+from calib_core.inference.verdicts.other_notions import other_errors_said
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR, PrimaryLine, deciding
 from calib_core.predictions.predictions import Predictions
 
@@ -62,11 +63,11 @@ class GateCheck(OneLine):
 
     @property
     def sentence(self) -> str:
-        """Why: for the limit, for the baseline, and why this line decides."""
+        """Why: for the limit, for the baseline, why this line decides, and which others show an error."""
         growth = "" if self.growth is None else self.growth.sentence
-        return " ".join(filter(None, (self.first.sentence if self.limit is not None else "", growth))) + (
-            "" if self.limit is not None else f" {self.first.reason}"
-        )
+        if self.limit is None:
+            return f"{growth} {self.first.reason}"
+        return " ".join(filter(None, (self.first.sentence, other_errors_said(self.first), growth)))
 
     @property
     def about(self) -> str:

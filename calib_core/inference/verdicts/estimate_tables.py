@@ -116,7 +116,7 @@ def verdicts(
     >>> verdicts(primaries({"one": p}))[["model", "notion", "verdict"]].values.tolist()
     [['one', 'event', 'too few rows to tell']]
     """
-    lines = {name: replace(line, eps=eps, level=level, ratio=ratio) for name, line in first.items()}
+    lines = {name: line.held_against(eps, level, ratio) for name, line in first.items()}
     frame = _framed([(name, line.line) for name, line in lines.items()])
     return frame.assign(
         sentence=[line.sentence for line in lines.values()],

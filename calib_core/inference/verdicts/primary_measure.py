@@ -33,6 +33,9 @@ MOST_NOISE = TOLERANCE
 MOST_POOLED = 0.5
 """... and no more than this share of the rows is of classes that are judged together."""
 
+_FIXED = "The line that decides was fixed before outcomes were seen: {}, because {}."
+"""Why a notion decides, where power does: other notions can show an error all the same (``other_notions``)."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrimaryLine(OneLine):
@@ -74,6 +77,10 @@ class PrimaryLine(OneLine):
         }
         known = self.estimate.knows("verdict", self.eps, self.level)
         return facts | ({"verdict": self.line.sentence} if known else {"ask": ".headline, .sentence, .line"})
+
+    def held_against(self, eps: float, level: float, ratio: float) -> PrimaryLine:
+        """The same line for other tolerances and another level."""
+        return replace(self, eps=eps, level=level, ratio=ratio)
 
     @property
     def sentence(self) -> str:
@@ -137,17 +144,14 @@ def primary(
     except NotAnswerable:
         reason = "Judged by confidence: the predicted classes are not known."
     if pooled > MOST_POOLED:
-        reason = (
-            "Judged by confidence: most rows are of classes with too few uncertain predictions to be judged one by one."
-        )
+        few = "most rows are of classes with too few uncertain predictions to be judged one by one"
+        reason = _FIXED.format("confidence", few)
     elif noise is not None and noise < MOST_NOISE:
-        reason = f"Judged by {REDUCTIONS['top-label'].title.lower()}: its groups contain enough rows."
+        reason = _FIXED.format("top-label", "its groups contain enough rows")
         return PrimaryLine("top-label", reason, strict, eps, level)
     elif noise is not None:
-        reason = (
-            f"Judged by confidence: {predictions.answered.n_rows:,} rows are too few to judge "
-            f"{predictions.n_classes:,} classes one by one."
-        )
+        few = f"{predictions.answered.n_rows:,} rows are often too few to see an error in {predictions.n_classes:,}"
+        reason = _FIXED.format("confidence", f"{few} classes one by one")
     return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
 
 

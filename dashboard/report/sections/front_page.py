@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -15,6 +15,7 @@ from calib_core.risk import InTheLarge
 from calib_core.text import inside, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
+from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.report.document import Block, FactList, Headline, Paragraph
 from dashboard.report.exhibited import ExhibitParts, shown
 from dashboard.report.request import Request
@@ -70,7 +71,7 @@ def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
     after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
     small = [f"{title}: {basis[title]}." for title in (first, *later)]
     own = nearest.loc[first]
-    text, errors = headlines[first], _errors(request, later)
+    text, errors = headlines[first], (*_errors(request, later), *_other_errors(request.scene, (first, *later)))
     if large is not None:
         if own["shown"]:  # the test of the very rows of the sentence
             text = f"{text} Such risks are too {'high' if own['claimed'] > own['right'] else 'low'}."
@@ -107,6 +108,19 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
     return (f"{what} is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
 
 
+def _other_errors(scene: Scene, titles: Iterable[str]) -> tuple[str, ...]:
+    """Errors that other lines show where the one that decides shows none, by model; its name where it is not first."""
+    try:
+        found = scene.get(VerdictExhibit().other_errors(scene)).set_index("model")["sentence"]
+    except NotAnswerable:
+        return ()
+    return tuple(
+        found[title] if title == scene.titles[0] else f"After {inside(title)}: {inside(found[title])}"
+        for title in titles
+        if title in found.index
+    )
+
+
 def _judged(request: Request) -> Headline:
     """The first model's verdict, where nothing says how often it is right at one confidence."""
     scene = request.scene
@@ -115,10 +129,9 @@ def _judged(request: Request) -> Headline:
     except NotAnswerable as why:
         return Headline("These rows do not say whether the model is calibrated.", (f"{why}.",))
     first, *others = [title for title in scene.titles if title in frame.index]
-    return Headline(
-        f"{first}: {frame.loc[first, 'headline']}.",
-        tuple(f"After {inside(title)}: {frame.loc[title, 'headline']}." for title in others[:AFTER]),
-    )
+    after = (f"After {inside(title)}: {frame.loc[title, 'headline']}." for title in others[:AFTER])
+    beside = _other_errors(scene, (first, *others[:AFTER]))
+    return Headline(f"{first}: {frame.loc[first, 'headline']}.", (*after, *beside))
 
 
 LISTED = 3
