@@ -738,6 +738,7 @@ class _Tried:
     ) -> tuple[float, int, list[dict[str, Any]]]:
         """On held-out rows: the model's score, in how many it is at its most, and a line for each candidate.
 
+        One left out for a new probability of 0 has no score here, as it has none in the folds.
         Where rows were drawn to choose on, fits to all of them take long: then only those ``wanted`` are judged.
         """
         place: Codes = np.zeros(judged.n_rows, dtype=np.intp)
@@ -752,6 +753,8 @@ class _Tried:
             try:
                 after = as_calibrator(recipe).fit_on(fit).apply(judged)
                 line = there.line(recipe, after, there.gains(after, None, judged=True))
+                if np.isneginf(self.gains[i]).any():  # what can cost infinitely much has no mean, whatever happened
+                    line |= dict.fromkeys(("score", "gain", "low", "high", "p"), float("nan"))
                 lines.append(line | {"note": note or line["note"]})
             except (InputError, NotAnswerable) as why:
                 lines.append(there.left_out(recipe, note or str(why)))

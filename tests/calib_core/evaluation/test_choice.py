@@ -869,3 +869,13 @@ def test_a_recommendation_whose_corrected_p_value_is_large_says_what_decides():
     clear = choose(risks(400, seed=4, off=0.6), MAPS)
     assert clear.recalibrate
     assert not any(note.startswith("Corrected for all") for note in clear.notes)
+
+
+def test_a_candidate_that_may_lose_without_bound_has_no_gain_on_held_out_rows_either():
+    p = rows(600, seed=1)
+    fit, held_out = p.take(range(300)), p.take(range(300, 600))
+    for found in (choose(fit, ["isotonic-ovr"]), choose(fit, ["isotonic-ovr"], held_out=held_out)):
+        line = found.frame().iloc[1]
+        assert "a probability of 0" in line["note"]
+        assert np.isnan(line[["score", "gain", "low", "high", "p", "p_holm", "gain_in_folds"]].astype(float)).all()
+        assert np.isfinite(line["accuracy"])
