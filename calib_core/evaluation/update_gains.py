@@ -16,7 +16,7 @@ from calib_core._base.errors import as_whole
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
-from calib_core.defaults import LEVEL, SEED
+from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED
 from calib_core.estimators.base import as_estimator
 from calib_core.evaluation.cross_fitting import plain_folds
 from calib_core.inference.comparison.score_differences import mean_gain
@@ -30,7 +30,6 @@ from calib_core.text import score as written
 
 __all__ = ["UpdateGains", "own_recipes", "update_gains", "worst_column"]
 
-FOLDS = 10
 _NONE, _ALONE = "none", "intercept of one value"
 _TITLES = {
     "intercept": "One intercept for all rows",
@@ -105,7 +104,7 @@ class UpdateGains(OneLine):
 def update_gains(
     predictions: Predictions,
     column: str,
-    folds: int = FOLDS,
+    folds: int = JUDGED_FOLDS,
     random_state: int = SEED,
     level: float = LEVEL,
     progress: Callable[[int], object] | None = None,

@@ -113,3 +113,12 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence():
     for ask in (lambda: cc.update_gains(three, "site"), lambda: cc.calls.worst_column(three)):
         with pytest.raises(NotAnswerable, match="need an event"):
             ask()
+
+
+def test_an_update_gains_the_same_where_a_calibrator_is_chosen():
+    rows = clinical(n=800)
+    gains = cc.update_gains(rows, "site").frame().set_index("update")
+    chosen = cc.choose(rows, ["intercept", "logistic-recalibration"]).frame().set_index("calibrator")
+    for update, key in (("intercept", "intercept"), ("logistic recalibration", "logistic-recalibration")):
+        ends = ["gain", "low", "high"]
+        np.testing.assert_array_equal(gains.loc[update, ends].astype(float), chosen.loc[key, ends].astype(float))
