@@ -366,6 +366,7 @@ def any_size(low: float | None, shown: TestOfCalibration) -> str:
     """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
     if shown.p_value <= SIGNIFICANCE:
         return f"{_TEST} shows an error ({chance(shown.p_value)})."
+    escape = "errors that raise the score in some rows and lower it in others"
     if low:
-        return f"{_TEST} does not see it ({chance(shown.p_value)}): it misses errors that cancel."
-    return f"{_TEST} shows no error ({chance(shown.p_value)}). Errors that cancel escape that test."
+        return f"{_TEST} does not show this error ({chance(shown.p_value)}): it misses {escape}."
+    return f"{_TEST} shows no error ({chance(shown.p_value)}). {begun(escape)} escape that test."
