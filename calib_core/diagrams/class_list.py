@@ -260,7 +260,8 @@ class StandingOut(Diagram):
             rows = f"{self.rows[i]:,.0f} rows"
             beyond = f" Largest gap: \u201c{self.names[i]}\u201d, {says} claimed, {right} right ({rows})."
         are = "is" if found == 1 else "are"
-        return f"{self.rows[0]:,.0f} rows. {count} predicted classes {are} significantly off (corrected).{beyond}"
+        first = f"\u201c{self.names[0]}\u201d: {self.rows[0]:,.0f} rows."
+        return f"{first} {count} predicted classes {are} significantly off (corrected).{beyond}"
 
     def frame(self) -> pd.DataFrame:
         """One line per predicted class."""

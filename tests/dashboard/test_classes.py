@@ -357,3 +357,11 @@ def test_shares_of_classes_are_shares_of_all_rows() -> None:
     frame = next(frame for frame in app.dataframe if list(frame.value.columns) == ["class", "rows", "share"])
     bar = json.loads(frame.proto.columns)["share"]["type_config"]
     assert (bar["min_value"], bar["max_value"]) == (0.0, 1.0)
+
+
+def test_the_basis_says_whose_rows_it_counts() -> None:
+    rows = session.parts(Source(data="demo:digits-naive-bayes")).test
+    found = classes_standing_out(rows)
+    assert found.stands_out[0]
+    assert found.basis.startswith(f"\u201c{found.names[0]}\u201d: {found.rows[0]:,.0f} rows")
+    assert found.rows[0] < rows.n_rows
