@@ -15,7 +15,11 @@ from dashboard.commands._failures import careful
 @click.argument("file")
 @click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="An option of the exhibit; repeatable.")
 @_shared_options.model
-@click.option("--notion", help="Notion of calibration looked at; by default the event of two classes, else top-label.")
+@click.option(
+    "--notion",
+    help="Notion of calibration of exhibits that leave it open; by default that of the verdict, which is the event of "
+    "two classes. Others have one of their own, some as an option (--set notion=KEY).",
+)
 @click.option("--format", "form", type=click.Choice(_exhibit_output.FORMS), default="text", show_default=True,
               help="How it is written.")  # fmt: skip
 @_shared_options.of_page
