@@ -311,14 +311,18 @@ def _outwards(end: float, rounded: Callable[[float], int]) -> str:
     return f"{rounded(10_000 * end) / 100:g} %" if len(decimals) > 2 else text
 
 
-def told_apart(share: float, other: float) -> tuple[str, str]:
+def told_apart(share: float, other: float, written: Callable[[float], str] = in_percent) -> tuple[str, str]:
     """Two shares that differ, as ``in_percent`` gives them, with digits enough, and equally many, to see that they do.
+
+    Of risks, which can be small, ``written`` is ``short_percent``: two digits that count.
 
     >>> told_apart(0.704, 0.63), told_apart(0.704, 0.698), told_apart(0.70403, 0.704)
     (('70 %', '63 %'), ('70.4 %', '69.8 %'), ('70.403 %', '70.400 %'))
+    >>> told_apart(0.0254, 0.022), told_apart(0.0254, 0.022, short_percent)
+    (('3 %', '2 %'), ('2.5 %', '2.2 %'))
     """
     places = ((percent(share, decimals), percent(other, decimals)) for decimals in range(1, 9))
-    usual = in_percent(share), in_percent(other)
+    usual = written(share), written(other)
     return next((texts for texts in (usual, *places) if texts[0] != texts[1]), usual)
 
 

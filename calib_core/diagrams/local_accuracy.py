@@ -121,6 +121,14 @@ class LocalAnswer(OneLine):
         return f"When it says {self.stated}, it is right {in_percent(self.right)} of the time."
 
     @property
+    def doubt(self) -> str:
+        """That the difference in the headline can be chance; empty where it has none, or where a gap is shown."""
+        if not self.enough or self.updated or self.gap is not None:
+            return ""
+        claim = self.stated if self.near else in_percent(self.claimed)
+        return "Such a difference can be chance." if in_percent(self.right) != claim else ""
+
+    @property
     def stated(self) -> str:
         """The mean risk of these rows, or the confidence asked for, as the headline has it.
 

@@ -10,7 +10,7 @@ from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
 from calib_core.inference.verdicts.primary_measure import primary
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.text import at_level, called, told_apart
+from calib_core.text import at_level, called, short_percent, told_apart
 from calib_core.text import score as written
 
 __all__ = ["headline", "own_update", "remaining", "sentences", "shown_gap"]
@@ -69,7 +69,7 @@ def shown_gap(predictions: Predictions, event: str = "") -> str:
         return ""
     if not found.differs:
         return ""
-    states, happens = told_apart(found.mean_predicted, found.observed)
+    states, happens = told_apart(found.mean_predicted, found.observed, short_percent)
     return (
         f"That does not show that the model is calibrated: the mean predicted risk of {called(event or found.event)} "
         f"is {states}, and the observed frequency is {happens}. This gap is shown."

@@ -45,6 +45,7 @@ from calib_core.slices.cut import PARTS, CutColumn, columns_looked_at, divided_b
 from calib_core.text import (
     at_level,
     begun,
+    between,
     called,
     in_percent,
     of_rows,
@@ -364,7 +365,7 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
 
 def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
     """What a line shows about the risk of an event."""
-    says, right = told_apart(line.says, line.right)
+    says, right = told_apart(line.says, line.right, short_percent)
     rows = of_rows(line.rows, line.worth, line._asdict().get("groups"))
     given = "" if line.bin is None else _confidence(line, single)
     place = {BIN: f"among {event.noun} given a risk of {given}", OVERALL: "over all rows"}
@@ -372,7 +373,7 @@ def _of_event(line: Any, counted: bool, single: bool, event: EventWords) -> str:
     if math.isnan(line.p):
         return f"Too few rows to tell {where}: {rows}."
     of = f"{round(line.right * line.rows):,} of {rows}" if counted else rows
-    basis = f"{of}; {at_level(line.level)} interval {share_range(line.low, line.high)}"
+    basis = f"{of}; {at_level(line.level)} interval {between(line.low, line.high)}"
     chance = "" if line.stands_out else " This can be chance."
     if line.kind == BIN:
         mean = "" if single else f"; mean risk {says}"

@@ -255,7 +255,7 @@ class MovementExhibit(Exhibit):
         return (
             of.text("calibrator"),
             of.text("stage"),
-            of.between("bin", "lower", "upper"),
+            of.bin_ends("bin", "lower", "upper"),
             of.whole("rows", "count"),
             *(
                 (of.share("mean risk", "risk"), of.share("observed frequency", "observed"))

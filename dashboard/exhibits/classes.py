@@ -308,7 +308,7 @@ _CALLED = {
 }
 _VALUES = {
     "reliability": (
-        of.between("bin", "lower", "upper"),
+        of.bin_ends("bin", "lower", "upper"),
         of.whole("rows", "count"),
         of.share("mean score", "mean_score"),
         of.share("mean outcome", "mean_outcome"),

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from calib_core import text as number_words
+from calib_core.diagrams import edges_said
 from calib_core.inference import in_full
 from calib_core.inference.verdicts.verdict import ratio_range
 from calib_core.registry.registry import Registry
@@ -292,6 +293,16 @@ def level(heading: str, name: str | None = None) -> Column:
 def between(heading: str, low: str, high: str) -> Column:
     """A column of intervals of probabilities or shares, from two columns of the frame."""
     return Column(heading, (low, high), span, digits="percent", end=_known(_end))
+
+
+def bin_ends(heading: str, low: str, high: str) -> Column:
+    """A column of bins as sentences name them, with the digits that make their ends exact."""
+
+    def ends(lower: Any, upper: Any) -> str:
+        known = not (_missing(lower) or _missing(upper))
+        return edges_said(max(0.0, float(lower)), min(1.0, float(upper))) if known else NOT_KNOWN
+
+    return Column(heading, (low, high), ends, digits="percent", end=_known(_end))
 
 
 def number_between(heading: str, low: str, high: str, marks: Sequence[str] = ()) -> Column:

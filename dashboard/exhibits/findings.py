@@ -14,7 +14,7 @@ from calib_core.inference.significance.count_tests import counts_rows
 from calib_core.slices.findings import OVERALL, SHOWN, SLICE, headline
 from calib_core.text import at_level
 from dashboard.exhibits import columns as of
-from dashboard.exhibits import event_words
+from dashboard.exhibits import event_words, risk_picture
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.slices import CORRECTED, row_columns, too_many
 from dashboard.session import Call, Scene, call
@@ -110,12 +110,17 @@ class Findings(Exhibit):
             f"Mean score and observed frequency in {drawn} places, the largest significant gap first.",
             headline=headline(frame),
         ).also(
-            f"Tested: {_places(scene)}{slices}. Bins: {scene.in_bins}. First come the significant places, the largest "
-            "gap first; then the others by p.",
+            f"Tested: {_places(scene)}{slices}. Bins: {_in_bins(scene)}. First come the significant places, the "
+            "largest gap first; then the others by p.",
             f"{how_judged(scene)} {CORRECTED}",
             *_of_all_rows(scene),
             "A gap that was picked because it is large is smaller on average in new rows.",
         )
+
+
+def _in_bins(scene: Scene) -> str:
+    """The bins whose rows are tested: of the risk of an event those of its diagram, chosen from the risks."""
+    return scene.get(risk_picture.of_model(scene)).bins if scene.claims == "event" else scene.in_bins
 
 
 def _places(scene: Scene) -> str:

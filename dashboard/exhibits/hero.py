@@ -132,7 +132,8 @@ class Hero(Exhibit):
         ]
         after = (f"{name}: {answer.headline} {begun(answer.basis)}." for name, answer in others)
         updated = of_event and any(answer.updated for _, answer in others)
-        return Words(f"{first[1].headline} {first[1].basis}.").also(
+        sentences = (first[1].headline, first[1].doubt, f"{first[1].basis}.")
+        return Words(" ".join(filter(None, sentences))).also(
             *after,
             "Rows are cross-fitted: a recalibrated model's are each judged after a map fitted on other rows."
             if others and scene.cross_fitted

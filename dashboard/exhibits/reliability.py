@@ -47,7 +47,7 @@ class BandedBins(Exhibit):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            of.between("bin", "lower", "upper"),
+            of.bin_ends("bin", "lower", "upper"),
             of.whole("rows", "count"),
             of.share("confidence"),
             of.share("accuracy"),
@@ -154,7 +154,7 @@ class Reliability(Exhibit):
             return risk_picture.columns()
         return (
             of.text("model"),
-            of.between("bin", "lower", "upper"),
+            of.bin_ends("bin", "lower", "upper"),
             of.whole("rows", "count"),
             of.share("confidence"),
             of.share("accuracy"),

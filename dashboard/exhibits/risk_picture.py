@@ -54,7 +54,7 @@ def columns() -> tuple[of.Column, ...]:
     """How its numbers are written."""
     return (
         of.text("model"),
-        of.between("bin", "lower", "upper"),
+        of.bin_ends("bin", "lower", "upper"),
         of.whole("rows", "count"),
         of.share("mean risk", "risk"),
         of.share("observed frequency", "observed"),

@@ -117,7 +117,7 @@ class BinsOfClass(OfClass):
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
-            of.between("bin", "lower", "upper"),
+            of.bin_ends("bin", "lower", "upper"),
             of.whole("rows", "count"),
             of.share("says"),
             of.share("right"),

@@ -290,7 +290,7 @@ class SlicePanelsExhibit(BySlice):
         return (
             of.text("model"),
             of.text("slice"),
-            of.between("bin", "lower", "upper"),
+            of.bin_ends("bin", "lower", "upper"),
             of.whole("rows", "count"),
             of.share("mean score", "mean_score"),
             of.share("mean outcome", "mean_outcome"),

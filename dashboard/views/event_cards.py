@@ -10,7 +10,7 @@ import streamlit as st
 import calib_core as cc
 from calib_core import NotAnswerable
 from calib_core.risk import InTheLarge
-from calib_core.text import at_level, chance, in_percent, of_rows, points, share_range, told_apart
+from calib_core.text import at_level, chance, of_rows, points, share_range, short_percent, told_apart
 from dashboard.exhibits import event_words
 from dashboard.exhibits.risk import RiskGroups, headline
 from dashboard.exhibits.slices import ADDED, too_many
@@ -46,7 +46,7 @@ def _overall(scene: Scene) -> None:
         return
     # More digits than a reader needs show a difference only where it is more than chance.
     shares = (found.mean_predicted, found.observed)
-    low, high = told_apart(*shares) if found.differs else map(in_percent, shares)
+    low, high = told_apart(*shares, short_percent) if found.differs else map(short_percent, shares)
     basis = (
         f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
         f"({low} predicted, {high} observed{'' if math.isnan(found.p_value) else f'; {chance(found.p_value)}'})."
@@ -127,7 +127,7 @@ def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
         return "No subgroup is significantly off", f"Of {among} none differs from its predicted risk{corrected}."
     worst = found.worst
     assert worst is not None
-    says, happens = told_apart(float(worst["claimed"]), float(worst["right"]))
+    says, happens = told_apart(float(worst["claimed"]), float(worst["right"]), short_percent)
     ends = share_range(float(worst["low"]), float(worst["high"]))
     some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
     return (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -15,6 +16,7 @@ from calib_core.risk import InTheLarge
 from calib_core.text import inside, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
+from dashboard.exhibits.hero import Hero
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.report.document import Block, FactList, Headline, Paragraph
 from dashboard.report.exhibited import ExhibitParts, shown
@@ -70,8 +72,10 @@ def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
     headlines, basis = nearest["headline"].to_dict(), nearest["basis"].to_dict()
     after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
     small = [f"{title}: {basis[title]}." for title in (first, *later)]
-    own = nearest.loc[first]
-    text, errors = headlines[first], (*_errors(request, later), *_other_errors(request.scene, (first, *later)))
+    own: Any = nearest.loc[first]
+    doubt = request.scene.get(Hero().answers(request.scene)[first]).answer(own["confidence"]).doubt
+    text = " ".join(filter(None, (headlines[first], doubt)))
+    errors = (*_errors(request, later), *_other_errors(request.scene, (first, *later)))
     if large is not None:
         if own["shown"]:  # the test of the very rows of the sentence
             text = f"{text} Such risks are too {'high' if own['claimed'] > own['right'] else 'low'}."

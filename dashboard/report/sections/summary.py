@@ -8,7 +8,7 @@ from calib_core import InputError, Recipe
 from calib_core.text import called
 from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
-from dashboard.exhibits.recommendation import Recommendation, everywhere
+from dashboard.exhibits.recommendation import Recommendation
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Headline, Paragraph
 from dashboard.report.exhibited import NUMBERS, ExhibitParts, shown
@@ -75,8 +75,7 @@ def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
         return ()
     sentence, *_ = exhibit.advice(scene, found)
     despite = "" if found.recalibrate else event_words.beside_advice(scene)
-    despite = " ".join(filter(None, (everywhere(found, scene), despite))) if despite else ""
-    return (Paragraph(despite or sentence, lead="Next step."),)
+    return (Paragraph(" ".join(filter(None, (sentence, despite))), lead="Next step."),)
 
 
 def _answer(request: Request, answers: dict[str, ExhibitParts]) -> Generator[None, None, Headline]:

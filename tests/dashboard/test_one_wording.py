@@ -1,0 +1,111 @@
+"""Sentences about the risk of an event agree with the rows, bins and tests next to them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib_core as cc
+from calib_core.text import in_percent, short_percent
+from dashboard import session
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.columns import written
+from dashboard.exhibits.recommendation import Recommendation
+from dashboard.report.document import Beside, Paragraph
+from dashboard.report.request import Options, Request
+from dashboard.report.sections import summary
+from dashboard.selection import Selection, Source
+from dashboard.session import Scene
+
+
+def held(risk: Any, died: Any, name: str, **columns: Any) -> Source:
+    frame = pd.DataFrame({"risk": risk, "died": died, **columns})
+    key = session.hold(frame.to_csv(index=False).encode(), name).key
+    return Source(data=key, test=key)
+
+
+@pytest.fixture(scope="module")
+def rare() -> Scene:
+    """A calibrated risk of a rare event."""
+    rng = np.random.default_rng(7)
+    risk = np.round(rng.beta(1, 60, 5000), 5)
+    return session.scene_of(
+        Selection(source=held(risk, (rng.random(5000) < risk).astype(int), "rare.csv"), calibrators=())
+    )
+
+
+@pytest.fixture(scope="module")
+def too_high() -> Selection:
+    """A risk that is too high on average, which too few rows are there to mend."""
+    rng = np.random.default_rng(1)
+    risk = np.round(rng.beta(3, 6, 80), 3)
+    return Selection(source=held(risk, (rng.random(80) < 0.7 * risk).astype(int), "high.csv"))
+
+
+def table(scene: Scene, key: str) -> pd.DataFrame:
+    exhibit: Any = EXHIBITS.make(key)
+    frame = scene.get(exhibit.table(scene))
+    columns = exhibit.columns(frame)
+    cells = zip(*written(frame, columns), strict=True)
+    return pd.DataFrame({column.heading: list(values) for column, values in zip(columns, cells, strict=True)})
+
+
+def findings(scene: Scene) -> pd.DataFrame:
+    exhibit: Any = EXHIBITS.make("findings")
+    frame: pd.DataFrame = scene.get(exhibit.table(scene))
+    return frame
+
+
+def test_a_finding_rounds_a_small_risk_as_its_row_does(rare: Scene) -> None:
+    frame = findings(rare)
+    bins = frame[frame["kind"] == "bin"]
+    assert len(bins) == 10
+    for line in bins.to_dict("records"):
+        right = re.search(r"given a risk of .*?, ([\d.]+ %)", line["finding"])
+        says = re.search(r"mean risk ([\d.]+ %)", line["finding"])
+        assert right
+        assert says
+        pairs = ((right[1], line["right"]), (says[1], line["says"]))
+        for told, value in pairs:
+            # Two digits that count, or more where the two of a sentence would look alike.
+            assert float(told.removesuffix(" %")) == pytest.approx(100 * value, rel=0.06)
+        assert right[1] == short_percent(line["right"]) or len(right[1]) > len(short_percent(line["right"]))
+
+
+def test_findings_name_the_bins_of_the_diagram_and_the_bins_used(rare: Scene) -> None:
+    exhibit: Any = EXHIBITS.make("findings")
+    bins = findings(rare)
+    bins = bins[bins["kind"] == "bin"].sort_values("bin")
+    notes = " ".join(exhibit.words(rare).notes)
+    assert f"Bins: {cc.diagrams.risk_diagram(rare.get(rare.model.predictions)).bins}." in notes
+    drawn = table(rare, "reliability")["bin"]
+    given = [re.search(r"given a risk of (.*?),", finding) for finding in bins["finding"]]
+    assert [found[1] for found in given if found] == drawn.tolist()
+
+
+def test_the_sentence_says_where_its_gap_can_be_chance(rare: Scene, too_high: Selection) -> None:
+    doubts = set()
+    for scene in (rare, session.scene_of(too_high)):
+        every = cc.diagrams.local_frequency(scene.get(scene.model.predictions)).answers
+        for answer in every:
+            doubts.add(bool(answer.doubt))
+            if answer.doubt:
+                assert answer.gap is None
+                assert in_percent(answer.right) != answer.stated
+            if answer.gap is not None:
+                assert not answer.doubt
+    assert doubts == {True, False}
+
+
+def test_the_next_step_says_what_was_found_before_what_it_does_not_show(too_high: Selection) -> None:
+    request = Request(too_high, Options())
+    (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
+    (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
+    scene = request.scene
+    exhibit = Recommendation.suited(scene)
+    first, *_, gap = exhibit.advice(scene, scene.get(exhibit.found(scene)))
+    assert step.text == f"{first} {gap}"
