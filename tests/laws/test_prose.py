@@ -271,10 +271,10 @@ def of_bins(w: World, model: str) -> dict[str, float]:
 
 
 def of_advice(w: World, model: str) -> dict[str, float]:
-    """The calibrator that is recommended, else the candidate that does best; its gain has an interval."""
+    """The calibrator that is recommended, else the candidate a gain is given of; it has an interval."""
     exhibit = Recommendation.suited(w.scene)
     frame, found = w.scene.get(exhibit.table(w.scene)), w.scene.get(exhibit.found(w.scene))
-    wanted = frame["title"] == found.recipe.title if found.recalibrate else frame["gain"] == frame["gain"].max()
+    wanted = frame["title"] == (found.recipe if found.recalibrate else found.about).title
     best = frame[wanted].iloc[0].to_dict()
     base = frame.iloc[0]
     return {**{name: best[name] for name in ("gain", "low", "high")}, "level": 90, "candidates": len(frame) - 1,
@@ -373,7 +373,7 @@ RULES = [
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
-    (of_advice, r"best of {candidates} calibrators"),
+    (of_advice, r"choice among {candidates} calibrators"),
     (of_advice, r"on {test} held-out rows"),
     (of_furthest, r"largest distance of a bin from the diagonal {gap} points"),
     (of_furthest, r"at a mean risk of {claimed} %, observed {right} %"),

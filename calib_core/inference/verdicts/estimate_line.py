@@ -12,6 +12,7 @@ from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale, is_score, titled
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
+from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import RatioWord, Verdict
 from calib_core.results.verdict_table import Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
@@ -152,7 +153,7 @@ def estimate_line(
         floor = estimate.noise_floor
         p, p_of = span.p_with(floor.p_value)
         numbers |= {"floor": floor.high, "p": p, "p_of": p_of}
-        if not is_score(estimate.recipe[1].key):
+        if not _is_loss_of_one_claim(estimate):
             verdict: Verdict = estimate.verdict(eps, level, ratio)
             numbers |= {"verdict": verdict.word, "sentence": verdict.sentence, "limit": on_scale_of(estimate, eps)}
             if (events := verdict.ratio) is not None:
@@ -186,6 +187,14 @@ def plain_line(estimate: Estimate) -> EstimateLine:
         value=estimate.value,
         unit=unit_of(estimate.question.estimator),
     )
+
+
+def _is_loss_of_one_claim(estimate: Estimate) -> bool:
+    """A loss of whole predictions, the event's risk or the claim to be right: nobody looks for its verdict."""
+    reduction, key = estimate.recipe[0], estimate.recipe[1].key
+    if reduction is None:
+        return True
+    return REDUCTIONS[reduction.key].flags.of in ("event", "top") and is_score(key) and key != "accuracy"
 
 
 def unit_of(estimator: Estimator | str) -> Unit:
