@@ -77,7 +77,7 @@ def forest(lines: pd.DataFrame, declared: str = "", first: str = ESTIMATOR, eps:
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> table = estimate_lines(estimates({"one": p}, [("confidence", key) for key in ("rmsce", "ece")]))
     >>> forest(table).frame()[["title", "family", "points", "interval"]].values.tolist()
-    [['ECE', 'Bins', '30.0', '19.1 to 41.1'], ['RMSCE', 'Squared, in bins', '30.1', '21.6 to 41.1']]
+    [['ECE', 'Bins', '30.0', '18.9 to 41.1'], ['RMSCE', 'Squared, in bins', '30.1', '18.9 to 41.1']]
     """
     if lines["model"].nunique() != 1 or lines["notion"].nunique() != 1:
         raise NotAnswerable("a forest plot is of the estimators of one model in one notion")

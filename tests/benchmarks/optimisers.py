@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from calib_core.calibrators import temperature
-from calib_core.calibrators.fitting.minimisers import large_minimum
+from calib_core.calibrators.fitting.softmax_loss import large_minimum
 from calib_core.calibrators.fitting.softmax_loss import (
     FREE,
     AffineLoss,

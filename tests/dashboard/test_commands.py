@@ -220,13 +220,14 @@ def test_gate_goes_by_the_verdict_of_one_line(n, off, limit, code, word):
     line = cc.inference.estimate_line(cc.estimate(p, "confidence"), limit)
     head, reasons, about = said.splitlines()
     assert head == (
-        f"{word}: Confidence ECE {line.written(line.point)}, 90 % interval {line.interval}; "
-        f"g.csv, judged on all {n:,} rows"
+        f"{word}: Confidence ECE estimated at {line.written(line.point)}, 90 % interval {line.interval}; "
+        f"{line.written(line.value)} as measured; g.csv, judged on all {n:,} rows"
     )
     assert reasons.startswith(line.sentence)
     assert chance(cc.inference.shown_at_all(p).p_value) in reasons
     assert reasons.endswith("Judged by confidence, as asked for.")
-    assert about == f"Intervals are about {line.about}. Bins: {line.bins}."
+    assert about.endswith(f"Intervals are about {line.about}.")
+    assert f"(bins: {line.bins})" in about
 
 
 def test_gate_declares_the_line_it_chose(file):
@@ -609,7 +610,7 @@ def test_every_kind_of_bins_can_be_asked_for(file, options, bins):
     words = ("audit", file, "--notion", "confidence", "--estimator", "ece", "--json", *options)
     (line,) = json.loads(run(*words).stdout)["lines"]
     assert line["bins"].startswith(bins)
-    assert f" Bins: {bins}" in run("gate", file, "--max-ece", 0.9, "--notion", "confidence", *options).stdout
+    assert f"(bins: {bins}" in run("gate", file, "--max-ece", 0.9, "--notion", "confidence", *options).stdout
 
 
 def test_defaults_of_the_commands_are_those_of_the_library():

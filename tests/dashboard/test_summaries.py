@@ -176,14 +176,14 @@ def test_slices_of_a_summary_are_those_of_its_rows_on_the_command_line():
         run("audit", name, "--where", "site=a", "--notion", "confidence") for name in ("rows.csv", "counts.parquet")
     )
     assert here.exit_code == 0, here.output
-    # A slice of a summary has its confidences alone: fewer errors share the level of the lower end, which lies no lower
-    # (2 for 5 of two classes). The upper end is of the same draws; all else is equal.
+    # A slice of a summary has its confidences alone, and their mean gap most of the level; of two classes that of the
+    # event has it. So the lower end lies no lower. The upper end is of the same draws; all else is equal.
     (rows, counts) = (
         next(line for line in each.stdout.splitlines() if line.startswith("Confidence ECE")).split()
         for each in (there, here)
     )
     ends = slice(rows.index("to") - 1, rows.index("to") + 2)
-    assert 0 <= float(counts[ends][0]) - float(rows[ends][0]) <= 1
+    assert 0 <= float(counts[ends][0]) - float(rows[ends][0]) <= 2
     assert float(counts[ends][2]) == pytest.approx(float(rows[ends][2]), abs=0.5)
     assert rows[: ends.start] + rows[ends.stop :] == counts[: ends.start] + counts[ends.stop :]
     assert "needs rows" in run("slices", "counts.parquet", "--scan").output

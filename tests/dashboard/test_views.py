@@ -178,7 +178,7 @@ def test_the_verdict_is_a_strip_on_the_overview_with_what_it_rests_on() -> None:
     said = [c.value for c in app.caption]
     assert any(text.startswith(markdown_plain(f"Base model: {first.sentence}")) for text in said)
     assert first.reason in first.sentence
-    assert any(markdown_plain(f"By its formula the {first.line.title} is") in text for text in said)
+    assert any(markdown_plain(f"{first.line.title} as measured:") in text for text in said)
 
 
 @pytest.mark.parametrize("view", ["overview", "reliability", "estimators"])

@@ -150,7 +150,7 @@ def test_the_exhibit_and_its_function_are_on_screen_in_a_command_and_in_the_repo
     assert run.exit_code == 0, run.stderr
     assert extensions.modules() == ("scratch_calib",)  # by its entry point
     record = json.loads(run.stdout)
-    assert [line["rows"] for line in record["table"]] == shown["rows"].tolist()
+    assert [line["rows"] for line in record["lines"]] == shown["rows"].tolist()
     others = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "extensions")
     (section,) = build(WINE, Options(left_out=others)).document.sections
     assert section.title == "Added by scratch_calib"

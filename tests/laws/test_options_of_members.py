@@ -190,6 +190,8 @@ CASES: dict[str, Any] = {
     **{f"CALIBRATORS.{key}.class_points": (30, 40, 50) for key in ("class-wise", "class-wise-hb")},
     **{f"CALIBRATORS.{key}.k": Of(2, data=many) for key in ("top-k-confidence", "top-k-label")},
     **{f"REDUCTIONS.{key}.k": Of(2, data=many) for key in ("top-k-confidence", "top-k-label")},
+    "CALIBRATORS.scaling-binning.scaling": Of("beta"),
+    "BINARY_CALIBRATORS.scaling-binning.scaling": Of("beta"),
     "CALIBRATORS.scaling-binning.random_state": Of(1, {"splits": 3}),
     "BINARY_CALIBRATORS.scaling-binning.random_state": Of(1, {"splits": 3}),
     "ESTIMATORS.skce.random_state": Of(1, {"block": 20}),

@@ -241,13 +241,15 @@ def verdict(compared, data):
 def put_event(compared, data):
     """The word of an event needs the ratio, too: within both, miscalibrated either."""
     frame = compared.frame
-    part = type(compared)(frame.assign(verdict="too close to call"))
-    verdicts = []
+    verdicts, own = [], []
     for line in frame.to_dict("records"):
         out = (line["low"] > 0.02 and line["p"] <= 0.05) or line["ratio_word"] == "beyond"
         held = line["high"] < 0.02 and line["ratio_word"] == "within"
         word = line["verdict"]
+        error = "miscalibrated" if line["low"] > 0.02 and line["p"] <= 0.05 else "too close to call"
+        own.append("within" if line["high"] < 0.02 else error)
         verdicts.append(word == "miscalibrated" if out else word == "within" if held else word.startswith("too"))
+    part = type(compared)(frame.assign(verdict=own))
     put(part, data, {title: model.kept for title, model in data.models.items()})
     compared.seen |= part.seen
     compared.holds(np.array(verdicts), "verdict")

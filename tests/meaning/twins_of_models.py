@@ -175,7 +175,8 @@ def gains(compared, data):
         compared.holds((frame["changed"].isna()) | (frame["changed"] == 0), "changed")
     # The numbers of the line that decides are those of the verdict, whose own twin looks at them.
     shown = data.scene.get(EXHIBITS_OF("verdict").table(data.scene)).set_index("model")
-    for name in ("title", "point", "low", "high", "verdict", "sentence"):
+    ratio = ("ratio", "ratio_low", "ratio_high", "ratio_limit")
+    for name in ("title", "point", "low", "high", "verdict", "sentence", *ratio):
         compared.same(name, [shown.loc[title, name] for title in frame["calibrator"]])
     compared.same("point_before", [shown["point"].iloc[0]] * len(frame))
     compared.same("promised", [key in PROMISING for key in keys_of(data)[1:]])

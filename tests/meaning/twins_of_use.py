@@ -287,7 +287,7 @@ def recommendation(compared, data):
 def file(compared, data):
     facts = []
     for part, rows in (("fit", data.fit), ("test", data.base)):
-        percent = [f"{100 * float(np.mean(v)):.1f} %" for v in (rows.right, rows.h)]
+        percent = [f"{math.floor(round(1000 * float(np.mean(v)), 6) + 0.5) / 10:.1f} %" for v in (rows.right, rows.h)]
         known = {"file": f"{data.name}-{part}.csv", "rows": f"{len(rows)}"}
         known |= {"accuracy, all rows": percent[0], "mean confidence, all rows": percent[1]}
         facts.append(known)

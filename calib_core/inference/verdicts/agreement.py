@@ -30,7 +30,7 @@ def agreement(lines: pd.DataFrame, first: str = ESTIMATOR, eps: float = TOLERANC
     >>> from calib_core.inference import estimate_lines, estimates
     >>> p = Predictions([[0.9, 0.1]] * 100, [0] * 60 + [1] * 40)
     >>> agreement(estimate_lines(estimates({"one": p}, [("confidence", key) for key in ("ece", "rmsce")])))
-    'Miscalibrated: 30.0 points off (19.1 to 41.1). Both estimators with an interval agree.'
+    'Miscalibrated: 30.0 points off (18.9 to 41.1). Both estimators with an interval agree.'
     """
     if lines["model"].nunique() > 1 or lines["notion"].nunique() > 1:
         raise NotAnswerable("agreement is of the estimators of one model in one notion")
