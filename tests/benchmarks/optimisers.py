@@ -12,7 +12,6 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from calib_core.calibrators import temperature
-from calib_core.calibrators.fitting.softmax_loss import large_minimum
 from calib_core.calibrators.fitting.softmax_loss import (
     FREE,
     AffineLoss,
@@ -21,6 +20,7 @@ from calib_core.calibrators.fitting.softmax_loss import (
     Odir,
     Rowwise,
     _scaled_identity,
+    large_minimum,
 )
 from tests.benchmarks.conftest import SIZES, made
 
