@@ -146,7 +146,8 @@ def summary(
     shows, of ICI, E50 and E90), reference (the value under calibration, NaN where there is none) and note. Measures:
     mean-predicted, observed, gap, ratio, intercept and slope (``in_the_large``), ici, e50, e90 and emax
     (``smooth_curve``; value free of the upward bias of noise), brier, scaled-brier, log-loss and auroc (``scores``).
-    ``intervals=False`` leaves out those of the curve, which take longest. ``bins`` as in ``in_the_large``.
+    ``intervals=False`` leaves out those of the curve, which take longest: its values then are not corrected for noise,
+    nor are those of rows in groups. ``bins`` as in ``in_the_large``.
 
     References: Collins et al. 2024, BMJ 385 (TRIPOD+AI); Van Calster et al. 2019, BMC Medicine 17.
 

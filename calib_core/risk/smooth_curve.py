@@ -268,7 +268,8 @@ def smooth_curve(
     So the values are those of one curve, and E50 <= E90 <= Emax; the ends of E50 are at most those of E90 (the lower
     end of E50 and the upper one of E90 give way, which can only widen an interval), and each value is inside its ends.
 
-    Distances of loess curves have no interval or floor; Emax has neither. ``intervals=False`` leaves them out.
+    Distances of loess curves have no interval or floor; Emax has neither. ``intervals=False`` leaves them out, and the
+    values are raw ones, not corrected for noise.
 
     What can mislead: the target is the same spline fitted to the true chances; what is finer than four knots is
     smoothed away. A raw distance is never 0 and is raised by noise: compare it with the floor. Intervals are not given

@@ -33,12 +33,28 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text") -> None:
         click.echo(exhibit.python(scene), nl=False)
         return
     frame = scene.get(exhibit.table(scene))
+    if form == "text":
+        _tell_rows(scene)
     _outputs.answer(
         form,
         text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
         frame=frame,
         record=lambda: _record(exhibit, frame, scene),
     )
+
+
+def _tell_rows(scene: Scene) -> None:
+    """Write to stderr which rows are judged, where not all are."""
+    from dashboard.commands._opened_models import judged_rows
+    from dashboard.session import file
+
+    first = scene.models.shown[0]
+    every, judged = (scene.get(each).n_rows for each in (first.whole, first.predictions))
+    if judged < every and not first.source.within:
+        which = judged_rows(scene)
+        _outputs.warn(
+            [f"{file(first.source.data).title}: judged on {which} of {every:,} (--judge all judges all of them)"]
+        )
 
 
 def tell_doubts(scene: Scene) -> None:

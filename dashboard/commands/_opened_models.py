@@ -410,6 +410,10 @@ def selection(
         name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
         _failures.fail(f"{_shared_options.flag(name)}: {why}")
     session.parts(chosen.source)  # what is wrong with the file is said before anything is asked of it
+    if (table := found.table) is not None:
+        how, named = session.reading(found.key, chosen.source.reading), frozenset(fields)
+        every = _findings(table, how, named, session.findings(found.key, chosen.source.reading))
+        _outputs.warn(remarks(table, (), every, named))
     return chosen
 
 

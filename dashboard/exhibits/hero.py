@@ -30,8 +30,9 @@ _OF_CONFIDENCES = (
     "row is near."
 )
 _INTERVALS = (
-    "Each interval is exact (Clopper and Pearson 1934) and valid for its own place on the slider. A gap is coloured "
-    "only where it is larger than the largest gap on the whole slider of 9 in 10 calibrated models."
+    "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for its own place on the "
+    "slider. A gap is coloured only where it is larger than the largest gap on the whole slider of 9 in 10 "
+    "calibrated models."
 )
 _UPDATED = (
     "The line of a recalibrated model is about the same rows: their mean risk after recalibration, next to their "

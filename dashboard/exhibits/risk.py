@@ -26,7 +26,9 @@ _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "
 
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % point of the distance between the predicted risk and a smooth curve of "
-    "the observed frequency; Emax: the largest. Noise level: the 95 % point of calibrated models."
+    "the observed frequency; Emax: the largest. Noise raises distances: where there is an interval the first three "
+    "are corrected for that, and can be below the mean gap. Noise level: the 95 % point of uncorrected ones of "
+    "calibrated models."
 )
 
 

@@ -73,8 +73,13 @@ def words(scene: Scene) -> Words:
     )
     mine = scene.get(of_model(scene))
     note = f"{begun(mine.note)}." if mine.note else ""
+    exact = (
+        "an exact"
+        if scene.get(scene.model.predictions).row_groups is None
+        else "a wider (rows of a group hang together)"
+    )
     return Words(
-        f"Star: {rows} of one bin, their mean predicted risk and how many {happened}, with an exact "
+        f"Star: {rows} of one bin, their mean predicted risk and how many {happened}, with {exact} "
         f"{at_level(LEVEL)} interval. Grey band: where {at_level(LEVEL)} of calibrated models would be, bin by bin. "
         f"Line: smooth curve with its band, drawn only where there are {rows}. Spikes: {rows} "
         "with the event above the line, all others below it (square-root scale). Hollow: fewer than 10 rows; a "

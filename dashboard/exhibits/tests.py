@@ -11,6 +11,7 @@ import pandas as pd
 import calib_core as cc
 from calib_core import BINNINGS, ESTIMATORS, REDUCTIONS
 from calib_core.defaults import LEVEL, SIGNIFICANCE
+from calib_core.inference.verdicts.verdict import CERTAIN
 from calib_core.registry.registry import Registry
 from calib_core.text import at_level, chance, count, inside, short_percent
 from dashboard.exhibits import columns as of
@@ -67,6 +68,7 @@ class Tests(Exhibit):
             "A test shows that there is an error, not how large it is. By Holm the chance of any false alarm among the "
             "other tests is at most 5 %; by Benjamini and Hochberg at most 5 % of the alarms are false on average.",
             *(f"{', '.join(tests)}: {note}." for note, tests in reasons.items()),
+            *impossible(frame),
         )
 
     def _gaps(self, scene: Scene, frame: pd.DataFrame) -> str:
@@ -79,6 +81,14 @@ class Tests(Exhibit):
         }
         kept = scene.answered(gaps)[0] if gaps else {}
         return unseen({title: scene.get(gap) for title, gap in kept.items()})
+
+
+def impossible(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Why a p-value is 0 although the statistic is no proof: an outcome happened that was given a probability of 0."""
+    certain = (frame["p"] == 0) & (frame["statistic"].abs() < CERTAIN)
+    if not certain.any():
+        return ()
+    return ("p is 0 where an outcome happened that was given a probability of 0: no calibrated model allows that.",)
 
 
 def unseen(gaps: Mapping[str, cc.diagrams.OverallGap]) -> str:

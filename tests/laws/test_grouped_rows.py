@@ -275,3 +275,21 @@ def test_no_error_of_grouped_rows_lies_below_their_mean_gap(seed):
         assert found.interval(0.9).low >= least - 1e-9
         assert found.p_value <= near.p_value + 1e-12
         assert (least > 0) == (near.p_value < 0.05)
+
+
+def test_errors_of_whole_vectors_of_grouped_rows_are_refused_in_a_sentence():
+    rng = np.random.default_rng(4)
+    p = Predictions(rng.dirichlet([1, 1, 1], 120), rng.integers(0, 3, 120), groups=np.repeat(np.arange(40), 3))
+    with pytest.raises(NotAnswerable, match="group"):
+        _ = estimate(p, "canonical", "ece", "projection").noise_floor
+
+
+def test_no_word_of_grouped_rows_promises_more_than_as_many_independent_rows():
+    rng = np.random.default_rng(5)
+    said = rng.beta(5, 1.5, 300)
+    right, groups = rng.random(300) < said, np.repeat(np.arange(60), 5)
+    alone, together = (Predictions.from_confidence(said, right, groups=each) for each in (None, groups))
+    words = [estimate(each, "confidence").verdict() for each in (alone, together)]
+    assert [each.word for each in words] == ["too few rows to tell"] * 2
+    assert "independent rows" in words[1].sentence
+    assert words[1].rows_needed == words[0].rows_needed

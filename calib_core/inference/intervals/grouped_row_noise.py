@@ -87,8 +87,10 @@ def sums_in_cells(claims: FlatClaims, table: BinTable, groups: RowGroups, random
 def _check(question: Question, groups: RowGroups) -> None:
     declared = traits(question.estimator)
     plain = declared.counts == "always" or declared.judged in ("residuals", "share", "losses")
+    if question.whole or not plain:
+        raise NotAnswerable(made_for_single_rows(groups, "the noise of this error"))
     several = question.reduction is not None and not question.claims.one_a_row(question.ranks)
-    if question.whole or not plain or (several and declared.judged in ("share", "losses")):
+    if several and declared.judged in ("share", "losses"):
         raise NotAnswerable(made_for_single_rows(groups, "the noise of this error"))
     if len(groups.values) < FEWEST:
         raise NotAnswerable(few_groups(groups))

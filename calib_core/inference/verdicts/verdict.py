@@ -93,13 +93,14 @@ _SHARE = ", as a share of the most it can be,"
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
     """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
 
-    The interval decides, and for miscalibrated the p-value of the same line with it, on the scale of ``on_scale_of``:
-    squared errors against the squared tolerance, means over classes against the tolerance's share of what such a mean
-    can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and wrongly called kept in at
-    most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are seen: the typical upper end of
-    a calibrated model with these predictions (``forms.typical_high``) is no smaller than the tolerance; of grouped
-    rows, which may hang together as nobody knows beforehand, it is never said. What can mislead: "within" is about the
-    error in these bins; ``too close to call`` is not "calibrated".
+    The interval decides, and for miscalibrated the p-value of the same line with it, on the scale of
+    ``on_scale_of``: squared errors against the squared tolerance, means over classes against the tolerance's share
+    of what such a mean can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and
+    wrongly called kept in at most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are
+    seen: the typical upper end of a calibrated model with these predictions (``forms.typical_high``) is no smaller
+    than the tolerance; of grouped rows, which may hang together as nobody knows beforehand, that of as many
+    independent rows. What can mislead: "within" is about the error in these bins; ``too close to call`` is not
+    "calibrated".
 
     The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
     ``ratio`` (infinity: none). It is within where both are, each at its own level: an intersection-union test, which
@@ -176,15 +177,16 @@ def _by_error(estimate: Estimate, eps: float, level: float) -> Verdict:
             "models show as much more often than the level allows."
         )
         return Verdict(TOO_CLOSE, eps, text, *ends)
-    rows_judged = question.predictions
-    # How alike the rows of a group come out is not known before outcomes are seen: nothing is told beforehand.
-    typical = typical_high(question, level) if rows_judged.row_groups is None else 0.0
-    if typical >= limit:
+    # How alike the rows of a group come out is not known before outcomes are seen: at least they are no more rows.
+    grouped = question.predictions.row_groups is not None
+    question = replace(question, predictions=question.predictions.replace(groups=None)) if grouped else question
+    if typical_high(question, level) >= limit:
         needed = rows_to_tell(question, limit, level)
         off = rows_with_error(question, limit, limit / 2, level)
         text = (
             f"Too few rows to tell: {words}, and even a perfectly calibrated model with these predictions would "
-            f"typically not be shown to be within {exact_tolerance(eps)}. {of_sample_size(needed, eps, off)}"
+            f"typically not be shown to be within {exact_tolerance(eps)}. "
+            f"{of_sample_size(needed, eps, off, independent=grouped)}"
         )
         return Verdict(TOO_FEW, eps, text, *ends, rows_needed=needed, rows_with_error=off)
     text = f"Too close to call: {words}, on both sides of the tolerance of {exact_tolerance(eps)}."
@@ -196,7 +198,7 @@ def why_no_verdict(estimate: Estimate) -> str:
     return f"{estimate.recipe[1].title} is a score, not a calibration error: no tolerance for errors applies to it"
 
 
-def of_sample_size(needed: float, eps: float, with_error: float | None = None) -> str:
+def of_sample_size(needed: float, eps: float, with_error: float | None = None, *, independent: bool = False) -> str:
     """How many rows would show a model to be within a tolerance, and what model, in a sentence.
 
     >>> print(of_sample_size(7310, 0.02, 14650))
@@ -208,8 +210,9 @@ def of_sample_size(needed: float, eps: float, with_error: float | None = None) -
         if with_error is None
         else f" (about {rows(with_error)} rows for one with an error of {exact_tolerance(eps / 2)})"
     )
+    kind = "independent rows" if independent else "rows"
     return (
-        f"About {rows(needed)} rows would be needed: with that many, a model with no error is within "
+        f"About {rows(needed)} {kind} would be needed: with that many, a model with no error is within "
         f"{exact_tolerance(eps)} in 8 of 10 samples{more}."
     )
 
@@ -360,10 +363,14 @@ def _sane(estimate: Estimate, *ends: float) -> None:
 
 
 _TEST = "Spiegelhalter's two-sided test on the Brier score"
+CERTAIN = 30.0
+"""Standard deviations at which a p-value is above 0: with fewer it is 0 only where the outcome was impossible."""
 
 
 def any_size(low: float | None, shown: TestOfCalibration) -> str:
     """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
+    if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
+        return "An outcome happened that was given a probability of 0: no calibrated model allows that (p = 0)."
     if shown.p_value <= SIGNIFICANCE:
         return f"{_TEST} shows an error ({chance(shown.p_value)})."
     escape = "errors that raise the score in some rows and lower it in others"
