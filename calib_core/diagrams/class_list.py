@@ -299,7 +299,7 @@ def classes_standing_out(
     >>> classes_standing_out(p, 1).headline
     '\u201c1\u201d contributes most to the error: 90 % claimed, 50 % right'
     >>> classes_standing_out(p, 1).basis
-    '40 rows. 1 of 2 predicted classes is significantly off (corrected).'
+    '\u201c1\u201d: 40 rows. 1 of 2 predicted classes is significantly off (corrected).'
     """
     table = class_table(predictions, "top-label", bins)
     tests = per_class_tests(predictions, "top-label", bins, progress, kinds_of_places(predictions), FEWEST)

@@ -194,7 +194,7 @@ BUILT_ON_THEM = {
     "canonical_errors", "deciding", "estimate_line", "estimate_lines", "estimates", "interval", "noise_floor",
     "on_scale_of", "on_tolerance_scale", "plain_line", "primaries", "sharpen", "unbinned_bounds", "unbinned_tests",
     "verdict", "verdicts", "verdict_strip", "gate_check", "baseline", "increase", "local_frequency", "risk_diagram",
-    "large_lines", "event_ratio", "updated_frequency",
+    "large_lines", "event_ratio", "updated_frequency", "other_errors", "other_errors_of",
 }  # fmt: skip
 """Made of estimates, whose answers are those above."""
 WITHOUT_CHANCE = {

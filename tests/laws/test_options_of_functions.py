@@ -47,6 +47,8 @@ OPTIONS = [
 ]
 FORM_OF = {
     "method_tables.folder": "keeps what was computed, to go on there",
+    "inference.other_errors_of.ratio": "an event that its ratio alone shows to be off had no other line that shows an "
+    "error on any data tried; that it is passed on, its verdict shows",
 }
 """Single options that change no answer, with the reason."""
 FORM = {"progress": "shows how far the work is", "done": "shows how far the work is", "jobs": "how many processes work",
@@ -319,6 +321,17 @@ def ready(value: Any) -> Any:
     return value.make() if isinstance(value, Lazy) else value
 
 
+CANCELLING = Lazy(
+    lambda: cc.inference.primaries(
+        {"one": cc.Predictions([[0.7, 0.3, 0], [0.3, 0.7, 0]] * 200, ([0, 1] * 5 + [1, 1] * 4 + [1, 0]) * 20)}
+    )
+)
+"""Errors of two classes that cancel in the confidence."""
+SAME_BUT_AGE = tuple(
+    Lazy(lambda age=age: cc.Predictions([[0.7, 0.3]], [0], metadata=pd.DataFrame({"age": [age], "site": ["a"]})))
+    for age in (40, 50)
+)
+"""A row each, of two persons who say the same but for their age."""
 RISK = {"predictions": given("risk")}
 RISKS = {"models": given("risks")}
 EVENT = RISK | {"notion": "event"}
@@ -646,6 +659,11 @@ CASES: dict[str, Any] = {
     "inference.margin_verdict.unit": "nats",
     "inference.margin_verdict.higher_is_worse": False,
     "inference.per_class_tests.families": 3,
+    "inference.other_errors_of.eps": Of(0.4, {"first": CANCELLING}),
+    "inference.other_errors_of.level": Of(0.999999, {"first": CANCELLING}),
+    "inference.unbinned_tests.notion": Of("event", RISKS, "confidence"),
+    "readers.columns_compared.split": "site",
+    "readers.shared_rows.split": Of("age", {"fit": SAME_BUT_AGE[0], "test": SAME_BUT_AGE[1]}),
     "inference.primary.beside": Lazy(lambda: cc.inference.deciding(GIVEN.risk, "confidence")),
     "inference.primaries.notion": "confidence",
     "inference.deciding.reduction": "confidence",

@@ -175,6 +175,7 @@ OF = {
     "sure_before": r"^predictions of 95 % or more, before",
     "sure_right": "accuracy, after",
     "sure_right_before": "accuracy, before",
+    "subject": "subject",
     "test": "test",
     "tested": "tested",
     "threshold": "threshold",

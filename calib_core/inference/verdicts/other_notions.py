@@ -43,10 +43,9 @@ def other_errors(line: PrimaryLine) -> tuple[str, ...]:
 def _shows_an_error(line: PrimaryLine, notion: str) -> bool:
     question = line.estimate.question
     assert question is not None
-    bins = None if question.free else getattr(question.estimator, "binning", None)
-    estimator = line.estimate.recipe[1].key if question.free or bins is not None else question.estimator
+    bins = None if question.free else question.estimator.binning
     try:
-        estimate = recalled(question.predictions, notion, estimator, bins)
+        estimate = recalled(question.predictions, notion, line.estimate.recipe[1].key, bins)
         return not interval_takes_long(estimate) and estimate.verdict(line.eps, line.level).word == MISCALIBRATED
     except NotAnswerable:
         return False
