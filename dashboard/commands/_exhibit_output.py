@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 FORMS = ("text", "json", "csv", "python")
 
 
-def show(exhibit: Exhibit, scene: Scene, form: str = "text") -> None:
+def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str] = ()) -> None:
     """Write the exhibit in one of the forms, reasons to doubt the file before it.
+
+    As text also what was assumed of the file but for what options ``named``, and which rows are judged.
 
     NotAnswerable is the command's sentence, as is why there is no model.
     """
@@ -34,7 +37,7 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text") -> None:
         return
     frame = scene.get(exhibit.table(scene))
     if form == "text":
-        _tell_rows(scene)
+        _tell_rows(scene, named)
     _outputs.answer(
         form,
         text=lambda: _lines(exhibit, frame, exhibit.words(scene)),
@@ -43,12 +46,13 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text") -> None:
     )
 
 
-def _tell_rows(scene: Scene) -> None:
-    """Write to stderr which rows are judged, where not all are."""
-    from dashboard.commands._opened_models import judged_rows
+def _tell_rows(scene: Scene, named: Iterable[str]) -> None:
+    """Write to stderr what was assumed of the file, and which rows are judged where not all are."""
+    from dashboard.commands._opened_models import assumed, judged_rows
     from dashboard.session import file
 
     first = scene.models.shown[0]
+    _outputs.warn(assumed(first.source, named))
     every, judged = (scene.get(each).n_rows for each in (first.whole, first.predictions))
     if judged < every and not first.source.within:
         which = judged_rows(scene)

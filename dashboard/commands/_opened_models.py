@@ -410,11 +410,16 @@ def selection(
         name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
         _failures.fail(f"{_shared_options.flag(name)}: {why}")
     session.parts(chosen.source)  # what is wrong with the file is said before anything is asked of it
-    if (table := found.table) is not None:
-        how, named = session.reading(found.key, chosen.source.reading), frozenset(fields)
-        every = _findings(table, how, named, session.findings(found.key, chosen.source.reading))
-        _outputs.warn(remarks(table, (), every, named))
     return chosen
+
+
+def assumed(source: Source, named: Iterable[str]) -> list[str]:
+    """What stands out in a file, and was assumed of it, where the options did not ``name`` it."""
+    table, chosen = session.file(source.data).table, frozenset(named)
+    if table is None:
+        return []
+    how, found = session.reading(source.data, source.reading), session.findings(source.data, source.reading)
+    return remarks(table, (), _findings(table, how, chosen, found), chosen)
 
 
 def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> None:

@@ -176,6 +176,13 @@ def reading(function: Command) -> Command:
     return added
 
 
+def named_fields(given: Mapping[str, Any]) -> frozenset[str]:
+    """Fields of the reading that options name."""
+    read, models_in = given.get("read"), given.get("models_in")
+    fields = read.fields if isinstance(read, ReadingOptions) else {}
+    return frozenset(fields) | ({"models"} if models_in is not None else set())
+
+
 def reading_fields(read: Sequence[str]) -> dict[str, Any]:
     """Fields of a Reading from name=value texts; lists by commas, or by giving the name several times."""
     from calib_core.readers import Reading

@@ -44,4 +44,4 @@ def command(
 
     recipe = _shared_options.recipe_of(EXHIBITS, exhibit, options)
     selection = _opened_models.selection(file, model=model, notion=notion, **given).with_exhibit(recipe)
-    _exhibit_output.show(recipe.build(), scene_of(selection), form)
+    _exhibit_output.show(recipe.build(), scene_of(selection), form, _shared_options.named_fields(given))

@@ -76,4 +76,4 @@ def command(
     else:
         recipe = EXHIBITS.described("slice-columns")
     selection = _opened_models.selection(file, model=model, **given).with_exhibit(recipe)
-    _exhibit_output.show(recipe.build(), scene_of(selection), form)
+    _exhibit_output.show(recipe.build(), scene_of(selection), form, _shared_options.named_fields(given))

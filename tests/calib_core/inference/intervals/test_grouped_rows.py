@@ -156,11 +156,13 @@ def test_intervals_say_that_rows_are_taken_together():
     assert "the error in these bins, of rows in 12 groups, is estimated" in estimate(p).verdict().sentence
 
 
-def test_nothing_is_told_beforehand_of_rows_that_may_hang_together():
+def test_rows_that_may_hang_together_are_too_few_where_as_many_independent_ones_are():
     scores, right = np.full(100, 0.8), np.arange(100) % 5 > 0
     alone = Predictions.from_confidence(scores, right)
     assert estimate(alone).verdict().word == "too few rows to tell"
-    assert estimate(alone.replace(groups=np.arange(100) // 5)).verdict().word == "too close to call"
+    assert estimate(alone.replace(groups=np.arange(100) // 5)).verdict().word == "too few rows to tell"
+    many = Predictions.from_confidence(np.tile(scores, 100), np.tile(right, 100), groups=np.arange(10_000) // 500)
+    assert estimate(many).verdict().word != "too few rows to tell", "as many independent rows would tell"
 
 
 # -- coverage ---------------------------------------------------------------------------------------------------
