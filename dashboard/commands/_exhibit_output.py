@@ -48,17 +48,15 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
 
 def _tell_rows(scene: Scene, named: Iterable[str]) -> None:
     """Write to stderr what was assumed of the file, and which rows are judged where not all are."""
-    from dashboard.commands._opened_models import assumed, judged_rows
+    from dashboard.commands._opened_models import assumed, judged_rows, of_all
     from dashboard.session import file
 
     first = scene.models.shown[0]
     _outputs.warn(assumed(first.source, named))
     every, judged = (scene.get(each).n_rows for each in (first.whole, first.predictions))
     if judged < every and not first.source.within:
-        which = judged_rows(scene)
-        _outputs.warn(
-            [f"{file(first.source.data).title}: judged on {which} of {every:,} (--judge all judges all of them)"]
-        )
+        among = of_all(first.source, judged, every)
+        _outputs.warn([f"{file(first.source.data).title}: judged on {judged_rows(scene)}{among}"])
 
 
 def tell_doubts(scene: Scene) -> None:

@@ -131,10 +131,7 @@ class Opened:
 
     def of_all(self, judged: Predictions) -> str:
         """How many rows the file has where not all are judged, and how all would be."""
-        every = self.whole.n_rows
-        if judged.n_rows >= every or self.source.within or self.marked:
-            return ""
-        return f" of {every:,} (--judge all judges all of them)"
+        return of_all(self.source, judged.n_rows, self.whole.n_rows)
 
     def warn(self) -> None:
         """Write what stands out in the file, and what was assumed, to stderr."""
@@ -173,6 +170,13 @@ class Opened:
     @property
     def _read(self) -> tuple[str, str]:
         return self.source.data, self.source.reading
+
+
+def of_all(source: Source, judged: int, every: int) -> str:
+    """How many rows a file has where not all are judged, and how all would be; empty where a choice says which are."""
+    if judged >= every or source.within or session.reading(source.data, source.reading).split is not None:
+        return ""
+    return f" of {every:,} (--judge all judges all of them)"
 
 
 def opened(path: Path, given: ReadingOptions = NOTHING, where: str = "") -> Opened:

@@ -20,6 +20,7 @@ from calib_core.estimators.base import Question, estimate
 from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, TOP_LABEL, facts_of, target
+from calib_core.inference.intervals.elementary import OF_ABOVE, alone, raised
 from calib_core.inference.intervals.event_gap import EventGap, OtherClass, joint_ends
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_null
@@ -39,9 +40,6 @@ CONFIDENCE = "confidence"
 
 _ABOVE = (2, "max", OF_BINS)
 """Orders of errors that are never smaller than the mean absolute error in the same bins."""
-_OF_ABOVE = 0.1
-"""The part of the chance to miss that such an error's own lower end has; the lines up to the mean absolute one share
-the rest."""
 _ECE = "ECE"
 _IN_BINS = 0.25
 """What a line in bins may use of the chance to miss, where the mean gap uses 1."""
@@ -70,11 +68,11 @@ class Chain:
 
     w_j is 1 for the mean gap (of the event where there is one) and a quarter for every other line: the mean gap is
     what most models are off by and what readers test themselves, and what it costs to test bins too should hardly
-    show in it. Of all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j /
-    w_j is at most a in a share r = 0.9 (1 - level)/2 of calibrated draws, p_j of a draw being the share of draws that
+    show in it. Of all classes (class-wise) each line has 1. a is ``tail``: the value at which the smallest p_j/w_j
+    is at most a in a share r = 0.9 (1 - level)/2 of calibrated draws, p_j of a draw being the share of draws that
     show as much in line j; at least r over the sum of all w_j, at most r. It is known from scores alone, and every
-    line of the same predictions is read with it. So no end and no
-    point of a line lies below that of one it dominates, and their lower ends miss together as often as one may.
+    line of the same predictions is read with it. So no end and no point of a line lies below that of one it
+    dominates, and their lower ends miss together as often as one may.
 
     An error that is never smaller than the mean absolute one of the same bins (root mean square, largest) has as its
     lower end the larger of that one's and its own, read at what r leaves of (1 - level)/2, a tenth.
@@ -119,10 +117,9 @@ class Chain:
         own, below = bins.interval(estimator, level), self._mean_absolute
         if below is None:
             return own
-        low, point, high = map(scale, below.ends(own.level))
-        alone = bins.interval(estimator, 1.0 - _OF_ABOVE * (1.0 - own.level)).low
-        raised = replace(own, low=max(alone, low), point=max(own.point, point), high=max(own.high, high))
-        return replace(raised, p_bound=below.p_value, p_of=below.p_of or _ECE, p_times=1.0 / _OF_ABOVE)
+        low, point, high = map(scale, below.ends(level))
+        own_low = bins.interval(estimator, alone(level)).low
+        return raised(own, own_low, (low, point, high), below.p_value, below.p_of or _ECE)
 
     @property
     def estimator(self) -> Any:
@@ -193,7 +190,7 @@ class Chain:
     def p_value(self) -> float:
         """The chance that a calibrated model shows as much in one of the lines up to this one: none counts twice.
 
-        (1 + #{smallest p_j / w_j of a draw <= that seen}) / (draws + 1), over all lines, and nine tenths; of a mean gap
+        (1 + #{smallest p_j / w_j of a draw <= that seen}) / (draws + 1), over all lines, divided by 0.9; of a mean gap
         that of ``shared``. It falls from line to line.
         """
         return self._least_likely[0]
@@ -201,9 +198,9 @@ class Chain:
     def shared(self, chance: float) -> float:
         """The p-value of a mean gap that noise makes with this ``chance`` / w, corrected for the lines that share a.
 
-        The least (1 - level)/2 at which ``tail`` is more than ``chance``: over 0.9 the share of draws whose smallest
-        p_j / w_j is at most that; at least ``chance``, at most ``chance`` times the sum of all w_j. So p is at most
-        (1 - level)/2 exactly where the lower end at that level is above 0.
+        The least (1 - level)/2 at which ``tail`` is more than ``chance``: the share of draws whose smallest p_j / w_j
+        is at most that, at least ``chance`` and at most ``chance`` times the sum of all w_j, divided by 0.9. So p is at
+        most (1 - level)/2 exactly where the lower end at that level is above 0.
 
         Reference: Westfall & Young 1993, §2.3.
         """
@@ -211,7 +208,7 @@ class Chain:
         reached = int(np.searchsorted(smallest, chance, side="right"))
         chance = max(chance, np.finfo(np.float64).tiny)  # 0 would be proof
         found = np.clip(reached / len(smallest), min(chance, 1.0), min(1.0, chance * sum(self._weights)))
-        return min(1.0, float(found) / (1.0 - _OF_ABOVE))
+        return min(1.0, float(found) / (1.0 - OF_ABOVE))
 
     @property
     def p_of(self) -> str:
@@ -245,7 +242,7 @@ class Chain:
             return self.shared(node.chance / self._weight(node))
         share, smallest = float(_behind(drawn, _seen(node))) / self._weight(node), self._smallest
         behind = (1 + np.searchsorted(smallest, share * (1.0 + 1e-12), side="right")) / (len(smallest) + 1)
-        return min(1.0, float(behind) / (1.0 - _OF_ABOVE))
+        return min(1.0, float(behind) / (1.0 - OF_ABOVE))
 
     def lowest_at(self, tail: float) -> float:
         """The lower end if every line's own were read at this chance to miss: at the full one they miss too often."""
@@ -266,7 +263,7 @@ class Chain:
 
     def tail(self, level: float) -> float:
         """The chance to miss at which the lower end of the mean gap is read, and those of others in parts of it."""
-        share = (1.0 - _OF_ABOVE) * (1.0 - level) / 2
+        share = (1.0 - OF_ABOVE) * (1.0 - level) / 2
         smallest = self._smallest
         reached = np.searchsorted(smallest, smallest, side="right") > share * len(smallest) * (1 + 1e-12)
         # Below the first value that more draws reach.

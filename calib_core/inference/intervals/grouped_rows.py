@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from calib_core.estimators.base import Question, traits
 from calib_core.inference.intervals.binned_errors import one_claim_a_row
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, target
 from calib_core.inference.intervals.clustered_rows import FEWEST, GroupsInCells, few_groups, together, widened
-from calib_core.inference.intervals.elementary import IN_BINS, NOISELESS, around, beyond
+from calib_core.inference.intervals.elementary import IN_BINS, NOISELESS, alone, around, beyond, raised
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps
 from calib_core.inference.intervals.largest_errors import largest_ends
@@ -23,9 +23,6 @@ from calib_core.reductions.base import claims_in
 from calib_core.reductions.top import Confidence
 from calib_core.results.uncertainty import Interval
 
-_METHOD = "bounds for a norm of residuals, by group"
-_OF_ABOVE = 0.1
-"""The part of the chance to miss that the own lower end of an error above the mean gap has."""
 _SLACK = 1e-3
 """A lower end below this share of the value is rounding."""
 
@@ -59,34 +56,35 @@ def interval(question: Question, groups: RowGroups, level: float, random_state: 
     if len(groups.values) < FEWEST:
         raise NotAnswerable(few_groups(groups))
     value = question.answer(question.predictions).value
-    gap = _mean_gap(question, level)
     if of is not None and of[0] in ("max", OF_BINS):
-        return _above(_largest(question, groups, level, value), gap, _largest(question, groups, _alone(level), value))
+        largest, further = (_largest(question, groups, each, value) for each in (level, alone(level)))
+        return _above_mean_gap(largest, further.low, question, level)
     tail = (1.0 - level) / 2
     most = float(together(question.claims.reaches(question.ranks), groups).max())
     high = value + widened(groups, tail) * most * beyond(_squares(question, groups) / most**2, tail)
-    try:
-        floor = noise_floor(question, random_state=random_state)
-        lows = [value - float(np.quantile(floor.draws, 1.0 - each)) for each in (tail, (1.0 - _alone(level)) / 2)]
-    except NotAnswerable:
-        lows = [0.0, 0.0]
+    low, further_low = _lower_ends(question, value, (level, alone(level)), random_state)
     about = NOISELESS if declared.judged == "residuals" else f"{IN_BINS}, noise included"
-    found, alone = (
-        around(value, (low if low > _SLACK * value else 0.0, min(high, 1.0)), level, _METHOD, False, about)
-        for low in lows
-    )
-    return _above(found, gap, alone) if of is not None else found
+    found = around(value, (low, min(high, 1.0)), level, "bounds for a norm of residuals, by group", False, about)
+    return found if of is None else _above_mean_gap(found, further_low, question, level)
 
 
-def _alone(level: float) -> float:
-    """The level at which a lower end that is not the mean gap's is read."""
-    return 1.0 - _OF_ABOVE * (1.0 - level)
+def _lower_ends(question: Question, value: float, levels: Sequence[float], random_state: int) -> list[float]:
+    """Lower ends at several levels: the value less what calibrated models show; 0 where outcomes cannot be drawn."""
+    try:
+        drawn = noise_floor(question, random_state=random_state).draws
+    except NotAnswerable:
+        return [0.0 for _ in levels]
+    lows = (value - float(np.quantile(drawn, (1.0 + level) / 2)) for level in levels)
+    return [low if low > _SLACK * value else 0.0 for low in lows]
 
 
-def _mean_gap(question: Question, level: float) -> tuple[float, float, float] | None:
-    """Ends of the size of the mean gap of the same claims, and its p-value; None where rows make several claims."""
+def _above_mean_gap(own: Interval, low: float, question: Question, level: float) -> Interval:
+    """The interval of an error with its own lower end ``low``, not below the mean gap of the same claims.
+
+    As it is where rows make several claims, which have no such gap.
+    """
     if not one_claim_a_row(question):
-        return None
+        return own
     answered = question.predictions.answered
     # Claims about the class predicted, class by class, have the mean gap of all of them.
     claims = question.claims if len(question.claims.strata) == 1 else claims_in(Confidence(), answered)
@@ -95,17 +93,8 @@ def _mean_gap(question: Question, level: float) -> tuple[float, float, float] | 
     # Of its size both tails count: the end towards 0 is that of the interval that leaves 0 out where p is small enough.
     near, far = (ends_of_groups(rows, answered, each) for each in ((1.0 + level) / 2, level))
     least = max(near.low / total - mean, mean - near.high / total, 0.0)
-    return least, max(mean - far.low / total, far.high / total - mean), grouped_p_value(rows)
-
-
-def _above(own: Interval, gap: tuple[float, float, float] | None, alone: Interval) -> Interval:
-    """The interval of an error that cannot be smaller than the mean gap, its own lower end that of ``alone``."""
-    if gap is None:
-        return own
-    least, most, p = gap
-    low, high = max(alone.low, least), max(own.high, most)
-    raised = replace(own, low=low, high=high, point=min(max(own.point, low), high))
-    return replace(raised, p_bound=p, p_of="mean gap", p_times=1.0 / _OF_ABOVE)
+    most = max(mean - far.low / total, far.high / total - mean)
+    return raised(own, low, (least, least, most), grouped_p_value(rows), "mean gap")
 
 
 def _squares(question: Question, groups: RowGroups) -> float:
