@@ -3,8 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from calib_core._base.lazy_modules import keep_old_names, moved_name, renamed
-from calib_core._base.providers import PROVIDERS, REGISTRIES
+from calib_core._base.lazy_modules import PROVIDERS, REGISTRIES, keep_old_names, moved_name, renamed
 
 if TYPE_CHECKING:  # what type checkers read; `_FROM` says the same to the interpreter
     from calib_core import (

@@ -17,7 +17,7 @@ from calib_core.evaluation.splitting import (
 )
 from calib_core.evaluation.study import stacked
 from calib_core.evaluation.update_gains import worst_column
-from calib_core.predictions.row_table import row_table
+from calib_core.predictions.predictions import row_table
 from calib_core.predictions.three_classes import corners
 
 __all__ = [

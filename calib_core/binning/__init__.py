@@ -15,9 +15,17 @@ from calib_core.binning.base import (
     of_simplex,
 )
 from calib_core.binning.bin_table import BinTable, PoolingScheme, tabulate, tabulate_at
-from calib_core.binning.declared import bins_of, bins_said, risk_bins
 from calib_core.binning.groups import Groups, group_codes, tabulate_alike, variance_codes
-from calib_core.binning.interval_schemes import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
+from calib_core.binning.interval_schemes import (
+    Distinct,
+    Edges,
+    EqualMass,
+    EqualWidth,
+    PointsPerBin,
+    bins_of,
+    bins_said,
+    risk_bins,
+)
 from calib_core.binning.simplex import (
     Grid,
     Projection,

@@ -1,19 +1,26 @@
-"""Which bins a score counts in: one of them wholly, or two neighbours in part (METHODS §2, P5 §4.3)."""
+"""Which bins a score counts in: one of them wholly, or two neighbours in part (METHODS §2, P5 §4.3).
+
+As many bins as the square root of the number of rows: the heuristic that needs no number (P5 §4.5.1).
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, Floats
-from calib_core.binning.base import IntervalScheme
+from calib_core.binning.base import BINNINGS, IntervalScheme
 from calib_core.binning.bin_table import BinTable, padded
+from calib_core.binning.interval_schemes import EqualMass, EqualWidth
 from calib_core.claims.binary_claims import Claims, Stratum
+from calib_core.claims.exact_sums import Tally
 from calib_core.claims.stacked_samples import Samples
-from calib_core.claims.tallies import Tally
+from calib_core.predictions.validation import effective_rows
+from calib_core.registry.registry import Range
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,3 +165,82 @@ def shared_row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation,
     mass = np.ones(len(scores)) if ordered.weights is None else ordered.weights
     came_mass = np.ones(len(hits)) if ordered.hit_weights is None else ordered.hit_weights
     return edges, Tally(split.sums(mass, bins), split.sums(mass * scores, bins), came.sums(came_mass, bins))
+
+
+@dataclass(frozen=True)
+class RootWidth:
+    """Bins of equal width, floor(sqrt(n)) of them in a stratum of n rows unless a number is given.
+
+    n is what a stratum's rows are worth (``effective_rows``). What can mislead: strata of different
+    size have different bins, and a model with more test rows is judged on finer ones.
+
+    References: P5 §4.5.1.
+
+    >>> import numpy as np
+    >>> RootWidth().edges(np.linspace(0, 1, 17), None).tolist()
+    [0.25, 0.5, 0.75]
+    """
+
+    bins: Annotated[
+        int | None, Range(1, 1000), "Number of bins", "number of bins; none: the square root of the rows"
+    ] = None
+
+    def __post_init__(self) -> None:
+        EqualWidth(1 if self.bins is None else self.bins)
+
+    def fixed_edges(self) -> Float64s | None:
+        return None if self.bins is None else EqualWidth(self.bins).fixed_edges()
+
+    def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
+        return EqualWidth(_number(self.bins, ordered, weights)).edges(ordered, weights)
+
+
+@dataclass(frozen=True)
+class RootMass:
+    """Bins of equally many rows, floor(sqrt(n)) of them in a stratum of n rows unless a number is given.
+
+    So that every bin holds about sqrt(n) rows, too; ties are kept together as with equal mass. P5 finds that the
+    number grows slightly too fast with n.
+
+    References: P5 §4.5.1.
+
+    >>> import numpy as np
+    >>> RootMass().edges(np.array([0.1, 0.4, 0.4, 0.9]), None).tolist()
+    [0.9]
+    """
+
+    bins: Annotated[
+        int | None, Range(1, 1000), "Number of bins", "number of bins; none: the square root of the rows"
+    ] = None
+
+    def __post_init__(self) -> None:
+        EqualMass(1 if self.bins is None else self.bins)
+
+    def fixed_edges(self) -> None:
+        return None
+
+    def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
+        return EqualMass(_number(self.bins, ordered, weights)).edges(ordered, weights)
+
+
+def _number(bins: int | None, ordered: Floats, weights: Float64s | None) -> int:
+    # Equal weights of 0.1 make 16 rows worth 15.999...: rounded before the root is cut off.
+    return bins or max(1, math.isqrt(int(round(effective_rows(len(ordered), weights), 6))))
+
+
+BINNINGS.preset(
+    "sqrt-equal-width",
+    "Equal width, square root of the rows",
+    "Bins of equal width, as many as the square root of a stratum's rows.",
+    RootWidth,
+    bins=None,
+    reference="P5 §4.5.1",
+)
+BINNINGS.preset(
+    "sqrt-equal-mass",
+    "Equal mass, square root of the rows",
+    "Bins holding equally many rows, as many as the square root of a stratum's rows.",
+    RootMass,
+    bins=None,
+    reference="P5 §4.5.1",
+)

@@ -14,8 +14,7 @@ from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
 from calib_core.claims.binary_claims import Claims, Ordered, each_stratum
-from calib_core.claims.cell_search import placed
-from calib_core.claims.tallies import Moments, Tally
+from calib_core.claims.exact_sums import Moments, Tally, placed
 from calib_core.predictions.predictions import NotAnswerable
 
 

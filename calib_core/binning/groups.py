@@ -12,7 +12,7 @@ from calib_core.binning.base import BINNINGS, BinningScheme, Cuts, IntervalSchem
 from calib_core.binning.bin_table import BinTable, padded, tabulate_at
 from calib_core.binning.interval_schemes import EqualWidth, PointsPerBin
 from calib_core.claims.binary_claims import Claims, Stratum
-from calib_core.claims.tallies import Tally
+from calib_core.claims.exact_sums import Tally
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.validation import whole
 from calib_core.registry.registry import Range

@@ -8,7 +8,6 @@ from calib_core.calibrators.base import (
     Contract,
     as_calibrator,
 )
-from calib_core.calibrators.binary_kernel import BinaryKernel
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.histogram import EqualWidthHistogram, Histogram, LeceHistogram
@@ -25,7 +24,7 @@ from calib_core.calibrators.risk_updates import InterceptUpdate, LogisticRecalib
 from calib_core.calibrators.saving import load_calibrator
 from calib_core.calibrators.scaling_binning import ScalingBinning
 from calib_core.calibrators.scaling_map import PRIOR_ROWS, Beta, BinaryTemperature, Platt, ScalingMap
-from calib_core.calibrators.shared_process import GaussianProcess
+from calib_core.calibrators.shared_process import BinaryKernel, GaussianProcess
 from calib_core.calibrators.simplex_binning import SimplexBinning
 from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature

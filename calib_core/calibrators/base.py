@@ -1,25 +1,30 @@
-"""What a calibrator is: binary maps of scores, multiclass maps of predictions, their contracts and registries."""
+"""What a calibrator is: binary maps of scores, multiclass maps of predictions, their contracts and registries.
+
+Predictions with abstentions pass through a calibrator: what is answered is recalibrated, the rest stays.
+
+Fitted maps of one score, as they are applied here and written in other languages: cells, lines, log-odds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
-from calib_core._base.arrays import Bools, Float64s, Floats
+from calib_core._base.arrays import Bools, Float64s, Floats, frozen, safe_log
+from calib_core._base.lazy_modules import provided
 from calib_core._base.pandas_input import plain
 from calib_core._base.parallel import Progress, silent
-from calib_core._base.providers import provided
 from calib_core._base.sklearn_api import Adjustable, check_is_fitted
-from calib_core.calibrators.abstaining import with_abstentions
 from calib_core.calibrators.calibration_rows import Counts, claims_of, summary_of_parts
 from calib_core.calibrators.fitting.softmax_loss import Parts
 from calib_core.calibrators.insides import Insides, Profile
-from calib_core.calibrators.score_maps import Map
 from calib_core.claims.binary_claims import Stratum
+from calib_core.claims.exact_sums import places
 from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import NONE, Promise, UniformMassCells
 from calib_core.predictions.predictions import InputError, Logits, NotAnswerable, Predictions
@@ -27,6 +32,109 @@ from calib_core.predictions.validation import check_weights
 from calib_core.registry.registry import Recipe, Registry
 from calib_core.summaries.cells import starts_of
 from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedStratum
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseMap:
+    """slopes[b] * s + offsets[b] in the b-th cell, b the number of edges at or below s: edges (B-1,), the others (B,).
+
+    ``from_scores`` says that the edges are scores of calibration rows, so that later scores can be tied with them.
+
+    >>> PiecewiseMap(np.array([0.5]), np.zeros(2), np.array([0.2, 0.7]))(np.array([0.4, 0.5])).tolist()
+    [0.2, 0.7]
+    """
+
+    edges: Float64s
+    slopes: Float64s
+    offsets: Float64s
+    from_scores: bool = True
+
+    @classmethod
+    def constant(cls, edges: ArrayLike, values: ArrayLike) -> PiecewiseMap:
+        """One value for every score of a cell."""
+        offsets = np.asarray(values, dtype=np.float64)
+        return cls(np.asarray(edges, dtype=np.float64), np.zeros(len(offsets)), offsets)
+
+    def __call__(self, scores: Floats) -> Float64s:
+        """The map of scores (n,); edges are compared as numbers of the scores' type."""
+        cells = places(self.edges.astype(scores.dtype), scores)
+        if not self.slopes.any():
+            return np.asarray(self.offsets.take(cells))
+        return np.asarray(self.slopes.take(cells) * scores + self.offsets.take(cells), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolated:
+    """The line between the points (scores, values) around s; constant beyond the outer ones. Scores ascend."""
+
+    scores: Float64s
+    values: Float64s
+
+    def __call__(self, scores: Floats) -> Float64s:
+        """The map of scores (n,)."""
+        return np.asarray(np.interp(scores.astype(np.float64), self.scores, self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class LogOddsMap:
+    """sigmoid(yes * log s - no * log(1 - s) + intercept), both logarithms from the one floor up."""
+
+    yes: float
+    no: float
+    intercept: float
+
+    def __call__(self, scores: Floats) -> Float64s:
+        """The map of scores (n,)."""
+        wide = scores.astype(np.float64)
+        return np.asarray(expit(self.yes * safe_log(wide) - self.no * safe_log(1.0 - wide) + self.intercept))
+
+
+Map: TypeAlias = PiecewiseMap | Interpolated | LogOddsMap
+
+SAME = PiecewiseMap(np.empty(0), np.ones(1), np.zeros(1), from_scores=False)
+"""The score as it is."""
+
+
+def carried_back(edges: Float64s, increasing: Callable[[Float64s], Float64s]) -> Float64s:
+    """The smallest score in [0, 1] that an increasing map sends to each edge or above; infinite where none does.
+
+    >>> carried_back(np.array([0.25, 2.0]), np.square).tolist()
+    [0.5, inf]
+    """
+    top = np.float64(1.0).view(np.int64)
+    below = np.full(len(edges), -1, dtype=np.int64)
+    # Doubles from 0 to 1 are ordered as their bits are: 62 bits, five at a time, find the one.
+    for shift in (*range(57, 0, -5), 0):
+        tried = below[:, None] + (np.arange(1, 32) << shift)
+        values = increasing(np.clip(tried, 0, top).view(np.float64).ravel()).reshape(tried.shape)
+        below += (values < edges[:, None]).sum(axis=1) << shift
+    found = np.minimum(below + 1, top).view(np.float64)
+    return np.where(below < top, found, np.inf)
+
+
+def with_abstentions(predictions: Predictions, apply: Callable[[Predictions], Predictions]) -> Predictions:
+    """``apply`` to the rows the model answers; rows it abstains on keep their probabilities and their mark.
+
+    NotAnswerable where the result holds top claims only or rows that need not sum to one: it has no place for a mark.
+    """
+    abstained = predictions.abstained
+    if abstained is None:
+        return apply(predictions)
+    if abstained.all():
+        return predictions
+    calibrated = apply(predictions.answered)
+    if calibrated.kind != "full":
+        raise NotAnswerable(
+            "the model abstains on some rows, and this calibrator returns single claims, which cannot say so: "
+            "let Meta-Cal come last"
+        )
+    out = predictions.probs.astype(calibrated.rows.dtype, copy=True)
+    out[~abstained] = calibrated.probs
+    silent = abstained.copy()
+    if calibrated.abstained is not None:
+        silent[np.flatnonzero(~abstained)[calibrated.abstained]] = True
+    return predictions.with_probs(frozen(out), abstained=silent)
+
 
 Output = Literal["full", "per-class", "top-label", "top-k", "same"]
 

@@ -11,12 +11,11 @@ import numpy as np
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats, frozen
 from calib_core.binning.base import IntervalScheme, of_interval
 from calib_core.binning.interval_schemes import EqualMass, EqualWidth
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Map, MapShape, PiecewiseMap
 from calib_core.calibrators.calibration_rows import are_copies, as_rows
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places, shares_table
-from calib_core.calibrators.score_maps import Map, PiecewiseMap
 from calib_core.claims.binary_claims import Stratum
-from calib_core.claims.cell_search import places
+from calib_core.claims.exact_sums import places
 from calib_core.defaults import SEED
 from calib_core.guarantees.promise import UniformMassCells
 from calib_core.registry.registry import Part, Range

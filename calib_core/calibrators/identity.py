@@ -10,13 +10,14 @@ from calib_core._base.parallel import Progress
 from calib_core.calibrators.base import (
     BINARY_CALIBRATORS,
     CALIBRATORS,
+    SAME,
     BinaryCalibrator,
     Calibrator,
     Contract,
+    Map,
     MapShape,
 )
 from calib_core.calibrators.insides import Insides
-from calib_core.calibrators.score_maps import SAME, Map
 from calib_core.predictions.predictions import Predictions
 
 

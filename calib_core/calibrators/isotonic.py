@@ -8,12 +8,11 @@ import numpy as np
 import scipy
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Interpolated, Map, MapShape, PiecewiseMap
 from calib_core.calibrators.calibration_rows import as_rows
 from calib_core.calibrators.insides import Insides, Number, counted
-from calib_core.calibrators.score_maps import Interpolated, Map, PiecewiseMap
 from calib_core.claims.binary_claims import Stratum
-from calib_core.claims.cell_search import places
+from calib_core.claims.exact_sums import places
 
 _MANY = 8192
 """Scores from which on the steps below them are found faster by their bits."""

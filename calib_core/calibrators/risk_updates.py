@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from calib_core._base.arrays import Bools, Codes, Float64s, safe_log
-from calib_core._base.column_texts import coded_texts
+from calib_core._base.pandas_input import coded_texts
 from calib_core._base.parallel import Progress
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract

@@ -10,12 +10,11 @@ import numpy as np
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core._base.sklearn_api import clone
 from calib_core.binning.interval_schemes import EqualMass
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Map, MapShape, PiecewiseMap, carried_back
 from calib_core.calibrators.insides import Insides, Number, counted, interval_places
 from calib_core.calibrators.scaling_map import Platt, is_smooth
-from calib_core.calibrators.score_maps import Map, PiecewiseMap, carried_back
 from calib_core.claims.binary_claims import Stratum
-from calib_core.claims.cell_search import places
+from calib_core.claims.exact_sums import places
 from calib_core.defaults import SEED
 from calib_core.registry.registry import Choice, Part, Range
 

@@ -10,10 +10,9 @@ from scipy.special import expit
 
 from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s, Floats, safe_log
 from calib_core._base.sklearn_api import check_is_fitted
-from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, MapShape
+from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, LogOddsMap, Map, MapShape
 from calib_core.calibrators.fitting.logistic import fit_increasing
 from calib_core.calibrators.insides import Insides, Number
-from calib_core.calibrators.score_maps import LogOddsMap, Map
 from calib_core.calibrators.temperature import NOTES, Temperature, of_temperature
 from calib_core.registry.registry import Range
 

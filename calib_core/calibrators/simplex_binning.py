@@ -21,7 +21,7 @@ from calib_core.calibrators.insides import Insides, Number, Profile, class_names
 from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import Promise, no_promise, simplex_promise
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions.canonical import Canonical
+from calib_core.reductions.base import Canonical
 from calib_core.registry.registry import Part
 
 

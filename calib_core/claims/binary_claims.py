@@ -20,10 +20,8 @@ from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, F
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.parallel import chunks, shared_out
 from calib_core.claims import exact_sums
-from calib_core.claims.cell_search import n_lines, placed, placed_in_lines, places
-from calib_core.claims.exact_sums import ExactSums
+from calib_core.claims.exact_sums import ExactSums, Moments, Tally, copies, n_lines, placed, placed_in_lines, places
 from calib_core.claims.row_covariance import AT_ONCE, FEW_CLASSES, SMALL, RowClaims, SharedRows
-from calib_core.claims.tallies import Moments, Tally, copies
 from calib_core.predictions.predictions import Grain
 
 _Kind = TypeVar("_Kind", bound=Tally)

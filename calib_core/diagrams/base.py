@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Protocol, cast
 import pandas as pd
 
 from calib_core._base.errors import NotAnswerable
+from calib_core._base.lazy_modules import provided
 from calib_core._base.notebook_display import OneLine, no_formula
-from calib_core._base.providers import provided
 
 
 class Diagram(OneLine):

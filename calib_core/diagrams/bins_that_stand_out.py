@@ -18,9 +18,8 @@ from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.estimators.base import Question
+from calib_core.estimators.base import Question, claimed_rows
 from calib_core.estimators.debiased import worth
-from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
 from calib_core.inference.intervals.elementary import clopper_pearson, wilson
 from calib_core.inference.intervals.grouped_row_noise import sums_in_cells

@@ -14,7 +14,7 @@ from calib_core.binning.simplex.cell_table import simplex_table
 from calib_core.calibrators.base import Calibrator
 from calib_core.diagrams.base import Diagram
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions.canonical import Canonical
+from calib_core.reductions.base import Canonical
 from calib_core.text import percent
 
 ARROWS = 12

@@ -13,7 +13,7 @@ from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core.binning.base import BinningScheme
 from calib_core.binning.bin_table import tabulate
-from calib_core.binning.declared import bins_of
+from calib_core.binning.interval_schemes import bins_of
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.binned import Binned
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places, per_class_tests, standing_out

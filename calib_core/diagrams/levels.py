@@ -14,7 +14,7 @@ from calib_core._base.errors import InputError, NotAnswerable, as_share
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import OVER, UNDER
-from calib_core.estimators.default_notion import claimed_rows
+from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.influence_functions import counting

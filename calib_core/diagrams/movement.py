@@ -19,7 +19,7 @@ from calib_core.calibrators.fitting.softmax_loss import LogRows
 from calib_core.claims.binary_claims import FlatClaims
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.estimators.default_notion import claimed_rows
+from calib_core.estimators.base import claimed_rows
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence
 

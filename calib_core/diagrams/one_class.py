@@ -16,8 +16,7 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_ends_of, shares_in_cells
 from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.predictions.row_table import row_table
+from calib_core.predictions.predictions import NotAnswerable, Predictions, row_table
 from calib_core.reductions.top import TopLabel
 
 

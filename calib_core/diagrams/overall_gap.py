@@ -13,7 +13,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.local_accuracy import points
-from calib_core.estimators.default_notion import claimed_rows
+from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.error_hierarchy import mean_gap
 from calib_core.inference.intervals.event_rows import EventRows

@@ -16,7 +16,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import ValidityPair, steps
 from calib_core.guarantees.bounds import cell_eps
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.reductions.canonical import Canonical
+from calib_core.reductions.base import Canonical
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -16,7 +16,7 @@ from calib_core.binning.bin_table import BinTable, tabulate, tabulate_at
 from calib_core.binning.interval_schemes import Edges
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.validity import validity_tables
-from calib_core.estimators.default_notion import claimed_rows, notion_looked_at
+from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence, TopLabel
 

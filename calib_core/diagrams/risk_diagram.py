@@ -14,13 +14,13 @@ from calib_core._base.errors import NotAnswerable
 from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import tabulate_at
-from calib_core.binning.declared import bins_said
+from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.bins_that_stand_out import reliability_bands
 from calib_core.diagrams.reliability import reliability
+from calib_core.estimators.base import claimed_rows, event_name
 from calib_core.estimators.debiased import worth
-from calib_core.estimators.default_notion import claimed_rows, event_name
 from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import Predictions

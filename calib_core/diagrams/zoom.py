@@ -13,12 +13,11 @@ from calib_core.binning.bin_table import tabulate_at
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram
+from calib_core.estimators.base import claimed_rows
 from calib_core.estimators.debiased import worth
-from calib_core.estimators.default_notion import claimed_rows
 from calib_core.inference.intervals.clustered_rows import GroupsInCells
 from calib_core.inference.intervals.elementary import clopper_pearson
-from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.predictions.row_table import row_table
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, row_table
 from calib_core.reductions.top import TopLabel
 
 

@@ -1,6 +1,5 @@
 """Estimators of calibration error; to add one, write a file and import it here."""
 
-from calib_core.estimators.adaptive_convex import ConvexBinned
 from calib_core.estimators.base import (
     ESTIMATORS,
     Estimate,
@@ -18,7 +17,7 @@ from calib_core.estimators.base import (
     titled,
     traits,
 )
-from calib_core.estimators.binned import Binned
+from calib_core.estimators.binned import Binned, ConvexBinned
 from calib_core.estimators.debiased import DebiasedECE, DebiasedL2
 from calib_core.estimators.dirichlet_kernel import DirichletKernelError
 from calib_core.estimators.kernel_ece import KernelECE

@@ -17,8 +17,7 @@ from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image
 from calib_core.registry.registry import Choice, Part
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Silverman
-from calib_core.smoothing.kernels import KERNELS, Kernel, Triweight
-from calib_core.smoothing.local import Smoothed, local_calibration, smoothed
+from calib_core.smoothing.kernels import KERNELS, Kernel, Smoothed, Triweight, local_calibration, smoothed
 from calib_core.smoothing.score_grid import Linear, Scale, ScoreGrid
 
 SMOOTHED = ("outcomes", "gaps")

@@ -13,8 +13,7 @@ from calib_core._base.arrays import LOG_FLOOR
 from calib_core._base.errors import InputError
 from calib_core._base.pandas_input import check_same_index, plain
 from calib_core.defaults import BINS
-from calib_core.estimators.base import estimate
-from calib_core.estimators.default_notion import notion_looked_at
+from calib_core.estimators.base import estimate, notion_looked_at
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.proper_scores import floored_rows
 from calib_core.predictions.validation import RESCALED

@@ -10,7 +10,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.binning.bin_table import BinTable, padded
 from calib_core.binning.interval_schemes import EqualMass, rows_of_first
 from calib_core.claims.binary_claims import Claims, Ordered, Stratum
-from calib_core.claims.tallies import Tally, running
+from calib_core.claims.exact_sums import Tally, running
 from calib_core.estimators.base import ESTIMATORS, Estimated, by_stratum
 from calib_core.estimators.residuals import NORM, Image, absolute, inner_edges
 from calib_core.predictions.validation import whole

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
-from calib_core._base.column_texts import coded_texts
+from calib_core._base.pandas_input import coded_texts
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
 from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.estimators.base import as_estimator

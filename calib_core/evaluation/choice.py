@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import LOG_FLOOR, Bools, Codes, Float64s
-from calib_core._base.column_texts import coded_texts
 from calib_core._base.distributions import norm
 from calib_core._base.errors import as_share, as_whole
 from calib_core._base.notebook_display import OneLine
+from calib_core._base.pandas_input import coded_texts
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE

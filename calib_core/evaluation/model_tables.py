@@ -11,8 +11,7 @@ import pandas as pd
 from calib_core.binning.base import BinningScheme
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.defaults import ALPHA, RATIO, TOLERANCE
-from calib_core.estimators.base import estimate
-from calib_core.estimators.default_notion import claimed_rows
+from calib_core.estimators.base import claimed_rows, estimate
 from calib_core.evaluation.candidates import SINGLE, right_or_wrong
 from calib_core.evaluation.study import MEASURES, Measure, every_measure, over_same_rows, summaries
 from calib_core.evaluation.study import side_effects as _side_effects

@@ -16,8 +16,7 @@ from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import Calibrator, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS, SEED
 from calib_core.evaluation.cross_fitting import CROSS_FITTED, in_random_folds, over_folds, plain_folds
-from calib_core.predictions.alignment import check_same_rows, other_classes
-from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
+from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, check_same_rows, other_classes
 from calib_core.predictions.row_groups import groups_on_both_sides
 from calib_core.predictions.three_classes import corners
 from calib_core.readers.checks.examination import propose

@@ -13,8 +13,8 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.sklearn_api import clone
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable, tabulate
-from calib_core.binning.declared import bins_of, bins_said
 from calib_core.binning.groups import tabulate_alike
+from calib_core.binning.interval_schemes import bins_of, bins_said
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, as_calibrator
 from calib_core.claims.binary_claims import Claims
 from calib_core.estimators.base import (

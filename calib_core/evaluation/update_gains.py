@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Codes, Float64s
-from calib_core._base.column_texts import coded_texts
 from calib_core._base.errors import as_whole
 from calib_core._base.notebook_display import OneLine
+from calib_core._base.pandas_input import coded_texts
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED

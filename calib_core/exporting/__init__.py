@@ -5,7 +5,7 @@ comes out is run beside the calibrator before it is handed out, and refused wher
 """
 
 from calib_core._base.arrays import LOG_FLOOR
-from calib_core.calibrators.score_maps import Interpolated, LogOddsMap, Map, PiecewiseMap
+from calib_core.calibrators.base import Interpolated, LogOddsMap, Map, PiecewiseMap
 from calib_core.exporting import nodes
 from calib_core.exporting.describing import State, program, recipe_of, steps_of
 from calib_core.exporting.nodes import Program

@@ -10,7 +10,7 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.sklearn_api import check_is_fitted
-from calib_core.calibrators.base import CALIBRATORS, BinaryCalibrator, Calibrator
+from calib_core.calibrators.base import CALIBRATORS, SAME, BinaryCalibrator, Calibrator, Interpolated, Map, PiecewiseMap
 from calib_core.calibrators.composed import Composed
 from calib_core.calibrators.ensemble_temperature import EnsembleTemperature
 from calib_core.calibrators.identity import Identity
@@ -20,7 +20,6 @@ from calib_core.calibrators.neighbours import Lecd, Lece
 from calib_core.calibrators.order_preserving import OrderPreserving
 from calib_core.calibrators.reduced import Reduced
 from calib_core.calibrators.risk_updates import RiskUpdate
-from calib_core.calibrators.score_maps import SAME, Interpolated, Map, PiecewiseMap
 from calib_core.calibrators.shared_process import GaussianProcess
 from calib_core.calibrators.structured import StructuredScaling
 from calib_core.calibrators.temperature import Temperature

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from calib_core._base.arrays import Float64s
-from calib_core.calibrators.score_maps import Interpolated, Map, PiecewiseMap
+from calib_core.calibrators.base import Interpolated, Map, PiecewiseMap
 
 Input: TypeAlias = Literal["probabilities", "logits"]
 

@@ -6,37 +6,35 @@ calibrator, in sentences for the screen. Calibrators say what they promise with 
 References: P1 Gupta & Ramdas 2022; P2 Kumar, Liang & Ma 2019; P4 Ma & Blaschko 2021; Gupta & Ramdas 2021.
 """
 
-from calib_core.guarantees.abstention_bounds import (
-    accuracy_lower_bound,
-    deviation_probability,
-    exceed_probability,
-    guaranteed_rank,
-    likely_deviation,
-    normal_deviation,
-    paper_rank,
-    rows_for_accuracy,
-    rows_for_miscoverage,
-    worst_ece_at_least,
-)
 from calib_core.guarantees.bounds import (
     ClassWiseBounds,
+    accuracy_lower_bound,
     balance,
     bretagnolle_huber_carol_eps,
     cell_eps,
     class_wise_bounds,
     conditional_eps,
+    deviation_probability,
+    exceed_probability,
     expected_ece,
+    guaranteed_rank,
+    likely_deviation,
     marginal_eps,
+    normal_deviation,
+    paper_rank,
     points_for_conditional,
     points_for_expected,
     points_for_marginal,
+    rows_for_accuracy,
     rows_for_balance,
     rows_for_cell,
+    rows_for_miscoverage,
     rows_per_class,
     simultaneous_eps,
     unbalanced_probability,
     weissman_eps,
     well_balanced,
+    worst_ece_at_least,
 )
 from calib_core.guarantees.promise import (
     NONE,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from calib_core.estimators.base import Estimate, Question
-from calib_core.estimators.default_notion import claimed_rows, notion_looked_at
+from calib_core.estimators.base import Estimate, Question, claimed_rows, notion_looked_at
 from calib_core.inference.comparison.model_differences import (
     MarginVerdict,
     compare,

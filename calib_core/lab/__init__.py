@@ -10,7 +10,6 @@ from calib_core.lab.experiments import (
     experiment,
     measures_of,
 )
-from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.one_sample import (
     ErrorDistances,
     TruthCurve,
@@ -22,7 +21,18 @@ from calib_core.lab.one_sample import (
 )
 from calib_core.lab.repeats import DRAWS, SIZES, LabRun, Line, repeated
 from calib_core.lab.true_errors import TrueError, expected, true_error
-from calib_core.lab.truths import TRUTHS, Drawn, ExampleOne, JumpingCurve, SigmoidCurve, ThreeClasses, Truth, TruthKind
+from calib_core.lab.truths import (
+    MODELS,
+    TRUTHS,
+    Drawn,
+    ExampleOne,
+    JumpingCurve,
+    Mixture,
+    SigmoidCurve,
+    ThreeClasses,
+    Truth,
+    TruthKind,
+)
 
 __all__ = [
     "DRAWS",

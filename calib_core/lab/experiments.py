@@ -14,9 +14,8 @@ from calib_core._base.parallel import Progress
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import SEED
 from calib_core.diagrams.base import Diagram
-from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.repeats import SIZES, LabRun, repeated
-from calib_core.lab.truths import Truth, as_truth
+from calib_core.lab.truths import MODELS, Mixture, Truth, as_truth
 from calib_core.registry.registry import FAMILIES, Recipe
 from calib_core.text import Unit
 

@@ -15,7 +15,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
-from calib_core.binning.declared import bins_said
+from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, TOLERANCE
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import Predictions

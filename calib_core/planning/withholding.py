@@ -9,8 +9,9 @@ import numpy as np
 
 from calib_core._base.arrays import Float64s
 from calib_core.defaults import LEVEL
-from calib_core.guarantees.abstention_bounds import (
+from calib_core.guarantees.bounds import (
     exceed_probability,
+    fewest,
     guaranteed_rank,
     likely_deviation,
     normal_deviation,
@@ -18,7 +19,6 @@ from calib_core.guarantees.abstention_bounds import (
     rows_for_miscoverage,
     worst_ece_at_least,
 )
-from calib_core.guarantees.bounds import fewest
 from calib_core.planning.question import PLANS, Plan, RowsInUse, counted, each, independent
 from calib_core.registry.registry import Choice, Range
 from calib_core.text import at_level, in_percent, points_of, several, short_percent

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.lazy_modules import submodule
-from calib_core.predictions.logits import Logits
-from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.predictions import Logits, Predictions
 
 if TYPE_CHECKING:
     from calib_core.predictions import plausibility

@@ -1,4 +1,11 @@
-"""Predictions: what a classifier said and what was true, checked once and read-only from then on."""
+"""Predictions: what a classifier said and what was true, checked once and read-only from then on.
+
+Logits: a model's raw outputs, a type of their own.
+
+Whether two models' predictions speak of the same rows and classes.
+
+Some rows as a table: what was said of each, what was true, and the columns of the user's own file.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +18,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from calib_core._base.arrays import Codes, Floats, Rows, frozen, owned
+from calib_core._base.arrays import Codes, Floats, ReadOnly, Rows, frozen, owned
 from calib_core._base.errors import InputError, NotAnswerable
-from calib_core._base.notebook_display import Shown
+from calib_core._base.notebook_display import OneLine, Shown
 from calib_core._base.pandas_input import check_columns, check_same_index, column_names, labels_of_columns, plain
-from calib_core.predictions.logits import Logits
 from calib_core.predictions.row_groups import RowGroups, as_groups
-from calib_core.predictions.row_table import row_table
 from calib_core.predictions.storage import Grain, Kind, Stored, code_of_event, event_among, split_rows
 from calib_core.predictions.validation import (
     KEPT,
@@ -36,10 +41,85 @@ from calib_core.predictions.validation import (
     check_weights,
     effective_rows,
     names_in,
+    refuse_rows,
     unless_none,
     whole,
 )
 from calib_core.text import percent
+
+__all__ = ["row_table"]
+
+
+def row_table(
+    predictions: Stored,
+    rows: ArrayLike,
+    numbers: ArrayLike | None = None,
+    *,
+    probabilities: bool = False,
+    risks: bool = False,
+) -> pd.DataFrame:
+    """What is known of some rows: row, predicted, label, confidence, correct, then the metadata columns.
+
+    Parameters
+    ----------
+    rows : positions (m,) of the rows in ``predictions``.
+    numbers : where every row of ``predictions`` stands in its file (n,), such as ``test_rows`` of a division; by
+        default 0 to n - 1.
+    probabilities : whether there is a column P(name) for every class, for predictions of few classes.
+
+    risks : whether confidence is the predicted risk of an event, and correct whether it happened: the columns are then
+        called risk and event.
+
+    Confidences without classes have no columns ``predicted`` and ``label``. A metadata column with the name of one of
+    these is called "name (file)".
+
+    >>> from calib_core import Predictions
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["cat", "dog"])
+    >>> row_table(p, [1], [10, 11]).to_dict("records")
+    [{'row': 11, 'predicted': 'dog', 'label': 'cat', 'confidence': 0.8, 'correct': False}]
+    """
+    places = np.asarray(rows, dtype=np.intp)
+    names = np.asarray(predictions.class_names or (), dtype=object)
+    columns: dict[str, object] = {"row": places if numbers is None else np.asarray(numbers)[places]}
+    if predictions.kind != "confidence":
+        columns |= {"predicted": names[predictions.predicted[places]], "label": names[predictions.true_labels[places]]}
+    says, true = ("risk", "event") if risks else ("confidence", "correct")
+    columns |= {says: predictions.confidence[places], true: predictions.correct[places]}
+    if probabilities:
+        columns |= {f"P({name})": predictions.rows.column(j)[places] for j, name in enumerate(names)}
+    table = pd.DataFrame(columns)
+    if predictions.metadata is not None:
+        extra = predictions.metadata.iloc[places].reset_index(drop=True)
+        table = table.join(extra.rename(columns=lambda name: f"{name} (file)" if name in columns else name))
+    return table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Logits(ReadOnly, OneLine):
+    """Raw model outputs before the softmax, shape (n, K): a type of its own, so that kind is never guessed.
+
+    >>> Logits([[0.0, 0.0]]).probs().tolist()
+    [[0.5, 0.5]]
+    """
+
+    values: Floats
+
+    def __init__(self, values: ArrayLike) -> None:
+        z = as_matrix(values, "logits")
+        # -inf says "impossible" and is legal; a row of nothing else, NaN or +inf is not.
+        wrong = np.isnan(z) | np.isposinf(z)
+        refuse_rows("logits", wrong.any(axis=1), z, "is not a finite number (-inf is allowed, as 'impossible')")
+        refuse_rows("logits", np.isneginf(z).all(axis=1), z, "stands for every class; one at least must be possible")
+        object.__setattr__(self, "values", owned(z))
+
+    def probs(self) -> Floats:
+        """Softmax of each row, in the dtype of the logits, computed in float64."""
+        z = self.values.astype(np.float64)
+        with np.errstate(over="ignore"):  # further below the largest than there are numbers is nothing, as it should
+            z = np.exp(z - z.max(axis=1, keepdims=True))
+        z /= z.sum(axis=1, keepdims=True)
+        return frozen(z.astype(self.values.dtype))
+
 
 __all__ = [
     "KEPT",
@@ -433,3 +513,47 @@ def _of_columns(
     if columns is None or class_names is not None:
         return class_names, labels
     return columns, labels_of_columns(labels, columns)
+
+
+def check_same_rows(first: Predictions, second: Predictions) -> None:
+    """InputError unless two models' predictions speak of the same rows: as many, of the same classes and labels.
+
+    >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1])
+    >>> check_same_rows(p, Predictions([[0.6, 0.4], [0.2, 0.8]], [0, 0]))
+    Traceback (most recent call last):
+    ...
+    calib_core._base.errors.InputError: row 1 has the label '1' in one file and '0' in the other: models are compared \
+on the same rows in the same order
+    """
+    if first.n_rows != second.n_rows:
+        raise InputError(
+            f"one file has {first.n_rows} rows and the other {second.n_rows}: models are compared on the same rows"
+        )
+    if "confidence" in (first.kind, second.kind):
+        return
+    if first.class_names != second.class_names:
+        raise InputError(
+            f"the files do not have the same classes in the same order ({other_classes(first, second)}): "
+            "change how one of them is read"
+        )
+    differ = np.flatnonzero(first.true_labels != second.true_labels)
+    if len(differ):
+        i, names = int(differ[0]), first.class_names or ()
+        here, there = (names[model.true_labels[i]] for model in (first, second))
+        raise InputError(
+            f"row {i} has the label {here!r} in one file and {there!r} in the other: models are compared "
+            "on the same rows in the same order"
+        )
+
+
+def other_classes(first: Predictions, second: Predictions) -> str:
+    """How the classes of two files differ, for the middle of a sentence: by their number, or the first other name.
+
+    >>> p = Predictions([[0.7, 0.3]], [0], class_names=["cat", "dog"])
+    >>> other_classes(p, Predictions([[0.7, 0.3]], [0], class_names=["cat", "cow"]))
+    "class 1 is 'dog' and 'cow'"
+    """
+    if first.n_classes != second.n_classes:
+        return f"{first.n_classes} and {second.n_classes}"
+    pairs = zip(first.class_names or (), second.class_names or (), strict=True)
+    return next((f"class {c} is {a[:80]!r} and {b[:80]!r}" for c, (a, b) in enumerate(pairs) if a != b), "the same")

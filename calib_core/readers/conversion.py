@@ -9,16 +9,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
-from calib_core._base.providers import provided
+from calib_core._base.lazy_modules import provided
 from calib_core.predictions.predictions import InputError, Predictions
-from calib_core.readers.messages import affected, listed, quoted, shown
-from calib_core.readers.number_texts import MISSING_TEXT, numbers
+from calib_core.readers.limits import affected, listed, quoted, shown
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, confidences
 from calib_core.readers.proposal.label_codes import Coded, coded_labels, label_texts, unknown_label
 from calib_core.readers.proposal.long_form import prediction_rows
 from calib_core.readers.proposal.score_columns import Kept, check_scores, kept_rows, score_matrix, sums_off
 from calib_core.readers.reading import OF_SUMMARIES, Reading
 from calib_core.readers.table import Array, Table
+from calib_core.readers.text_encoding import MISSING_TEXT, numbers
 
 
 def predictions(table: Table, reading: Reading) -> Predictions:

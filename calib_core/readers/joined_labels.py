@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.formats.delimited import ARRAY
-from calib_core.readers.messages import affected, listed, quoted
+from calib_core.readers.limits import affected, listed, quoted
 from calib_core.readers.proposal.column_roles import named, role
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Array, LabelJoin, Table

@@ -17,9 +17,9 @@ from calib_core.readers.conversion import predictions
 from calib_core.readers.file_format import by_bytes, by_ending
 from calib_core.readers.formats import npy, parquet_child
 from calib_core.readers.formats.detection import looks_like, read_table, table_of_lines
-from calib_core.readers.formats.json_text import one_value
+from calib_core.readers.formats.jsonl import one_value
 from calib_core.readers.formats.parquet import bounds, check_lengths
-from calib_core.readers.messages import quoted, size
+from calib_core.readers.limits import quoted, size
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.row_sets import rows_for_testing

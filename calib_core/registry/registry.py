@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from calib_core._base.providers import REGISTRIES
+from calib_core._base.lazy_modules import REGISTRIES
 from calib_core.registry.citations import cited
 from calib_core.text import begun, inside
 

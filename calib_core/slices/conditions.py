@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s
-from calib_core._base.column_texts import coded_texts, from_texts, is_number, text_of
 from calib_core._base.errors import InputError, NotAnswerable
+from calib_core._base.pandas_input import coded_texts, from_texts, is_number, text_of
 from calib_core.inference.significance.count_tests import counts_in_cells, score_nodes
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts

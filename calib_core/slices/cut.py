@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Float64s
-from calib_core._base.column_texts import is_number, named_codes, stored
 from calib_core._base.errors import as_whole
+from calib_core._base.pandas_input import is_number, named_codes, stored
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.readers.proposal.answer_words import as_read, marks_some
 from calib_core.reductions.base import counts

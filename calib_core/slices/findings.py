@@ -14,14 +14,14 @@ from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.errors import as_share, as_whole
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.bin_table import tabulate
-from calib_core.binning.declared import bins_of
+from calib_core.binning.interval_schemes import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams import reliability
 from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.class_list import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.diagrams.overall_gap import overall_gap
-from calib_core.estimators.default_notion import claimed_rows, event_name, notion_looked_at
+from calib_core.estimators.base import claimed_rows, event_name, notion_looked_at
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,

@@ -12,7 +12,7 @@ import pandas as pd
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.errors import NotAnswerable, as_share, as_whole
 from calib_core.defaults import LEVEL, SIGNIFICANCE
-from calib_core.estimators.default_notion import claimed_rows
+from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,

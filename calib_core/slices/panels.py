@@ -14,8 +14,8 @@ from calib_core.binning.bin_table import tabulate
 from calib_core.binning.interval_schemes import Edges
 from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.diagrams.small_diagrams import SlicePanels
+from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.estimators.binned import Binned
-from calib_core.estimators.default_notion import claimed_rows, notion_looked_at
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.reductions.base import claims_of, counts
 from calib_core.slices.conditions import Slice, as_slice, part, places

@@ -18,7 +18,7 @@ from calib_core._base.errors import as_share, as_whole
 from calib_core._base.parallel import shared_out
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators.default_notion import claimed_rows
+from calib_core.estimators.base import claimed_rows
 from calib_core.inference.intervals.share_intervals import share_floor, share_test
 from calib_core.inference.significance.count_tests import SMALLEST, count_test, counts_rows, node_counts, score_nodes
 from calib_core.inference.significance.multiple_testing import benjamini_yekutieli, holm

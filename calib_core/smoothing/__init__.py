@@ -1,9 +1,17 @@
 """Smoothing of scores, for estimators and calibrators: kernels, bandwidth rules, scales and the grid (P5 §4.4)."""
 
 from calib_core.smoothing.bandwidths import BANDWIDTHS, Bandwidth, Fixed, Silverman, StandardDeviation
-from calib_core.smoothing.beta_kernel import BetaKernel
-from calib_core.smoothing.kernels import KERNELS, Bump, Gaussian, Kernel, Spread, Triweight
-from calib_core.smoothing.local import Smoothed, local_calibration
+from calib_core.smoothing.kernels import (
+    KERNELS,
+    BetaKernel,
+    Bump,
+    Gaussian,
+    Kernel,
+    Smoothed,
+    Spread,
+    Triweight,
+    local_calibration,
+)
 from calib_core.smoothing.score_grid import SCALES, Linear, LogOdds, Scale, ScoreGrid
 
 __all__ = [

@@ -13,10 +13,8 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats, ReadOnly, fr
 from calib_core._base.notebook_display import OneLine
 from calib_core.claims import exact_sums
 from calib_core.claims.binary_claims import Claims
-from calib_core.claims.cell_search import n_lines
-from calib_core.claims.exact_sums import ExactSums
+from calib_core.claims.exact_sums import ExactSums, Moments, n_lines
 from calib_core.claims.row_covariance import MOST_CELLS, SharedRows, added
-from calib_core.claims.tallies import Moments
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.text import count
 

@@ -16,9 +16,8 @@ from calib_core.claims.binary_claims import Claims
 from calib_core.predictions.predictions import Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import REDUCTIONS, Reduction, as_reduction, claims_of, counts, scope
 from calib_core.summaries.cells import CELLS, Cells, PairCells
-from calib_core.summaries.counted_claims import CountedClaims, CountedRows
+from calib_core.summaries.counted_claims import CountedClaims, CountedRows, LossSums, claim_losses, loss_sums
 from calib_core.summaries.mergeable import MOST_CLASS_CELLS, summable
-from calib_core.summaries.score_sums import LossSums, claim_losses, loss_sums
 from calib_core.text import count, inside
 
 

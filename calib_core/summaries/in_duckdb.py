@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
-from calib_core._base.column_texts import value_text
+from calib_core._base.pandas_input import value_text
 from calib_core.claims.exact_sums import ROUNDING, ExactSums
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Kind, Predictions
@@ -23,9 +23,9 @@ from calib_core.readers.reading import Reading
 from calib_core.readers.streams import runs
 from calib_core.readers.table import file_label
 from calib_core.summaries.cells import CELLS, EDGES, SUMS, Cells, cells_of
+from calib_core.summaries.counted_claims import LossSums, claim_losses
 from calib_core.summaries.kept_rows import Sample, row_keys, sample_size
 from calib_core.summaries.mergeable import MOST_VALUES, Summary
-from calib_core.summaries.score_sums import LossSums, claim_losses
 
 _SLOTS = 4096
 """Slots of equal width in [0, 1], a power of two: a row looks up its slot's line, and compares few edges."""

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import Codes, Floats, ReadOnly, frozen
 from calib_core._base.notebook_display import OneLine
-from calib_core.predictions.alignment import check_same_rows
 from calib_core.predictions.predictions import (
     InputError,
     Kind,
     NotAnswerable,
     Predictions,
+    check_same_rows,
 )
 
 _VALUES, _ROWS = 1_000_000, 10_000

@@ -10,16 +10,24 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, frozen
-from calib_core._base.column_texts import coded_texts
 from calib_core._base.notebook_display import OneLine
+from calib_core._base.pandas_input import coded_texts
 from calib_core.claims.binary_claims import ColumnClaims
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import InputError, Kind, NotAnswerable, Predictions
 from calib_core.reductions.base import scope
 from calib_core.summaries.cells import CELLS, Cells, PairCells
-from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedClaims, CountedRows
+from calib_core.summaries.counted_claims import (
+    NEEDS_ROWS,
+    NORMAL,
+    CountedClaims,
+    CountedRows,
+    LossSums,
+    claim_losses,
+    counted_losses,
+    loss_sums,
+)
 from calib_core.summaries.kept_rows import Sample, sample_size
-from calib_core.summaries.score_sums import NORMAL, LossSums, claim_losses, counted_losses, loss_sums
 from calib_core.text import count
 
 MOST_CLASS_CELLS = 250_000

@@ -14,20 +14,20 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes, frozen
-from calib_core._base.atomic_files import write_whole
+from calib_core._base.lazy_modules import write_whole
 from calib_core.claims import exact_sums
 from calib_core.claims.exact_sums import ExactSums
 from calib_core.claims.row_covariance import SharedRows
 from calib_core.predictions.predictions import InputError, Kind
 from calib_core.readers.formats.detection import read_table
 from calib_core.readers.formats.npy import parse_npz
-from calib_core.readers.messages import quoted
+from calib_core.readers.limits import quoted
 from calib_core.readers.table import SUMMARY as WHAT
 from calib_core.readers.table import Table, file_label
 from calib_core.summaries.cells import CELLS, NUMBERS, SUMS, WANTED, Cells, PairCells, edges_of
+from calib_core.summaries.counted_claims import LOSS_SUMS, LossSums
 from calib_core.summaries.kept_rows import Sample
 from calib_core.summaries.mergeable import Summary
-from calib_core.summaries.score_sums import LOSS_SUMS, LossSums
 
 VERSION = 1
 """Of the files: what they hold and how."""

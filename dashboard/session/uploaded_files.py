@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from calib_core import InputError
-from calib_core.readers.messages import size
+from calib_core.readers.limits import size
 from dashboard.session.result_cache import arrays
 from dashboard.session.server_limits import terms
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from calib_core import InputError
-from calib_core.readers.limits import FILE_BYTES
-from calib_core.readers.messages import size
+from calib_core.readers.limits import FILE_BYTES, size
 from dashboard import launch, session, widgets
 from dashboard.navigation import view
 from dashboard.selection import NONE

@@ -3,14 +3,14 @@
 import time
 
 from calib_core import lab
-from calib_core.lab import mixtures, true_errors
+from calib_core.lab import true_errors, truths
 
 LIMIT = 10.0
 """Seconds of processor time that twenty samples of each of twelve models may take, their fits among them."""
 
 
 def from_nothing():
-    for cached in (mixtures._fitted, mixtures._modes, true_errors.holdout, true_errors._of_law):
+    for cached in (truths._fitted, truths._modes, true_errors.holdout, true_errors._of_law):
         cached.cache_clear()
     start = time.process_time()
     run = lab.experiment("models", draws=20)

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from calib_core import CALIBRATORS, Logits, NotAnswerable, Predictions, exporting
 from calib_core.calibrators import Composed
-from calib_core.calibrators.score_maps import SAME
+from calib_core.calibrators.base import SAME
 from calib_core.exporting import Interpolated, LogOddsMap, nodes, program
 from dashboard.onnx_export import onnx_bytes
 from dashboard.onnx_export.graph import Graph

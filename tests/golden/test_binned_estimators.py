@@ -10,7 +10,7 @@ from shared_files import predictions, record
 
 from calib_core import CALIBRATORS, Predictions, estimate
 from calib_core.binning import Edges, EqualMass, EqualWidth
-from calib_core.binning.square_root import RootWidth
+from calib_core.binning.allocation import RootWidth
 from calib_core.estimators import Binned, ConvexBinned, DebiasedECE, DebiasedL2
 from calib_core.reductions import ClassSpecific
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from calib_core import BINNINGS, Predictions
 from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin, of_interval, tabulate
-from calib_core.binning.square_root import RootMass, RootWidth
+from calib_core.binning.allocation import RootMass, RootWidth
 from calib_core.reductions import ClassWise, Confidence
 from calib_core.registry.registry import Part
 

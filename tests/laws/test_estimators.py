@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calib_core import ESTIMATORS, REDUCTIONS, Predictions, estimate
 from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin
-from calib_core.binning.square_root import RootMass, RootWidth
+from calib_core.binning.allocation import RootMass, RootWidth
 from calib_core.estimators import Binned, DebiasedECE, DebiasedL2, EceSweep, KernelCalibrationError, KernelECE
 from calib_core.reductions import ClassSpecific
 

@@ -9,7 +9,7 @@ import pytest
 
 import calib_core as cc
 from calib_core import ESTIMATORS, NotAnswerable, Summary
-from calib_core.binning.declared import moves_edges
+from calib_core.binning.interval_schemes import moves_edges
 from calib_core.inference import estimate_line
 from calib_core.inference.significance.calibration_tests import shown_at_all, spiegelhalter
 from calib_core.summaries import write_summary

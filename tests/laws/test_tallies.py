@@ -8,7 +8,7 @@ from generated import asked_of
 
 import calib_core as cc
 from calib_core import ESTIMATORS, REDUCTIONS, NotAnswerable
-from calib_core.binning.declared import moves_edges
+from calib_core.binning.interval_schemes import moves_edges
 from calib_core.reductions import scope
 from tests.calib_core.summaries.test_summary import drawn
 

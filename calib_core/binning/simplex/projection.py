@@ -11,7 +11,7 @@ import numpy as np
 
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, Rows
 from calib_core.binning.base import BINNINGS, Cuts
-from calib_core.binning.simplex.fixed import by_blocks
+from calib_core.binning.simplex.grid import by_blocks
 from calib_core.defaults import SEED
 from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Choice, Range

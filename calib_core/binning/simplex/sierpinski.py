@@ -9,7 +9,7 @@ import numpy as np
 
 from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core.binning.base import BINNINGS, Cuts
-from calib_core.binning.simplex.fixed import FixedCells, FixedScheme
+from calib_core.binning.simplex.grid import FixedCells, FixedScheme
 from calib_core.registry.registry import Range
 
 

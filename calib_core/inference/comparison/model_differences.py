@@ -40,8 +40,7 @@ from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.inference.significance.multiple_testing import holm
 from calib_core.inference.verdicts.estimate_line import unit_of
 from calib_core.inference.verdicts.verdict import on_scale_of
-from calib_core.predictions.alignment import check_same_rows
-from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.predictions import Predictions, check_same_rows
 from calib_core.predictions.row_groups import same_groups
 from calib_core.reductions.base import Reduction, as_reduction, scope
 from calib_core.registry.registry import RegistryError

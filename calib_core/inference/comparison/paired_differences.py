@@ -17,7 +17,7 @@ from calib_core._base.errors import NotAnswerable
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import cuts
 from calib_core.binning.bin_table import BinTable, tabulate
-from calib_core.claims.tallies import Tally
+from calib_core.claims.exact_sums import Tally
 from calib_core.estimators.base import Question, error_scale
 from calib_core.inference.intervals.bins_of_interval import target
 from calib_core.inference.intervals.clustered_rows import groups_of

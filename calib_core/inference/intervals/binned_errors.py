@@ -15,8 +15,8 @@ from calib_core.binning.bin_table import BinTable, tabulate_at
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.exact_sums import Moments, copies
 from calib_core.claims.row_covariance import SharedRows
-from calib_core.claims.tallies import Moments, copies
 from calib_core.estimators.base import Question
 from calib_core.estimators.binned import Binned
 from calib_core.estimators.debiased import worth

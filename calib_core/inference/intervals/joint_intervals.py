@@ -16,9 +16,8 @@ from calib_core._base.parallel import one_blas_thread, run
 from calib_core.binning.base import cuts, of_interval
 from calib_core.binning.bin_table import BinTable, padded, tabulate, tabulate_at
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
-from calib_core.claims.cell_search import placed
+from calib_core.claims.exact_sums import copies, placed
 from calib_core.claims.row_covariance import MOST_CELLS
-from calib_core.claims.tallies import copies
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import Estimate, Estimator, Question, traits
 from calib_core.inference.intervals.bins_of_interval import judged_bins, target

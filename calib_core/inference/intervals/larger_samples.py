@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from calib_core._base.arrays import Float64s
 from calib_core.binning.bin_table import BinTable
 from calib_core.binning.groups import group_codes, variance_codes
-from calib_core.claims.tallies import Tally
+from calib_core.claims.exact_sums import Tally
 from calib_core.inference.intervals.bins_of_interval import group_variance, is_sparse
 from calib_core.inference.intervals.inversion import (
     NO_ERRORS,

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from calib_core._base.distributions import norm
 from calib_core._base.notebook_display import OneLine
 from calib_core.claims.binary_claims import Claims
-from calib_core.claims.tallies import Moments, copies
+from calib_core.claims.exact_sums import Moments, copies
 from calib_core.inference.intervals.elementary import beyond
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.text import at_level

@@ -13,7 +13,7 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.errors import NotAnswerable
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import FlatClaims
-from calib_core.claims.tallies import Tally
+from calib_core.claims.exact_sums import Tally
 from calib_core.defaults import SEED
 from calib_core.estimators.base import Question
 from calib_core.inference.noise import outcome_draws

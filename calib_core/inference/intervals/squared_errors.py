@@ -14,8 +14,8 @@ from calib_core._base.distributions import norm, t
 from calib_core._base.errors import NotAnswerable
 from calib_core._base.parallel import chunks
 from calib_core.claims.binary_claims import ClaimsOfRows
+from calib_core.claims.exact_sums import Moments
 from calib_core.claims.probability_vectors import Vectors
-from calib_core.claims.tallies import Moments
 from calib_core.estimators.residuals import OfPairs
 from calib_core.estimators.skce import KernelCalibrationError
 from calib_core.inference.intervals.elementary import beyond

@@ -12,8 +12,8 @@ from scipy.special import bdtr, ndtr
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import Claims, ClaimsOfRows
+from calib_core.claims.exact_sums import Moments, copies
 from calib_core.claims.row_covariance import MOST_CELLS, SharedRows
-from calib_core.claims.tallies import Moments, copies
 from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.cell_sums import normal, shared_of, unit_noise
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS

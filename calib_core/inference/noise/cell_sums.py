@@ -13,8 +13,8 @@ from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s, Floats, 
 from calib_core._base.parallel import one_blas_thread
 from calib_core.binning.bin_table import BinTable
 from calib_core.claims.binary_claims import Claims, ClaimsOfRows, ColumnClaims, FlatClaims
+from calib_core.claims.exact_sums import Tally
 from calib_core.claims.row_covariance import MOST_CELLS, SMALL, SharedRows
-from calib_core.claims.tallies import Tally
 
 _ROUNDING = 1e-10
 """Variance in some direction, as a share of the largest in any, that is rounding."""

@@ -17,7 +17,7 @@ from calib_core.inference.noise import outcome_draws
 from calib_core.inference.noise.cell_draws import MANY_ROWS
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
-from calib_core.summaries.score_sums import NORMAL
+from calib_core.summaries.counted_claims import NORMAL
 
 _KEPT_ROWS = 1_000_000
 """Rows up to which what was found is kept: interval, floor and test of a score ask for the same."""

@@ -21,7 +21,7 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
 from calib_core.reductions.base import Reduction, claims_of, counts
 from calib_core.results.uncertainty import NoiseFloor, TestOfCalibration
-from calib_core.summaries.score_sums import NORMAL, LossSums
+from calib_core.summaries.counted_claims import NORMAL, LossSums
 
 _TERMS = 100
 _BERRY_ESSEEN = 0.56

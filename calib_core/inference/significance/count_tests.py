@@ -30,9 +30,9 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core._base.errors import NotAnswerable
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals
 from calib_core.binning.bin_table import padded, tabulate_at
-from calib_core.binning.declared import bins_of
+from calib_core.binning.interval_schemes import bins_of
 from calib_core.claims.binary_claims import Claims
-from calib_core.claims.tallies import Tally
+from calib_core.claims.exact_sums import Tally
 from calib_core.defaults import SIGNIFICANCE
 from calib_core.inference.intervals.share_intervals import share_test
 from calib_core.inference.noise.outcome_draws import poisson_binomial

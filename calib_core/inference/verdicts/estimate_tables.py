@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, get_args
 import pandas as pd
 
 from calib_core.binning.base import BinningScheme
-from calib_core.binning.declared import bins_said
+from calib_core.binning.interval_schemes import bins_said
 from calib_core.defaults import LEVEL, RATIO, TOLERANCE
-from calib_core.estimators.base import ESTIMATORS, Estimate, takes_bins
-from calib_core.estimators.default_notion import notion_looked_at
+from calib_core.estimators.base import ESTIMATORS, Estimate, notion_looked_at, takes_bins
 from calib_core.inference.intervals.joint_intervals import shares_draws, sharpen
 from calib_core.inference.significance.calibration_tests import kuiper, shown_at_all, spiegelhalter
 from calib_core.inference.significance.multiple_testing import benjamini_hochberg, holm

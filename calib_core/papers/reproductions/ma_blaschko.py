@@ -8,7 +8,7 @@ from calib_core import datasets
 from calib_core._base.arrays import Bools, Float64s, Floats
 from calib_core._base.parallel import Progress
 from calib_core.calibrators.base import CALIBRATORS
-from calib_core.guarantees.abstention_bounds import likely_deviation, paper_rank, worst_ece_at_least
+from calib_core.guarantees.bounds import likely_deviation, paper_rank, worst_ece_at_least
 from calib_core.papers.reproductions.gallery import PaperLine, mean, reproduction, share, stated, steps
 from calib_core.predictions.predictions import Predictions
 

@@ -11,8 +11,8 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.parallel import Progress
 from calib_core.binning.allocation import Convex, Split, centres
 from calib_core.estimators.base import ESTIMATORS
-from calib_core.lab.mixtures import MODELS, Mixture
 from calib_core.lab.repeats import repeated
+from calib_core.lab.truths import MODELS, Mixture
 from calib_core.papers.reproductions.gallery import (
     WIDTH,
     ComputedNumber,

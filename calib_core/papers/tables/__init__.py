@@ -3,11 +3,13 @@
 To add a table, declare it in ``published``; to add a number a cell can hold, in ``measures``.
 """
 
-from calib_core.papers.tables.measures import TABLE_MEASURES, TableMeasure, as_measure
 from calib_core.papers.tables.published import PAPER_TABLES, Method, PaperTable, as_method, as_paper_table
 from calib_core.papers.tables.runs import MEASURES, SPLITS, method_tables, paper_table, paper_tables
 from calib_core.papers.tables.shapes import (
+    TABLE_MEASURES,
     MethodTable,
+    TableMeasure,
+    as_measure,
     cell,
     decimals,
     digits_by_measure,

@@ -16,15 +16,14 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base import parallel
-from calib_core._base.atomic_files import write_whole
 from calib_core._base.errors import InputError
+from calib_core._base.lazy_modules import write_whole
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import SEED
 from calib_core.evaluation.study import Counting, over_same_rows
-from calib_core.papers.tables.measures import MethodTrial, TableMeasure, as_measure
 from calib_core.papers.tables.published import Method, PaperTable, as_method, as_paper_table
-from calib_core.papers.tables.shapes import MethodTable, method_table
+from calib_core.papers.tables.shapes import MethodTable, MethodTrial, TableMeasure, as_measure, method_table
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Recipe
 

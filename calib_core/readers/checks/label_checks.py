@@ -10,8 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.messages import listed, quoted
-from calib_core.readers.number_texts import looks_numeric, numbers
+from calib_core.readers.limits import listed, quoted
 from calib_core.readers.proposal.class_columns import called_alike, side_by_side_with, summed_block
 from calib_core.readers.proposal.column_roles import class_of, one_hot_class, role
 from calib_core.readers.proposal.label_codes import digits, label_texts, plain, score_classes, unknown_label
@@ -19,6 +18,7 @@ from calib_core.readers.proposal.score_columns import score_names
 from calib_core.readers.reading import LabelCoding
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
+from calib_core.readers.text_encoding import looks_numeric, numbers
 from calib_core.text import percent
 
 _ENOUGH_ROWS = 50

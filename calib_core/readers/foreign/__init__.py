@@ -14,7 +14,6 @@ from calib_core.readers.foreign import (
     plain_numbers,
     tidymodels,
     weka,
-    without_confidence,
 )
 
 __all__ = [

@@ -10,13 +10,13 @@ import numpy as np
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, identifier, number
-from calib_core.readers.messages import listed
-from calib_core.readers.number_texts import looks_numeric
+from calib_core.readers.limits import listed
 from calib_core.readers.proposal.answer_words import judged as verdict
 from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding
+from calib_core.readers.text_encoding import looks_numeric
 from calib_core.readers.tool_shapes import (
     JsonDocument,
     Record,

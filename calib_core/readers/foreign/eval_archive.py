@@ -21,10 +21,9 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.foreign.inspect_log import has_confidence
-from calib_core.readers.formats.json_text import JsonRefusedError
-from calib_core.readers.formats.jsonl import DECODER, document_table
+from calib_core.readers.formats.jsonl import DECODER, JsonRefusedError, document_table
 from calib_core.readers.formats.npy import ZIP, is_log
-from calib_core.readers.messages import quoted, size
+from calib_core.readers.limits import quoted, size
 from calib_core.readers.table import Table
 
 _ZSTD = 93

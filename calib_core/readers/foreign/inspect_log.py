@@ -17,13 +17,13 @@ from calib_core._base.arrays import Float64s
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.level_columns import values_of
-from calib_core.readers.messages import listed, quoted
-from calib_core.readers.number_texts import MISSING_TEXT, numbers
+from calib_core.readers.limits import listed, quoted
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, in_words
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.table_findings import Finding
+from calib_core.readers.text_encoding import MISSING_TEXT, numbers
 from calib_core.readers.tool_shapes import (
     JsonDocument,
     Record,

@@ -16,12 +16,12 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.choice_rows import CLASSES
 from calib_core.readers.foreign.level_columns import texts_of
-from calib_core.readers.messages import listed, quoted
-from calib_core.readers.number_texts import looks_numeric
+from calib_core.readers.limits import listed, quoted
 from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.reading import Fields, Layout, Reading
 from calib_core.readers.table import Array, Table
 from calib_core.readers.table_findings import Finding
+from calib_core.readers.text_encoding import looks_numeric
 from calib_core.readers.tool_shapes import (
     JsonDocument,
     Record,

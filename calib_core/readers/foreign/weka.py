@@ -9,9 +9,9 @@ import numpy as np
 
 from calib_core._base.arrays import frozen
 from calib_core.readers.foreign.level_columns import texts_of
-from calib_core.readers.number_texts import numbers
 from calib_core.readers.reading import Fields
 from calib_core.readers.table import Array, Table
+from calib_core.readers.text_encoding import numbers
 from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 _FIRST = ("inst#", "actual", "predicted", "error")

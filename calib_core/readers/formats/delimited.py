@@ -25,11 +25,9 @@ from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
-from calib_core.readers.limits import check_rows
-from calib_core.readers.messages import quoted, size
-from calib_core.readers.number_texts import written_as
+from calib_core.readers.limits import check_rows, quoted, size
 from calib_core.readers.table import Array, Table, unique_names
-from calib_core.readers.text_encoding import utf8
+from calib_core.readers.text_encoding import utf8, written_as
 
 ARRAY = "array"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)", re.IGNORECASE)

@@ -11,11 +11,11 @@ import pandas as pd
 
 from calib_core._base.arrays import Bools
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.messages import affected, listed, quoted, shown
-from calib_core.readers.number_texts import MISSING_TEXT, numbers, numbers_as_written
+from calib_core.readers.limits import affected, listed, quoted, shown
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
+from calib_core.readers.text_encoding import MISSING_TEXT, numbers, numbers_as_written
 
 TRUE = frozenset({"1", "true", "yes", "t", "y", "correct"})
 FALSE = frozenset({"0", "false", "no", "f", "n", "wrong", "incorrect"})

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.predictions.event_names import NEGATIVE, POSITIVE, event_of
-from calib_core.readers.number_texts import MISSING_TEXT, numbers_as_written
+from calib_core.predictions.validation import NEGATIVE, POSITIVE, event_of
 from calib_core.readers.proposal.column_roles import class_of, role
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.table import Array, Table
+from calib_core.readers.text_encoding import MISSING_TEXT, numbers_as_written
 
 _WORDS = frozenset({"p", "prob", "probs", "proba", "probability", "risk", "score", "pred", "predicted", "prediction",
                     "phat", "yhat"})  # fmt: skip

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.predictions.event_names import event_of
 from calib_core.predictions.predictions import InputError
+from calib_core.predictions.validation import event_of
 from calib_core.readers import limits
-from calib_core.readers.messages import affected, listed, quoted, shown
-from calib_core.readers.number_texts import missing_text, numbers
+from calib_core.readers.limits import affected, listed, quoted, shown
 from calib_core.readers.proposal.column_roles import class_of
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.reading import LabelCoding, Reading
 from calib_core.readers.table import Array, Table
+from calib_core.readers.text_encoding import missing_text, numbers
 
 _LOOKED_AT = 5000
 _IGNORED = "-100"

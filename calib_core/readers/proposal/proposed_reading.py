@@ -10,8 +10,7 @@ import pandas as pd
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.messages import listed, quoted
-from calib_core.readers.number_texts import MISSING_TEXT, looks_numeric, numbers, numbers_as_written
+from calib_core.readers.limits import listed, quoted
 from calib_core.readers.proposal.answer_words import in_words, ratings
 from calib_core.readers.proposal.class_columns import (
     ScoreSets,
@@ -44,6 +43,7 @@ from calib_core.readers.proposal.score_columns import check_for_scores
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.reading import OF_SUMMARIES, Fields, LabelCoding, Reading, ScoreKind, checked_fields
 from calib_core.readers.table import SUMMARY, Array, Table
+from calib_core.readers.text_encoding import MISSING_TEXT, looks_numeric, numbers, numbers_as_written
 from calib_core.readers.tool_shapes import proposed_fields
 
 _SAMPLE_ROWS = 5000

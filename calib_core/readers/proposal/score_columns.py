@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
 from calib_core.predictions.validation import RESCALED
-from calib_core.readers.messages import affected, listed, quoted
-from calib_core.readers.number_texts import missing_text, numbers
+from calib_core.readers.limits import affected, listed, quoted
 from calib_core.readers.proposal.answer_words import confidences, ratings, shares_of
 from calib_core.readers.proposal.column_roles import class_of, role
 from calib_core.readers.proposal.label_codes import coded_labels, label_texts
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
+from calib_core.readers.text_encoding import missing_text, numbers
 
 Kept = NDArray[np.intp] | None
 """Rows that are used, None for all."""

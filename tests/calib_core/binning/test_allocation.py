@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from calib_core import ESTIMATORS, REDUCTIONS, Predictions, RegistryError, estimate, evaluate
 from calib_core.binning import BINNINGS, Edges, EqualMass, EqualWidth
-from calib_core.binning.allocation import Convex, Hard, allocated, centres
-from calib_core.binning.square_root import RootMass, RootWidth
+from calib_core.binning.allocation import Convex, Hard, RootMass, RootWidth, allocated, centres
 from calib_core.estimators import Binned, ConvexBinned
 from calib_core.predictions.predictions import effective_rows
 from calib_core.reductions import Confidence, TopLabel

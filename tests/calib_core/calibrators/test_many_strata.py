@@ -11,7 +11,7 @@ from calib_core import CALIBRATORS, InputError, Predictions
 from calib_core.calibrators import histogram
 from calib_core.calibrators.histogram import Histogram
 from calib_core.calibrators.isotonic import Isotonic
-from calib_core.claims.cell_search import places
+from calib_core.claims.exact_sums import places
 from calib_core.reductions import ClassWise, TopLabel
 
 seeds = st.integers(0, 2**32 - 1)

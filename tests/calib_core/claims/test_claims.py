@@ -10,8 +10,7 @@ from calib_core import REDUCTIONS, NotAnswerable, Predictions, estimate
 from calib_core._base.arrays import BLOCK_BYTES, Rows, owned, safe_log
 from calib_core.binning import Distinct, Edges, EqualMass, EqualWidth, PointsPerBin, tabulate, tabulate_at
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
-from calib_core.claims.exact_sums import ROUNDING
-from calib_core.claims.tallies import Tally
+from calib_core.claims.exact_sums import ROUNDING, Tally
 from calib_core.diagrams import kernel_curve
 from calib_core.reductions import claims_of
 

@@ -9,7 +9,7 @@ import calib_core as cc
 from calib_core.binning import Distinct, EqualMass, Groups
 from calib_core.claims.stacked_samples import side_by_side
 from calib_core.estimators import Binned, ConvexBinned, KernelECE, traits
-from calib_core.smoothing.beta_kernel import BetaKernel
+from calib_core.smoothing.kernels import BetaKernel
 
 E = cc.ESTIMATORS
 MEMBERS = {

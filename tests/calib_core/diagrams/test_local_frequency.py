@@ -9,7 +9,7 @@ import pytest
 
 import calib_core as cc
 from calib_core.diagrams import EventWords, local_accuracy, local_frequency, opening, updated_frequency
-from calib_core.estimators.default_notion import claimed_rows
+from calib_core.estimators.base import claimed_rows
 
 
 def two(scores, outcomes, names=("survived", "died"), **more):

@@ -17,16 +17,16 @@ import calib_core as cc
 from calib_core import CALIBRATORS, InputError, Logits, NotAnswerable, Predictions
 from calib_core._base.arrays import LOG_FLOOR, Rows
 from calib_core.calibrators import Calibrator, Composed, Histogram, Reduced
+from calib_core.calibrators.base import carried_back
 from calib_core.calibrators.meta_cal import entropies
-from calib_core.calibrators.score_maps import carried_back
 from calib_core.exporting import (
     PiecewiseMap,
     bins_computed,
     nodes,
     probe_rows,
     program,
+    python,
     python_source,
-    runtime,
     steps_of,
 )
 from calib_core.reductions import ClassSpecific
@@ -119,7 +119,7 @@ def test_a_map_that_classes_share_is_written_once():
 
 
 def test_the_floor_is_the_librarys():
-    assert runtime.FLOOR == LOG_FLOOR
+    assert python.FLOOR == LOG_FLOOR
 
 
 # ---- what comes in -----------------------------------------------------------------------------------------
@@ -256,8 +256,8 @@ def test_rows_tied_with_the_threshold_of_abstention_are_answered():
     for row, entropy in zip(rows.tolist(), entropies(Rows(rows)), strict=True):
         calibrator.threshold_ = float(entropy)
         (unsure,) = (node for node in program(calibrator).nodes() if isinstance(node, nodes.Unsure))
-        assert not runtime.unsure(row, unsure.threshold)
-        assert runtime.unsure(row, unsure.threshold - 1e-9)
+        assert not python.unsure(row, unsure.threshold)
+        assert python.unsure(row, unsure.threshold - 1e-9)
 
 
 def test_rounding_before_bins_is_told_where_there_is_any():
@@ -332,7 +332,7 @@ def test_a_difference_within_the_tolerance_is_told(monkeypatch):
 
 def test_a_wrong_map_of_confidences_is_refused(monkeypatch):
     monkeypatch.setattr(
-        "calib_core.exporting.module_text.CONFIDENCE_FUNCTION",
+        "calib_core.exporting.python.CONFIDENCE_FUNCTION",
         "def calibrate_confidence(confidence):\n    return mapped(confidence + 1e-5, {map})\n",
     )
     with pytest.raises(NotAnswerable, match="the export differs from the calibrator"):
@@ -340,7 +340,7 @@ def test_a_wrong_map_of_confidences_is_refused(monkeypatch):
 
 
 def test_a_module_that_does_not_run_is_refused(monkeypatch):
-    monkeypatch.setattr("calib_core.exporting.module_text.PREDICT", "raise RuntimeError('no')")
+    monkeypatch.setattr("calib_core.exporting.python.PREDICT", "raise RuntimeError('no')")
     with pytest.raises(NotAnswerable) as e:
         python_source(small())
     assert str(e.value) == "the export does not run, so it is not handed out (RuntimeError: no)"

@@ -9,9 +9,8 @@ from scipy.stats import beta, multivariate_normal
 
 import calib_core as cc
 from calib_core import NotAnswerable, RegistryError, lab
-from calib_core.lab.mixtures import Modes
 from calib_core.lab.true_errors import _of_drawn, error_of
-from calib_core.lab.truths import SPREADS
+from calib_core.lab.truths import SPREADS, Modes
 
 KEYS = list(lab.TRUTHS)
 CURVES = [lab.SigmoidCurve(), lab.SigmoidCurve(0.5, -1.0), lab.Drawn(), lab.Drawn((0.9, 0.2, 0.6), "high")]

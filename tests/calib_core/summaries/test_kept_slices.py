@@ -8,7 +8,7 @@ import calib_core as cc
 from calib_core import NotAnswerable, slices
 from calib_core.summaries import kept_together
 from calib_core.summaries.cells import Cells
-from calib_core.summaries.score_sums import LOSS_SUMS, claim_losses, counted_losses
+from calib_core.summaries.counted_claims import LOSS_SUMS, claim_losses, counted_losses
 
 N = 3000
 NUMBERS = ["rows", "claimed", "right", "gap", "low", "high", "floor", "p", "adds", "beyond", "p_beyond"]

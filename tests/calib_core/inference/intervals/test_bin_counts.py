@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from calib_core import ESTIMATORS, NotAnswerable, Predictions, estimate
 from calib_core.binning import EqualWidth, tabulate
 from calib_core.claims.binary_claims import FlatClaims
-from calib_core.claims.tallies import Moments
+from calib_core.claims.exact_sums import Moments
 from calib_core.estimators import Binned
 from calib_core.estimators.base import reads_bins
 from calib_core.inference.intervals.event_rows import EventRows

@@ -13,7 +13,7 @@ import pytest
 import calib_core as cc
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits, predictions, propose, read_table
-from calib_core.readers.formats.json_text import as_missing, decoded, decoder, elements
+from calib_core.readers.formats.jsonl import as_missing, decoded, decoder, elements
 
 Refused = Callable[[bytes, str], str]
 P, Y = [0.7, 0.2], [1, 0]
