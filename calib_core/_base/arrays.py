@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calib_core._base.notebook_display import OneLine
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
+FloatType: TypeAlias = np.dtype[np.floating[Any]]
 Float64s: TypeAlias = NDArray[np.float64]
 Codes: TypeAlias = NDArray[np.intp]
 Bools: TypeAlias = NDArray[np.bool_]
@@ -34,7 +35,7 @@ _ROWS_TURNED = 512
 """Rows of a matrix turned into columns at a time."""
 
 
-def rounding(dtype: Any) -> float:
+def rounding(dtype: object) -> float:
     """How far two probabilities stored in this type may lie apart and still be the same number, rounded.
 
     >>> rounding(np.float64), rounding(np.float32)
@@ -95,7 +96,7 @@ class Rows(ReadOnly, OneLine):
         return " x ".join(f"{size:,}" for size in self.shape)
 
     @property
-    def dtype(self) -> np.dtype[np.floating[Any]]:
+    def dtype(self) -> FloatType:
         return self.base.dtype
 
     def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[slice, Floats]]:

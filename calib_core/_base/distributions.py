@@ -27,63 +27,63 @@ Numbers = Any
 
 
 class _Normal:
-    def cdf(self, x: Numbers) -> Any:
+    def cdf(self, x: Numbers) -> Numbers:
         return ndtr(x)
 
-    def sf(self, x: Numbers) -> Any:
+    def sf(self, x: Numbers) -> Numbers:
         return ndtr(-x)
 
-    def ppf(self, q: Numbers) -> Any:
+    def ppf(self, q: Numbers) -> Numbers:
         return ndtri(q)
 
-    def isf(self, q: Numbers) -> Any:
+    def isf(self, q: Numbers) -> Numbers:
         return -ndtri(q)
 
 
 class _Student:
-    def sf(self, x: Numbers, df: Numbers) -> Any:
+    def sf(self, x: Numbers, df: Numbers) -> Numbers:
         return stdtr(df, -x)
 
-    def ppf(self, q: Numbers, df: Numbers) -> Any:
+    def ppf(self, q: Numbers, df: Numbers) -> Numbers:
         return stdtrit(df, q)
 
-    def isf(self, q: Numbers, df: Numbers) -> Any:
+    def isf(self, q: Numbers, df: Numbers) -> Numbers:
         return -stdtrit(df, q)
 
 
 class _Beta:
-    def cdf(self, x: Numbers, a: Numbers, b: Numbers) -> Any:
+    def cdf(self, x: Numbers, a: Numbers, b: Numbers) -> Numbers:
         return betainc(a, b, x)
 
-    def sf(self, x: Numbers, a: Numbers, b: Numbers) -> Any:
+    def sf(self, x: Numbers, a: Numbers, b: Numbers) -> Numbers:
         return betaincc(a, b, x)
 
-    def ppf(self, q: Numbers, a: Numbers, b: Numbers) -> Any:
+    def ppf(self, q: Numbers, a: Numbers, b: Numbers) -> Numbers:
         return betaincinv(a, b, q)
 
-    def isf(self, q: Numbers, a: Numbers, b: Numbers) -> Any:
+    def isf(self, q: Numbers, a: Numbers, b: Numbers) -> Numbers:
         return betainccinv(a, b, q)
 
 
 class _Gamma:
-    def isf(self, q: Numbers, a: Numbers) -> Any:
+    def isf(self, q: Numbers, a: Numbers) -> Numbers:
         return gammainccinv(a, q)
 
 
 class _Binomial:
     """P(X <= k) is a tail of a beta law: 1 - I_p(k + 1, n - k)."""
 
-    def cdf(self, k: Numbers, n: Numbers, p: Numbers) -> Any:
+    def cdf(self, k: Numbers, n: Numbers, p: Numbers) -> Numbers:
         return np.where(k < 0, 0.0, np.where(k >= n, 1.0, betaincc(*_shapes(k, n), p)))
 
-    def sf(self, k: Numbers, n: Numbers, p: Numbers) -> Any:
+    def sf(self, k: Numbers, n: Numbers, p: Numbers) -> Numbers:
         return np.where(k < 0, 1.0, np.where(k >= n, 0.0, betainc(*_shapes(k, n), p)))
 
-    def ppf(self, q: Numbers, n: Numbers, p: Numbers) -> Any:
+    def ppf(self, q: Numbers, n: Numbers, p: Numbers) -> Numbers:
         """The least k with P(X <= k) >= q."""
         return _least(lambda k: self.cdf(k, n, p) >= q, n, q, p)
 
-    def isf(self, q: Numbers, n: Numbers, p: Numbers) -> Any:
+    def isf(self, q: Numbers, n: Numbers, p: Numbers) -> Numbers:
         """The least k with P(X > k) <= q."""
         return _least(lambda k: self.sf(k, n, p) <= q, n, q, p)
 
@@ -105,12 +105,12 @@ class _Hypergeometric:
         return support, np.exp(logs)
 
 
-def _log_binomial(n: Numbers, k: Numbers) -> Any:
+def _log_binomial(n: Numbers, k: Numbers) -> Numbers:
     """The logarithm of n over k."""
     return -betaln(1 + n - k, 1 + k) - np.log(n + 1)
 
 
-def _least(enough: Callable[[Any], Any], n: Numbers, *others: Numbers) -> Any:
+def _least(enough: Callable[[Any], Any], n: Numbers, *others: Numbers) -> Numbers:
     """The least whole number from 0 to n that is enough, found by halving."""
     high = np.broadcast_arrays(np.asarray(n, dtype=float), *others)[0].copy()
     low = np.full_like(high, -1.0)

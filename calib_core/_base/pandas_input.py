@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib_core._base.errors import InputError
 
+Column: TypeAlias = "pd.Series[Any]"
+"""A column of a user's table, of whatever it holds."""
+
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
-def plain(values: Any) -> NDArray[Any]:
+def plain(values: object) -> NDArray[Any]:
     """Values as a numpy array; nullable, Arrow and categorical ones as what they hold, missing numbers as NaN.
 
     What pandas owns is copied: it may write to it later.
@@ -34,7 +37,7 @@ def plain(values: Any) -> NDArray[Any]:
     return np.asarray(values)
 
 
-def _column(column: pd.Series[Any]) -> NDArray[Any]:
+def _column(column: Column) -> NDArray[Any]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         # The categories' own numbers or names, not their codes, which follow another order than the classes'.
         values = column.astype(object) if column.isna().any() else column.astype(column.cat.categories.dtype)
@@ -42,7 +45,7 @@ def _column(column: pd.Series[Any]) -> NDArray[Any]:
     return np.array(column.to_numpy())
 
 
-def numbers(values: Any, what: str) -> NDArray[Any]:
+def numbers(values: object, what: str) -> NDArray[Any]:
     """The same for a matrix of numbers: a frame's column of anything else is named."""
     if isinstance(values, pd.DataFrame):
         for name, kind in zip(values.columns, values.dtypes, strict=True):
@@ -107,12 +110,12 @@ def check_same_index(**given: object) -> None:
             )
 
 
-def is_number(values: pd.Series[Any]) -> bool:
+def is_number(values: Column) -> bool:
     """Does the column hold numbers (yes and no are none)?"""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
 
 
-def coded_texts(values: pd.Series[Any]) -> tuple[NDArray[np.intp], list[str]]:
+def coded_texts(values: Column) -> tuple[NDArray[np.intp], list[str]]:
     """Codes (n,) of a column's values, -1 where nothing is given, and the different values as texts, in order.
 
     An empty text is nothing given: a file of text cannot say more. Numbers are in their order, texts in theirs.
@@ -126,7 +129,7 @@ def stored(uniques: Any) -> list[Any]:
     return [*np.asarray(uniques)] if uniques.dtype in (np.float16, np.float32) else list(uniques)
 
 
-def named_codes(codes: NDArray[np.intp], plain: list[Any]) -> tuple[NDArray[np.intp], list[str]]:
+def named_codes(codes: NDArray[np.intp], plain: Sequence[object]) -> tuple[NDArray[np.intp], list[str]]:
     """The same of values that are factorized already."""
     texts = [text_of(value) for value in plain]
     # Different values can be one text, as 1 and "1" of a mixed column: they are one value to whoever reads them.
@@ -163,7 +166,7 @@ def value_text(value: object) -> str:
     return text_of(value) if text_of(value).strip() else ""
 
 
-def from_texts(texts: list[str]) -> pd.Series[Any]:
+def from_texts(texts: list[str]) -> Column:
     """A column whose values were written as these texts: numbers where each is one that is written so.
 
     >>> from_texts(["3", "0.5", ""]).tolist(), from_texts(["007", "8"]).tolist()

@@ -15,7 +15,7 @@ class Adjustable:
     ``Pipeline``, ``GridSearchCV``, ``sklearn.base.clone`` and scikit-learn's own checks take it as an estimator.
     """
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Parameters by name; ``deep``: also those of parts, as ``part__name``."""
         found: dict[str, Any] = {}
         for name in _defaults(type(self)):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 import pandas as pd
 
-from calib_core._base.arrays import Codes, Float64s, Floats
+from calib_core._base.arrays import Codes, Float64s, Floats, FloatType
 from calib_core._base.notebook_display import OneLine
 from calib_core.binning.base import BinningScheme, IntervalScheme, as_intervals, cuts
 from calib_core.claims.binary_claims import Claims, Ordered, each_stratum
@@ -75,7 +75,7 @@ class BinTable(OneLine):
         alike = np.array_equal(self.lower, np.broadcast_to(self.lower[0], self.lower.shape), equal_nan=True)
         return alike and self.joined is None
 
-    def inner_edges(self, s: int, dtype: np.dtype[Any]) -> Floats:
+    def inner_edges(self, s: int, dtype: FloatType) -> Floats:
         """Inner edges of the bins of the table's stratum s in the scores' dtype, as they were compared."""
         edges = self.lower[s, 1:]
         return np.asarray(edges[~np.isnan(edges)].astype(dtype))
@@ -85,7 +85,7 @@ class BinTable(OneLine):
         mine = codes if self.joined is None else self.joined[codes]
         return placed(self.edge_sets(scores.dtype), scores, mine, self.lower.shape[1])
 
-    def edge_sets(self, dtype: np.dtype[Any]) -> list[Floats]:
+    def edge_sets(self, dtype: FloatType) -> list[Floats]:
         """Inner edges in the scores' dtype, of all strata where those are alike, else one set a stratum."""
         if dtype not in self._edge_sets:
             self._edge_sets[dtype] = [
@@ -94,7 +94,7 @@ class BinTable(OneLine):
         return self._edge_sets[dtype]
 
     @cached_property
-    def _edge_sets(self) -> dict[np.dtype[Any], list[Floats]]:
+    def _edge_sets(self) -> dict[FloatType, list[Floats]]:
         return {}
 
     def moments(self, claims: Claims) -> Moments:

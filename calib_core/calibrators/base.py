@@ -448,7 +448,7 @@ class Calibrator(Adjustable):
         probs = calibrated.top(calibrated.n_ranked)[1]
         return probs[:, 0] if probs.shape[1] == 1 else probs
 
-    def predict(self, X: ArrayLike | Logits) -> NDArray[Any]:
+    def predict(self, X: ArrayLike | Logits) -> NDArray[np.generic]:
         """The predicted class of each row after recalibration (n,), as one of ``classes_``."""
         codes = self.apply(_predictions(X, None, None)).predicted
         return self.classes_[codes]

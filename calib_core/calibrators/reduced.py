@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from calib_core._base.arrays import Codes, Float64s, Floats, Rows, frozen
+from calib_core._base.arrays import Codes, Float64s, Floats, FloatType, Rows, frozen
 from calib_core._base.parallel import Progress, chunks, counted_off, shared_out
 from calib_core._base.sklearn_api import check_is_fitted, clone
 from calib_core.calibrators.base import (
@@ -198,7 +198,8 @@ class Reduced(Calibrator):
         if isinstance(claims, ColumnClaims):
             maps = dict(zip(range(claims.rows.shape[1]), self.maps_, strict=True))
             return self._columns(maps, claims.dtype, predictions, progress)
-        of, notion = scope(self.reduction).of, cast(Any, self.reduction)
+        notion: Any = self.reduction
+        of = scope(notion).of
         if of == "class":
             return self._columns({notion.cls: self.maps_[0]}, claims.dtype, predictions, progress)
         if of == "event":
@@ -212,7 +213,7 @@ class Reduced(Calibrator):
     def _columns(
         self,
         maps: Mapping[int, BinaryCalibrator | None],
-        dtype: np.dtype[Any],
+        dtype: FloatType,
         predictions: Predictions,
         progress: Progress,
     ) -> Predictions:

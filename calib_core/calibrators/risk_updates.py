@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
-import pandas as pd
 import scipy
 from numpy.typing import NDArray
 from scipy.special import expit
 
 from calib_core._base.arrays import Bools, Codes, Float64s, safe_log
-from calib_core._base.pandas_input import coded_texts
+from calib_core._base.pandas_input import Column, coded_texts
 from calib_core._base.parallel import Progress
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
@@ -269,7 +268,7 @@ class RiskUpdate(Calibrator):
             )
         return 1 if predictions.event is None else predictions.event
 
-    def _column(self, predictions: Predictions) -> pd.Series[Any]:
+    def _column(self, predictions: Predictions) -> Column:
         metadata = predictions.metadata
         if metadata is None or self.by not in metadata:
             raise NotAnswerable(

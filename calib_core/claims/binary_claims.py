@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, Rows
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, FloatType, Rows
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.parallel import chunks, shared_out
 from calib_core.claims import exact_sums
@@ -129,7 +129,7 @@ class Claims(Protocol):
         """Weight of each stratum in the aggregate, summing to 1 (0 for strata without claims)."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> FloatType:
         """The scores' dtype; bin edges are cast to it before comparison."""
 
     @property
@@ -195,7 +195,7 @@ class ClaimsOfRows(Claims, Protocol):
     def rows_of(self, s: int, ranks: int = 1) -> Codes:
         """The row that each claim of stratum s is about."""
 
-    def with_outcomes(self, drawn: NDArray[Any]) -> ClaimsOfRows:
+    def with_outcomes(self, drawn: NDArray[np.generic]) -> ClaimsOfRows:
         """The same claims after other outcomes: whether each came true, or the column that hit in each row."""
 
     def in_order(self, ranks: int = 1) -> ClaimsOfRows:
@@ -260,7 +260,7 @@ class FlatClaims(OneLine):
     outcome_is_class: ClassVar[bool] = False
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> FloatType:
         return self.scores.dtype
 
     @property
@@ -412,7 +412,7 @@ class ColumnClaims(OneLine):
     outcome_is_class: ClassVar[bool] = True
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> FloatType:
         return self.rows.dtype
 
     @property
@@ -479,7 +479,7 @@ class ColumnClaims(OneLine):
     def rows_of(self, s: int, ranks: int = 1) -> Codes:
         return np.arange(self.n_rows())
 
-    def with_outcomes(self, drawn: NDArray[Any]) -> ColumnClaims:
+    def with_outcomes(self, drawn: NDArray[np.generic]) -> ColumnClaims:
         return replace(self, hit=drawn.astype(np.intp))
 
     def in_order(self, ranks: int = 1) -> ColumnClaims:

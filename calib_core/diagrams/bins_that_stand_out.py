@@ -287,7 +287,8 @@ def reliability_bands(
     [[0.5, 0.7]]
     """
     question = Question(predictions.written_out(), as_reduction(reduction), None)
-    claims, groups = claims_of(question.predictions, reduction), groups_of(question)
+    claims: Any = claims_of(question.predictions, reduction)
+    groups = groups_of(question)
     mine, weights = _alone(claims, stratum), claims.stratum(stratum).weights
     of_event = scope(as_reduction(reduction)).of == "event"
     table = tabulate(mine, [risk_bins(mine, bins) if of_event else as_binning(bins)])[0]

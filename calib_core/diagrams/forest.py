@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Float64s
+from calib_core._base.pandas_input import Column
 from calib_core.defaults import TOLERANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.estimators.base import ESTIMATORS
@@ -122,7 +123,7 @@ def family_of(estimator: str) -> str:
     return FAMILIES[2] if scale.order == 2 else FAMILIES[0]
 
 
-def _placed(line: pd.Series[Any], notion: str, eps: float) -> dict[str, Any]:
+def _placed(line: Column, notion: str, eps: float) -> dict[str, Any]:
     """One line on the axis that all share, and as it is written."""
     root = line["unit"] == "square"
     key = str(line["estimator"])

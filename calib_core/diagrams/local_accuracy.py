@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -500,7 +500,7 @@ class _Rows:
 
     @classmethod
     def of(cls, predictions: Predictions) -> _Rows:
-        rows = claims_of(predictions, "confidence").stratum(0).counted()
+        rows: Any = claims_of(predictions, "confidence").stratum(0).counted()
         if predictions.grain == "counts":
             score, number, right = rows.means
             weight, scores, hits = (np.append(0.0, np.cumsum(part)) for part in (number, number * score, right))

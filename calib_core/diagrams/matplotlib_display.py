@@ -84,13 +84,13 @@ class ReliabilityDisplay:
         *,
         notion: str | Reduction | None = None,
         bins: int | str | BinningScheme | None = None,
-        pos_label: Any = None,
-        class_names: Any = None,
+        pos_label: object = None,
+        class_names: object = None,
         sample_weight: ArrayLike | None = None,
         level: float = LEVEL,
         random_state: int = SEED,
         name: str | None = None,
-        ax: Any = None,
+        ax: object = None,
         **drawing: Any,
     ) -> Self:
         """Draw the reliability of probabilities (n,) of the positive class, or (n, K) of every class.
@@ -158,7 +158,7 @@ class ReliabilityDisplay:
 
     def plot(
         self,
-        ax: Any = None,
+        ax: object = None,
         *,
         name: str | None = None,
         intervals: bool = True,

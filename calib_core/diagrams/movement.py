@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning, as_intervals, cuts
 from calib_core.binning.bin_table import BinTable, tabulate
 from calib_core.calibrators.fitting.softmax_loss import LogRows
-from calib_core.claims.binary_claims import FlatClaims
+from calib_core.claims.binary_claims import Claims
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.estimators.base import claimed_rows
@@ -248,10 +249,11 @@ def _confidences(predictions: Predictions, extra: Float64s) -> Floats:
     return out
 
 
-def _with(claims: FlatClaims, confidences: Floats) -> FlatClaims:
+def _with(claims: Any, confidences: Floats) -> Claims:
     """The same claims, made with other confidences."""
     scores = np.clip(confidences.astype(claims.dtype), claims.floor, 1.0)
-    return replace(claims, scores=scores)
+    moved: Claims = replace(claims, scores=scores)
+    return moved
 
 
 def _sums(table: BinTable) -> tuple[Float64s, Float64s, Float64s]:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,16 @@ from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions.base import NOT_BINARY, REDUCTIONS, Reduction, as_reduction, claims_in, claims_of, scope
+from calib_core.reductions.base import (
+    NOT_BINARY,
+    REDUCTIONS,
+    Reduction,
+    as_reduction,
+    claims_in,
+    claims_of,
+    counts,
+    scope,
+)
 from calib_core.registry.registry import Recipe, Registry, RegistryError
 from calib_core.results.uncertainty import Interval, NoiseFloor, Verdict
 
@@ -39,14 +48,15 @@ class AnswerCache:
         self._kept: dict[tuple[Any, ...], Any] = {}
         self._turn = threading.RLock()
 
-    def once(self, what: tuple[Any, ...], make: Callable[[], T]) -> T:
+    def once(self, what: tuple[object, ...], make: Callable[[], T]) -> T:
         """The answer; asked from several threads at once, the first makes it and the others wait: it can be large."""
         with self._turn:
             if what not in self._kept:
                 self._kept[what] = make()
-        return cast(T, self._kept[what])
+        found: T = self._kept[what]
+        return found
 
-    def keep(self, what: tuple[Any, ...], value: Any) -> None:
+    def keep(self, what: tuple[object, ...], value: object) -> None:
         """Keep an answer that was made for several estimates at once, unless there is one."""
         with self._turn:
             self._kept.setdefault(what, value)
@@ -496,7 +506,8 @@ def _applied(estimator: Any, claims: Any, *, whole: bool) -> Estimated:
             f"{ESTIMATORS.recipe(estimator).title} reads claims one by one: it needs rows, and a summary holds counts; "
             "choose an estimator that counts in bins (ECE, RMSCE, MCE and their debiased forms), or go back to the rows"
         )
-    return cast(Estimated, estimator.of_vectors(claims) if whole else estimator(claims))
+    estimated: Estimated = estimator.of_vectors(claims) if whole else estimator(claims)
+    return estimated
 
 
 def by_stratum(claims: Claims | BinTable, values: Sequence[float] | Float64s) -> Estimated:
@@ -536,9 +547,8 @@ def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predict
         return predictions
     if notion != "event":
         raise InputError(f"the notion is {notion!r}; rows are looked at by 'event' or by 'confidence'")
-    claims = claims_of(predictions, "event")
-    if predictions.grain == "counts":
-        summary: Any = predictions
+    claims: Any = claims_of(predictions, "event")
+    if (summary := counts(predictions)) is not None:
         counted: Predictions = summary.of_single_claims(claims.cells)
         return counted
     assert predictions.event is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 import scipy
@@ -89,7 +89,8 @@ class KernelECE:
 
     def of_samples(self, samples: Samples) -> Float64s:
         """The estimates (samples,) of many samples of one size."""
-        kernel, bandwidth = cast(Any, self.kernel), cast(Any, self.bandwidth)
+        kernel: Any = self.kernel
+        bandwidth: Any = self.bandwidth
         grid, errors = self.grid(samples.floor), np.empty(len(samples.lines))
         came = samples.outcomes.reshape(samples.lines.shape).astype(np.float64)
         widths = np.minimum(bandwidth.of_lines(self.scale.there(samples.lines)), self._widest)

@@ -215,7 +215,7 @@ class FoldTrial:
                 f"{count(self.rows.n_rows)}: name it to have it tried"
             )
 
-    def left_out(self, recipe: Recipe, why: str) -> dict[str, Any]:
+    def left_out(self, recipe: Recipe, why: str) -> dict[str, object]:
         """The line of the table of a candidate that cannot be judged."""
         return dict.fromkeys(COLUMNS, float("nan")) | self._named(recipe) | {"note": why}
 

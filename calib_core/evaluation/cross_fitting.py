@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -81,7 +80,7 @@ def plain_folds(predictions: Predictions, folds: int, random_state: int = SEED) 
 def over_folds(
     fit: Predictions,
     test: Predictions,
-    calibrator: Any,
+    calibrator: object,
     of_fit: Codes,
     of_test: Codes,
     progress: Progress = silent,

@@ -155,7 +155,7 @@ class Division(OneLine):
         )
 
 
-def read_as(table: Table, reading: Mapping[str, Any] | None = None) -> Predictions:
+def read_as(table: Table, reading: Mapping[str, object] | None = None) -> Predictions:
     """The predictions in a table, read as it suggests but for some fields of the reading.
 
     Other fields stay as they were proposed: nothing follows from the given ones, unlike ``read_predictions``. Where
@@ -178,7 +178,7 @@ HOLDS = {
 """What each kind of predictions holds, in words."""
 
 
-def described(table: Table, reading: Mapping[str, Any] | None = None, sha256: str = "") -> pd.DataFrame:
+def described(table: Table, reading: Mapping[str, object] | None = None, sha256: str = "") -> pd.DataFrame:
     """A file of predictions as it is read: what it holds, how many rows, and how it was read, a line per ``property``.
 
     ``reading`` as in ``read_as``; ``sha256`` is the digest of the file's bytes, where it is known. Every ``value`` is a
@@ -222,7 +222,7 @@ class Marked(NamedTuple):
     column: str
 
 
-def marked_rows(table: Table, reading: Mapping[str, Any] | None = None) -> Marked:
+def marked_rows(table: Table, reading: Mapping[str, object] | None = None) -> Marked:
     """Which rows a column of the table marks as calibration rows and as test rows.
 
     ``reading`` as in ``read_as``. InputError where no column does, or its values do not say which rows are which.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -199,7 +199,8 @@ def _reduced(calibrator: Reduced, state: State) -> State:
     # A map that strata share stays one map.
     by_binary = {id(binary): described_map(binary, state.exact) for binary in calibrator.maps_}
     maps = tuple(by_binary[id(binary)] for binary in calibrator.maps_)
-    of, reduction = scope(calibrator.reduction).of, cast(Any, calibrator.reduction)
+    reduction: Any = calibrator.reduction
+    of = scope(reduction).of
     if of == "classes":
         return _of_columns(calibrator, state, maps)
     if of == "class":

@@ -343,16 +343,16 @@ class Module:
         first, *rest = (part.strip("\n") for part in (*parts, *program, PREDICT, main) if part)
         return f"{first}\n\n" + "\n\n\n".join(rest) + "\n"
 
-    def call(self, function: Callable[..., Any], *arguments: str) -> str:
+    def call(self, function: Callable[..., object], *arguments: str) -> str:
         """The text of a call, remembering that the function is needed."""
         self.called[function] = None
         return f"{function.__name__}({', '.join(arguments)})"
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: object) -> str:
         """The name of a new constant: numbers and lists of them."""
         return self._named(self.literal(value))
 
-    def literal(self, value: Any) -> str:
+    def literal(self, value: object) -> str:
         """Numbers and lists of them, exact; arrays as lists."""
         numbers = np.asarray(value, dtype=np.float64)
         if np.isnan(numbers).any():

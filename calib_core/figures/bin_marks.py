@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
+from calib_core._base.arrays import Bools, Float64s
 from calib_core.diagrams.bins_that_stand_out import edges_said
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.look import REFERENCE
@@ -62,12 +64,12 @@ class BinMarks:
         return self.diagram.frame()
 
     @cached_property
-    def few(self) -> Any:
+    def few(self) -> Bools:
         """Which bins have so few rows that their marks are hollow."""
         return self.frame["count"].to_numpy() < FEW_ROWS
 
     @property
-    def symbols(self) -> Any:
+    def symbols(self) -> NDArray[np.str_]:
         """The shape of each bin's star."""
         return symbols(self.look, self.frame["count"])
 
@@ -125,7 +127,7 @@ class BinMarks:
         )
 
     @cached_property
-    def ends(self) -> Any:
+    def ends(self) -> Float64s:
         """Heights of the plusses; those beyond 0 or 1, as far as the classes are off, stand just outside."""
         return self.axis.place(np.clip(self.frame["top_label"].to_numpy(), -_OUTSIDE, 1 + _OUTSIDE))
 

@@ -133,7 +133,7 @@ def _facts(table: ClassTable, c: int) -> tuple[str, str, str]:
     return rounded(100 * table.score[c], 1), rounded(100 * table.outcome[c], 1), count(round(table.count[c]))
 
 
-def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, str, str]) -> list[dict[str, Any]]:
+def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, str, str]) -> list[dict[str, object]]:
     """The numbers at the right of every line, under their headings, each aligned to the right."""
     bold = tuple(f"<b>{head}</b>" for head in heads)
     lines = [(-0.5, bold, "bottom"), *((j, f, "middle") for j, f in enumerate(facts))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -14,12 +14,15 @@ from calib_core.palette import Style
 from calib_core.results.verdict_table import in_full
 from calib_core.text import between, plain, short_percent
 
+Pieces: TypeAlias = dict[str, list[dict[str, object]]]
+"""Annotations and shapes of a layout."""
+
 _LONGEST = 30
 _SIGNS, _LETTERS, _LINE, _ABOVE = 18, 13, 16.9, 4
 """Pixels of the column of signs, of the letters, from line to line, and from the picture up to the last line."""
 
 
-def heading(title: str, look: Style, verdicts: pd.DataFrame | None, x: float, y: float) -> dict[str, Any]:
+def heading(title: str, look: Style, verdicts: pd.DataFrame | None, x: float, y: float) -> Pieces:
     """An annotation and shapes, as arguments of a layout, whose lower left corner lies there on the paper.
 
     The title stands alone where nothing was judged.

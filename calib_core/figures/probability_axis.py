@@ -43,7 +43,7 @@ class ProbabilityAxis:
         inside = np.clip(shares, 1e-15, 1 - 1e-15)
         return np.asarray(np.clip(np.log(inside) - np.log1p(-inside), self.low, self.high))
 
-    def layout(self, room: float = _ROOM, few: bool = False) -> dict[str, Any]:
+    def layout(self, room: float = _ROOM, few: bool = False) -> dict[str, object]:
         """Range and ticks, in percent, perhaps only few; ``room`` beyond the ends, as a share of the axis."""
         more = room * (self.high - self.low)
         found: dict[str, Any] = {"range": [self.low - more, self.high + more], "zeroline": False}
@@ -61,7 +61,7 @@ class ProbabilityAxis:
         return places if self.kind == "linear" else np.asarray(1 / (1 + np.exp(-places)))
 
 
-def percent_ticks(ticks: Sequence[float]) -> dict[str, Any]:
+def percent_ticks(ticks: Sequence[float]) -> dict[str, list[float] | list[str]]:
     """Ticks of an axis at these shares, the last with the unit.
 
     >>> percent_ticks([0, 0.5, 1])["ticktext"]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from calib_core._base.arrays import Float64s
 from calib_core._base.errors import InputError
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.bin_marks import BinMarks, Panel, key
@@ -315,7 +316,7 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], stems: bool) -> None:
     axis = marks[0].axis
     wide = axis.high - axis.low
 
-    def shares(frame: pd.DataFrame, name: str) -> Any:
+    def shares(frame: pd.DataFrame, name: str) -> Float64s:
         xy = np.column_stack([axis.place(frame["confidence"]), axis.place(frame[name])])
         return (xy - axis.low) / wide
 

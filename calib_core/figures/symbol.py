@@ -7,7 +7,7 @@ from typing import Any
 from calib_core.palette import Style, outline
 
 
-def symbol(look: Style, across: float, up: float, radius: float = 7.0, **place: Any) -> dict[str, Any]:
+def symbol(look: Style, across: float, up: float, radius: float = 7.0, **place: Any) -> dict[str, object]:
     """A shape: the symbol of a look, with its middle so many pixels beside and above an anchor.
 
     ``place`` says where that is: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.

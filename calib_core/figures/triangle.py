@@ -116,7 +116,7 @@ def panel(i: int) -> dict[str, str]:
     return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
 
-def panel_axes(i: int, x: tuple[float, float] = (0.0, 1.0), y: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
+def panel_axes(i: int, x: tuple[float, float] = (0.0, 1.0), y: tuple[float, float] = (0.0, 1.0)) -> dict[str, object]:
     """The layout of panel i: equal scales, in its part of the figure, with nothing drawn of the axes themselves."""
     name = panel(i)
     hidden = {"visible": False, "constrain": "domain"}
@@ -130,7 +130,7 @@ def panel_axes(i: int, x: tuple[float, float] = (0.0, 1.0), y: tuple[float, floa
     }  # fmt: skip
 
 
-def image(source: str, i: int = 0) -> dict[str, Any]:
+def image(source: str, i: int = 0) -> dict[str, object]:
     """A picture (a data URI) of the square that `X_RANGE` and `Y_RANGE` span, under the traces of panel i."""
     name = panel(i)
     return {

@@ -67,7 +67,7 @@ def interval_of(
     )  # fmt: skip
 
 
-def icon(word: str, across: float, up: float, radius: float = 9.0, **place: Any) -> list[dict[str, Any]]:
+def icon(word: str, across: float, up: float, radius: float = 9.0, **place: Any) -> list[dict[str, object]]:
     """Shapes of a disc with its sign, its middle so many pixels beside and above an anchor.
 
     ``place`` says where that is: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.

@@ -301,7 +301,7 @@ class _Shared:
 
     known: dict[int, Any] = field(init=False, default_factory=dict)
 
-    def once(self, key: object, make: Callable[[], Any]) -> Any:
+    def once(self, key: object, make: Callable[[], object]) -> Any:
         """What ``make`` makes, kept for this ``key``: a thing that outlives the rows."""
         if id(key) not in self.known:
             self.known[id(key)] = make()

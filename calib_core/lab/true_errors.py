@@ -120,7 +120,7 @@ def _sampled(truth: Any) -> Synthetic:
 
 
 @lru_cache(maxsize=8)
-def holdout(truth: Any) -> Synthetic:
+def holdout(truth: Truth) -> Synthetic:
     """One set of rows of a truth, from which samples can be drawn again and again."""
     drawn: Synthetic = truth.population(HOLDOUT)
     return drawn
@@ -161,7 +161,7 @@ def _chances(drawn: Synthetic, notion: Any) -> tuple[FlatClaims, Float64s]:
 
 
 @lru_cache(maxsize=4)
-def law(truth: Any, share: int = 1) -> Predictions:
+def law(truth: Truth, share: int = 1) -> Predictions:
     """The rows that stand for a truth, with expected labels; of a sample only one in ``share``."""
     classes = truth.population(2).predictions.n_classes or 2
     rows = PROBABILITIES // (classes * classes)

@@ -58,7 +58,7 @@ class RowGroups(ReadOnly, OneLine):
         """The groups of chosen rows; rows that stood alone stay so when they are repeated, as copies are."""
         return _grouped(self.codes[places], self.values, self.name, self.alone)
 
-    def first_part(self, strata: NDArray[Any], share: float, random_state: int) -> Bools:
+    def first_part(self, strata: NDArray[np.generic], share: float, random_state: int) -> Bools:
         """Rows of the first part of a seeded split that keeps groups whole, (n,).
 
         Groups are ordered by the stratum of most of their rows, then by size, at random among those that are alike;
@@ -71,7 +71,7 @@ class RowGroups(ReadOnly, OneLine):
         chosen[order] = np.diff(np.floor(np.arange(len(order) + 1) * share + rng.random())) > 0
         return np.asarray(chosen[self.codes])
 
-    def folds(self, strata: NDArray[Any], folds: int, random_state: int) -> Codes:
+    def folds(self, strata: NDArray[np.generic], folds: int, random_state: int) -> Codes:
         """The fold of every row, (n,): whole groups, ordered as for ``first_part``, are dealt out in turn."""
         order = self._shuffled(strata, np.random.default_rng(random_state))
         fold = np.empty(len(order), dtype=np.intp)
@@ -94,7 +94,7 @@ class RowGroups(ReadOnly, OneLine):
         return f"{len(self.codes):,} rows in {self.words}"
 
 
-def dealt(strata: NDArray[Any], folds: int, random_state: int) -> Codes:
+def dealt(strata: NDArray[np.generic], folds: int, random_state: int) -> Codes:
     """The fold of every row, 0..folds-1: each stratum is dealt out in a random order, one row a fold in turn."""
     order = np.lexsort((np.random.default_rng(random_state).random(len(strata)), strata))
     fold = np.empty(len(strata), dtype=np.intp)

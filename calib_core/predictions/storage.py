@@ -419,7 +419,7 @@ def code_of_event(event: int | str, class_names: tuple[str, ...] | None, current
     return int(code)
 
 
-def split_rows(groups: NDArray[Any], share: float, random_state: int) -> Bools:
+def split_rows(groups: NDArray[np.generic], share: float, random_state: int) -> Bools:
     """True for the rows of the first part: seeded, and within one row of ``share`` in every group.
 
     Rows are ordered by group, at random within it, and every 1/share-th is taken from a random start.

@@ -40,7 +40,7 @@ class Columns:
         """Names of the columns so far."""
         return tuple(self._values)
 
-    def add(self, row: Mapping[str, Any], number: int | None = None) -> None:
+    def add(self, row: Mapping[str, object], number: int | None = None) -> None:
         """One more row, the line or record ``number`` of the file; keys it lacks are missing in it."""
         for key in row:
             if key not in self._values:
@@ -133,7 +133,7 @@ class UniformColumns(Columns):
         super().__init__(name)
         self._kinds: dict[str, str] = {}
 
-    def add(self, row: Mapping[str, Any], number: int | None = None) -> None:
+    def add(self, row: Mapping[str, object], number: int | None = None) -> None:
         """One more row, which is on the line ``number``; InputError where it is not like those before."""
         where = f"{self.name}, line {number}"
         if not self.rows:
@@ -231,7 +231,7 @@ def number(value: Any) -> float:
         return math.nan
 
 
-def identifier(value: Any) -> int | str:
+def identifier(value: object) -> int | str:
     """What a record is called: a whole number or a text; other values as they would be written.
 
     >>> identifier(7), identifier("q7"), identifier(None), identifier([7])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
 from calib_core._base.lazy_modules import provided
+from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.limits import affected, listed, quoted, shown
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, confidences
@@ -160,7 +161,7 @@ def _weights(table: Table, reading: Reading, kept: Kept) -> NDArray[np.float64] 
     return weights if kept is None else weights[kept]
 
 
-def _groups(table: Table, reading: Reading, kept: Kept) -> pd.Series[Any] | None:
+def _groups(table: Table, reading: Reading, kept: Kept) -> Column | None:
     if reading.group is None:
         return None
     texts = label_texts(table.column(reading.group))

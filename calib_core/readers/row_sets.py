@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core._base.arrays import FloatType
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers.limits import listed, quoted
 from calib_core.readers.proposal.label_codes import label_texts
@@ -101,7 +102,7 @@ def shared_rows(fit: Predictions, test: Predictions, split: str | None = None) -
     if fit.kind != test.kind or fit.n_classes != test.n_classes:
         return 0
     narrow = any(p.confidence.dtype == np.float32 for p in (fit, test))
-    dtype: np.dtype[Any] = np.dtype(np.float32) if narrow else np.dtype(np.float64)
+    dtype: FloatType = np.dtype(np.float32) if narrow else np.dtype(np.float64)
     columns = columns_compared(fit, test, split)
     return int(np.isin(_keys(test, dtype, columns), _keys(fit, dtype, columns)).sum())
 
@@ -118,7 +119,7 @@ def columns_compared(fit: Predictions, test: Predictions, split: str | None = No
     return tuple(name for name in fit.metadata.columns if name in test.metadata.columns and name != split)
 
 
-def _keys(predictions: Predictions, dtype: np.dtype[Any], columns: Sequence[str]) -> NDArray[np.uint64]:
+def _keys(predictions: Predictions, dtype: FloatType, columns: Sequence[str]) -> NDArray[np.uint64]:
     if predictions.kind in ("full", "per-class"):
         scores = np.concatenate([row_keys(block.astype(dtype, copy=False)) for _, block in predictions.rows.blocks()])
     else:

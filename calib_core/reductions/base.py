@@ -77,7 +77,7 @@ def scope(reduction: Reduction) -> Scope:
     return declared
 
 
-def claims_of(predictions: Predictions, reduction: str | Reduction) -> Any:
+def claims_of(predictions: Predictions, reduction: str | Reduction) -> Claims:
     """The binary claims predictions make in a notion; NotAnswerable for a notion of whole vectors.
 
     >>> claims_of(Predictions([[0.7, 0.3]], [0]), "confidence").scores.tolist()
@@ -89,7 +89,8 @@ def claims_of(predictions: Predictions, reduction: str | Reduction) -> Any:
     notion = as_reduction(reduction)
     if scope(notion).of == "vector":
         raise NotAnswerable(NOT_BINARY)
-    return claims_in(notion, predictions)
+    claims: Claims = claims_in(notion, predictions)
+    return claims
 
 
 def claims_in(notion: Reduction, predictions: Any) -> Any:
@@ -135,6 +136,12 @@ def counts(predictions: Any) -> Any:
     Such claims answer what ``claims.Claims`` asks of counts, and say so where they cannot.
     """
     return predictions if predictions.grain == "counts" else None
+
+
+def counted_claims(predictions: object, notion: Reduction) -> Claims | None:
+    """What a summary's counts claim in a notion; None where rows are at hand."""
+    counted = counts(predictions)
+    return None if counted is None else counted.claims(notion)
 
 
 def row_shares(codes: Codes, n_strata: int, weights: Float64s | None) -> Float64s:

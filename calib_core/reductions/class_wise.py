@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 
 from calib_core._base.arrays import Float64s
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.binary_claims import Claims, ColumnClaims, FlatClaims
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.reductions.base import REDUCTIONS, Scope, counts, row_shares
+from calib_core.reductions.base import REDUCTIONS, Scope, counted_claims, counts, row_shares
 from calib_core.registry.registry import Choice, ClassIndex, RegistryError
 
 
@@ -54,9 +54,9 @@ class ClassWise:
             if not (np.isfinite(given).all() and (given >= 0).all() and 0 < given.sum() < np.inf):
                 raise RegistryError(f"weights is {self.weights!r}; they must be finite, not negative and not all 0")
 
-    def split(self, predictions: Predictions) -> ColumnClaims:
-        if (counted := counts(predictions)) is not None:
-            return cast(ColumnClaims, counted.claims(self))
+    def split(self, predictions: Predictions) -> Claims:
+        if (counted := counted_claims(predictions, self)) is not None:
+            return counted
         predictions = predictions.answered
         rows, names = predictions.rows, predictions.class_names or ()
         return ColumnClaims(rows, predictions.true_labels, names, self.shares(predictions), predictions.weights)
@@ -99,11 +99,11 @@ class Event:
     ([0.3, 0.6], ('yes',))
     """
 
-    def split(self, predictions: Predictions) -> FlatClaims:
+    def split(self, predictions: Predictions) -> Claims:
         if predictions.event is None:
             raise NotAnswerable(NO_EVENT)
-        if (counted := counts(predictions)) is not None:
-            return cast(FlatClaims, counted.claims(self))
+        if (counted := counted_claims(predictions, self)) is not None:
+            return counted
         return ClassSpecific(predictions.event).split(predictions)
 
 
@@ -129,12 +129,13 @@ class ClassSpecific:
 
     cls: Annotated[int, ClassIndex(), "Class", "the class"] = 0
 
-    def split(self, predictions: Predictions) -> FlatClaims:
+    def split(self, predictions: Predictions) -> Claims:
         names, counted = predictions.class_names or (), counts(predictions)
         if predictions.n_classes is not None and not 0 <= self.cls < len(names):
             raise InputError(f"cls is {self.cls}; the classes are 0..{len(names) - 1}")
         if counted is not None:
-            return cast(FlatClaims, counted.claims(self))
+            claims: Claims = counted.claims(self)
+            return claims
         predictions = predictions.answered
         rows = predictions.rows
         scores, hits = rows.column(self.cls), predictions.true_labels == self.cls

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 
-from calib_core.claims.binary_claims import FlatClaims
+from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.predictions.predictions import Predictions
-from calib_core.reductions.base import REDUCTIONS, Scope, counts, row_shares
+from calib_core.reductions.base import REDUCTIONS, Scope, counted_claims, row_shares
 from calib_core.registry.registry import Range
 
 
@@ -33,9 +33,9 @@ class Confidence:
     [False]
     """
 
-    def split(self, predictions: Predictions) -> FlatClaims:
-        if (counted := counts(predictions)) is not None:
-            return cast(FlatClaims, counted.claims(self))
+    def split(self, predictions: Predictions) -> Claims:
+        if (counted := counted_claims(predictions, self)) is not None:
+            return counted
         predictions = predictions.answered
         codes = np.zeros(predictions.n_rows, dtype=np.intp)
         return FlatClaims(
@@ -70,9 +70,9 @@ class TopLabel:
     [0.5, 0.5]
     """
 
-    def split(self, predictions: Predictions) -> FlatClaims:
-        if (counted := counts(predictions)) is not None:
-            return cast(FlatClaims, counted.claims(self))
+    def split(self, predictions: Predictions) -> Claims:
+        if (counted := counted_claims(predictions, self)) is not None:
+            return counted
         predictions = predictions.answered
         codes, names = predictions.predicted, predictions.class_names or ()
         shares = row_shares(codes, len(names), predictions.weights)
@@ -108,9 +108,9 @@ class TopKConfidence:
 
     k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
 
-    def split(self, predictions: Predictions) -> FlatClaims:
-        if (counted := counts(predictions)) is not None:
-            return cast(FlatClaims, counted.claims(self))
+    def split(self, predictions: Predictions) -> Claims:
+        if (counted := counted_claims(predictions, self)) is not None:
+            return counted
         predictions = predictions.answered
         k = _ranks(self.k, predictions)
         classes, probs = predictions.top(k)
@@ -148,9 +148,9 @@ class TopKLabel:
 
     k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
 
-    def split(self, predictions: Predictions) -> FlatClaims:
-        if (counted := counts(predictions)) is not None:
-            return cast(FlatClaims, counted.claims(self))
+    def split(self, predictions: Predictions) -> Claims:
+        if (counted := counted_claims(predictions, self)) is not None:
+            return counted
         predictions = predictions.answered
         k = _ranks(self.k, predictions)
         classes, probs = predictions.top(k)

@@ -357,7 +357,7 @@ class Recipe:
         """The recipe without options that fitting does not read: the same for members that one fit serves."""
         return dataclasses.replace(self, params=tuple(pair for pair in self.params if pair[0] not in self.late))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         params = {name: value.to_dict() if isinstance(value, Recipe) else value for name, value in self.params}
         return {"key": self.key, **({"params": params} if params else {})}
 
@@ -504,7 +504,7 @@ class Registry(Generic[T]):
         FAMILIES[family] = self
 
     def register(
-        self, key: str, title: str, *, reference: str = "", flags: Any = None, elsewhere: str = "", formula: str = ""
+        self, key: str, title: str, *, reference: str = "", flags: object = None, elsewhere: str = "", formula: str = ""
     ) -> Callable[[type[T]], type[T]]:
         """Class decorator that adds a dataclass as a member; its annotated fields become its parameters."""
 
@@ -526,7 +526,7 @@ class Registry(Generic[T]):
         *,
         lift: str = "",
         reference: str = "",
-        flags: Any = None,
+        flags: object = None,
         elsewhere: str = "",
         formula: str = "",
         filled: str = "",
@@ -657,7 +657,8 @@ def _of_the_fit(params: tuple[Param, ...]) -> tuple[Param, ...]:
 def _value(value: Any, param: Param) -> Value:
     if isinstance(param.domain, Part) and value is not None:
         return FAMILIES[param.domain.family].recipe(value)
-    return typing.cast(Value, value)
+    plain: Value = value
+    return plain
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -7,15 +7,14 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import ClassVar, TypeAlias, cast
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.errors import InputError, NotAnswerable
-from calib_core._base.pandas_input import coded_texts, from_texts, is_number, text_of
+from calib_core._base.pandas_input import Column, coded_texts, from_texts, is_number, text_of
 from calib_core.inference.significance.count_tests import counts_in_cells, score_nodes
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
@@ -23,7 +22,7 @@ from calib_core.summaries.cells import Cells
 from calib_core.summaries.mergeable import Summary
 
 
-def kept_column(summary: Summary, name: str) -> pd.Series[Any]:
+def kept_column(summary: Summary, name: str) -> Column:
     """The values that a summary keeps of a column, one each, as numbers where all of them are."""
     return from_texts(list(summary.slices[name]))
 
@@ -82,7 +81,7 @@ class Value:
         """The same where the column is named already."""
         return "not given" if self.text is None else self.text
 
-    def rows(self, values: pd.Series[Any]) -> Bools:
+    def rows(self, values: Column) -> Bools:
         """Which values of the column meet it."""
         codes, texts = coded_texts(values)
         return np.asarray(codes == (-1 if self.text is None else texts.index(self.text) if self.text in texts else -2))
@@ -116,7 +115,7 @@ class Span:
             return f"below {text_of(self.high)}" if math.isfinite(self.high) else "given"
         return f"{text_of(self.low)} {f'to {text_of(self.high)}' if math.isfinite(self.high) else 'and more'}"
 
-    def rows(self, values: pd.Series[Any]) -> Bools:
+    def rows(self, values: Column) -> Bools:
         """Which values of the column meet it; NotAnswerable where they are no numbers."""
         if not is_number(values):
             raise NotAnswerable(f"{self.column!r} holds no numbers, so no row lies in {self}: give one of its values")
@@ -249,7 +248,7 @@ def no_columns(rows: Predictions) -> NotAnswerable:
     return NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
 
 
-def metadata_column(predictions: Predictions, name: str) -> pd.Series[Any]:
+def metadata_column(predictions: Predictions, name: str) -> Column:
     """A metadata column by its name, of a summary the values that it keeps; NotAnswerable says which there are."""
     names, summary = columns_of(predictions), counts(predictions)
     if not names:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import Float64s
 from calib_core._base.errors import as_whole
-from calib_core._base.pandas_input import is_number, named_codes, stored
+from calib_core._base.pandas_input import Column, is_number, named_codes, stored
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
 from calib_core.readers.proposal.answer_words import as_read, marks_some
 from calib_core.reductions.base import counts
@@ -114,11 +114,11 @@ def _cut(predictions: Predictions, name: str, edges: Sequence[float] | None, par
 
 def cut_column(
     name: str,
-    values: pd.Series[Any],
+    values: Column,
     edges: Sequence[float] | None = None,
     parts: int = PARTS,
     rows: Float64s | None = None,
-    every: pd.Series[Any] | None = None,
+    every: Column | None = None,
 ) -> CutColumn:
     """One column cut, as `cut` does; a condition that no row meets can be among those of given edges.
 
@@ -200,12 +200,12 @@ def columns_looked_at(rows: Predictions) -> int:
         return 1
 
 
-def _judges_answers(name: str, values: pd.Series[Any]) -> bool:
+def _judges_answers(name: str, values: Column) -> bool:
     """Whether they are people's marks of some answers, by what they are called and hold."""
     return bool(_PEOPLE.search(name)) and marks_some(as_read(values))
 
 
-def _numbers_rows(values: pd.Series[Any]) -> bool:
+def _numbers_rows(values: Column) -> bool:
     """Whether they are whole numbers, many and all different: these say nothing of a row but which it is."""
     if len(values) <= MOST_VALUES or not is_number(values):
         return False
@@ -213,7 +213,7 @@ def _numbers_rows(values: pd.Series[Any]) -> bool:
     return bool(first.is_unique and (first % 1 == 0).all() and values.is_unique and (values % 1 == 0).all())
 
 
-def _spans(name: str, values: pd.Series[Any], inner: Sequence[float]) -> CutColumn:
+def _spans(name: str, values: Column, inner: Sequence[float]) -> CutColumn:
     numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     ends = [-math.inf, *inner, math.inf]
     conditions: list[Condition] = [Span(name, low, high) for low, high in itertools.pairwise(ends)]
@@ -235,7 +235,7 @@ def _small(codes: NDArray[np.intp], size: int) -> NDArray[np.unsignedinteger[Any
     return codes.astype(np.min_scalar_type(max(size - 1, 0)))
 
 
-def _checked(edges: Sequence[float], name: str, values: pd.Series[Any]) -> list[float]:
+def _checked(edges: Sequence[float], name: str, values: Column) -> list[float]:
     if not is_number(values):
         raise NotAnswerable(f"{name!r} holds no numbers, so that there is nothing to cut at edges; leave them out")
     given = [float(edge) for edge in edges]
@@ -255,7 +255,7 @@ class _Ordered:
     ends: Float64s
 
     @classmethod
-    def of(cls, values: pd.Series[Any], rows: Float64s | None) -> _Ordered:
+    def of(cls, values: Column, rows: Float64s | None) -> _Ordered:
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         known = np.isfinite(numbers)
         distinct, place = np.unique(numbers[known], return_inverse=True)

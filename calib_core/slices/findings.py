@@ -201,7 +201,7 @@ def _bins(
 
 def _cells(rows: Predictions, scheme: BinningScheme) -> pd.DataFrame:
     """Every predicted class in every bin that has rows."""
-    claims = claims_of(rows, "top-label")
+    claims: Any = claims_of(rows, "top-label")
     table = tabulate(claims, [scheme], pooled=False)[0]
     stratum, b = np.nonzero(table.count > 0)
     shares = _shares(rows, table.cells(claims.scores, claims.codes), table.count.size)

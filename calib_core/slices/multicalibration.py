@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.errors import InputError, NotAnswerable, as_share, as_whole
+from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import few_groups, normals, poor, together, widened
@@ -163,7 +164,7 @@ class WeighedClaims:
     clusters: RowGroups | None
 
     @classmethod
-    def of(cls, rows: Predictions, claims: Any, families: Sequence[GroupFamily]) -> WeighedClaims:
+    def of(cls, rows: Predictions, claims: Claims, families: Sequence[GroupFamily]) -> WeighedClaims:
         """The claims of a notion, which has to make one of each row."""
         if claims.same_rows or len(claims.strata) != 1 or len(claims.stratum(0).scores) != rows.n_rows:
             raise NotAnswerable(

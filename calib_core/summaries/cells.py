@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._base.arrays import Bools, Codes, Float64s, Floats, ReadOnly, frozen
+from calib_core._base.arrays import Bools, Codes, Float64s, Floats, FloatType, ReadOnly, frozen
 from calib_core._base.notebook_display import OneLine
 from calib_core.claims import exact_sums
 from calib_core.claims.binary_claims import Claims
@@ -238,7 +238,7 @@ class PairCells(OneLine):
             return None
         return cls(known[0].numbers, added([each.sums for each in known]))
 
-    def coarsened(self, edge_sets: Sequence[Floats], dtype: np.dtype[Any], joined: Codes | None = None) -> SharedRows:
+    def coarsened(self, edge_sets: Sequence[Floats], dtype: FloatType, joined: Codes | None = None) -> SharedRows:
         """The sums over pairs of cells between inner edges; NotAnswerable unless all of them are kept."""
         grid = edges_of(self.numbers).astype(dtype)
         cells, width = len(grid) + 1, 1 + max(map(len, edge_sets))

@@ -42,7 +42,7 @@ class ClaimTally(CountedRows, OneLine):
         """How many rows were counted."""
         return self.losses["brier"].rows
 
-    def claims(self, notion: Any) -> CountedClaims:
+    def claims(self, notion: Reduction) -> CountedClaims:
         """The claims; NotAnswerable in any notion but the tally's own."""
         counted = self.in_own_notion(notion)
         if counted is None:
@@ -52,7 +52,7 @@ class ClaimTally(CountedRows, OneLine):
             )
         return counted
 
-    def in_own_notion(self, notion: Any) -> CountedClaims | None:
+    def in_own_notion(self, notion: object) -> CountedClaims | None:
         """The claims, in the tally's own notion."""
         return self.counted if notion == self.notion else None
 
@@ -140,9 +140,10 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     of = as_reduction(notion)
     if (known := counts(predictions)) is not None:
         losses = {"brier": known.losses["brier"]}
-        return ClaimTally(known.kind, known.class_names, of, claims_of(known, of), losses)
+        already: Any = claims_of(known, of)
+        return ClaimTally(known.kind, known.class_names, of, already, losses)
     rows = summable(cast(Predictions, predictions))
-    claims = claims_of(rows, of)
+    claims: Any = claims_of(rows, of)
     strata = len(claims.strata)
     if strata * CELLS > MOST_CLASS_CELLS:
         raise NotAnswerable(

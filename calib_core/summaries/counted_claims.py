@@ -18,6 +18,7 @@ from calib_core._base.arrays import (
     Codes,
     Float64s,
     Floats,
+    FloatType,
     ReadOnly,
     frozen,
     safe_log,
@@ -44,7 +45,7 @@ class CountedStratum(OneLine):
     """One stratum by its counts: bins are placed, and claims summed, as if each had the lowest score of its cell."""
 
     cells: Cells
-    dtype: np.dtype[Any]
+    dtype: FloatType
     weights: ClassVar[None] = None
 
     @property
@@ -111,7 +112,7 @@ class CountedClaims(OneLine):
     cells: Cells
     strata: tuple[str, ...]
     shares: Float64s
-    dtype: np.dtype[Any]
+    dtype: FloatType
     same_rows: bool = False
     floor: float = 0.0
     weights: None = None
@@ -217,7 +218,7 @@ class CountedRows:
         """The same: no row is declined."""
         return self
 
-    def in_own_notion(self, notion: Any) -> Any:
+    def in_own_notion(self, notion: object) -> CountedClaims | None:
         """The claims in this notion, where they are what was counted; None where the notion is to make them."""
         return None
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
+from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, FloatType, frozen
 from calib_core._base.pandas_input import value_text
 from calib_core.claims.exact_sums import ROUNDING, ExactSums
 from calib_core.defaults import SEED
@@ -50,7 +50,7 @@ class Claimed:
 
     kind: Kind
     class_names: tuple[str, ...] | None
-    dtype: np.dtype[Any]
+    dtype: FloatType
     score: str
     outcome: str
     predicted: str | None
@@ -91,7 +91,7 @@ def _code(column: str, reading: Reading, names: Sequence[str]) -> str:
     return f"CASE {quoted(column)} " + " ".join(f"WHEN {key} THEN {i}" for i, key in enumerate(keys)) + " END"
 
 
-def grid(dtype: np.dtype[Any]) -> dict[str, list[Any]]:
+def grid(dtype: FloatType) -> dict[str, list[object]]:
     """A line for every slot: its number, the cell at its start, and the edges inside it, 2 where there are no more.
 
     Edges are as scores of this type are compared with them.
@@ -107,12 +107,12 @@ def grid(dtype: np.dtype[Any]) -> dict[str, list[Any]]:
     return lines
 
 
-def grid_table(dtype: np.dtype[Any]) -> str:
+def grid_table(dtype: FloatType) -> str:
     """The statement that makes the table of the grid of its columns, one parameter each."""
     return f"CREATE TABLE {GRID} AS SELECT {', '.join(f'unnest(?) AS {name}' for name in grid(dtype))}"
 
 
-def with_grid(dtype: np.dtype[Any]) -> str:
+def with_grid(dtype: FloatType) -> str:
     """The grid as the beginning of a statement."""
     columns = grid(dtype)
     lines = ",\n  ".join(str(tuple(line)) for line in zip(*columns.values(), strict=True))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calib_core._base.arrays import Codes, Float64s, frozen
+from calib_core._base.arrays import Codes, Float64s, FloatType, frozen
 from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import coded_texts
 from calib_core.claims.binary_claims import ColumnClaims
@@ -59,7 +59,7 @@ class Summary(CountedRows, OneLine):
 
     kind: Kind
     class_names: tuple[str, ...] | None
-    dtype: np.dtype[Any]
+    dtype: FloatType
     top_cells: Cells
     class_cells: Cells | None
     label_counts: Codes | None

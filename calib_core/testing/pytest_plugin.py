@@ -122,7 +122,7 @@ def calibration(request: pytest.FixtureRequest) -> CalibrationCheck:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """A test that is marked and checks nothing fails: it would be green for ever."""
     answer = yield
     mark = pyfuncitem.get_closest_marker(MARKER)

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy
 
-from calib_core._base.arrays import BLOCK_BYTES, LOG_FLOOR, Codes, Float64s, Floats, Rows
+from calib_core._base.arrays import BLOCK_BYTES, LOG_FLOOR, Codes, Float64s, Floats, FloatType, Rows
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.parallel import Progress, silent
 from calib_core.calibrators.fitting.minimisers import Blocks, Scales, Whitening, minimum, solve
@@ -55,7 +55,7 @@ class Rowwise:
             self.kept = [np.ascontiguousarray(x.T) for x in self._read(np.float64)]
 
     @property
-    def dtype(self) -> np.dtype[np.floating[Any]]:
+    def dtype(self) -> FloatType:
         """The arithmetic of the pass over the rows."""
         return np.dtype(np.float64) if self.kept is not None else self.source.rows.dtype
 
@@ -509,7 +509,7 @@ def near_top(z: Floats, tops: Floats) -> Floats:
     return np.where(np.isneginf(z), tops + floor, np.maximum(z, least))
 
 
-def _widest(dtype: np.dtype[Any]) -> Any:
+def _widest(dtype: FloatType) -> Any:
     # A quarter of the largest number: two such logits, and their products with a share, can be taken from each other.
     return dtype.type(np.finfo(dtype).max / 4)
 
@@ -575,7 +575,7 @@ class PartedRows(Rowwise):
         self.mass = parts.mass
 
     @property
-    def dtype(self) -> np.dtype[np.floating[Any]]:
+    def dtype(self) -> FloatType:
         return np.dtype(np.float64)
 
     def blocks(self) -> Iterator[tuple[Floats, Codes, Float64s]]:

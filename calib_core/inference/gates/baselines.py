@@ -51,7 +51,7 @@ class Baseline(OneLine):
     point: float
     high: float
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The baseline as plain values, for JSON."""
         return asdict(self)
 
@@ -121,7 +121,7 @@ class Increase(OneLine):
         low, _, high = _written(self.low, self.point, self.high, self.allowed)
         return f"{low} to {high} points"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The increase as plain values, for JSON."""
         return asdict(self) | {"baseline": self.baseline.record()}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core._base.notebook_display import OneLine
@@ -80,7 +79,7 @@ class GateCheck(OneLine):
         """What a later gate holds its error against."""
         return baseline(self.first.estimate, self.first.level)
 
-    def record(self, name: str = "") -> dict[str, Any]:
+    def record(self, name: str = "") -> dict[str, object]:
         """The check as plain values, for JSON; ``name`` is what a later gate calls it."""
         return {
             "verdict": self.word,

@@ -14,7 +14,6 @@ from calib_core.binning.base import cuts
 from calib_core.binning.bin_table import BinTable, tabulate_at
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import EqualWidth
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
 from calib_core.claims.exact_sums import Moments, copies
 from calib_core.claims.row_covariance import SharedRows
 from calib_core.estimators.base import Question
@@ -96,7 +95,7 @@ class InBins:
             drawn = map(self._with_outcomes, many)
         return float(np.quantile([bins.high(estimator, level) for bins in drawn], share))
 
-    def _with_outcomes(self, claims: FlatClaims | ColumnClaims) -> InBins:
+    def _with_outcomes(self, claims: Any) -> InBins:
         """The same bins with other outcomes, those of these claims, for their ``high``.
 
         What scores decide is shared, and so are the normal errors, though their correlation is that of the outcomes.

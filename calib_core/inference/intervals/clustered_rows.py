@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -11,7 +12,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.distributions import t as student
 from calib_core.binning.bin_table import BinTable
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.binary_claims import Claims, FlatClaims
 from calib_core.estimators.base import Question
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
@@ -129,7 +130,7 @@ class GroupsInCells:
         return _summed(cell * len(groups.values) + groups.codes, score, outcome, w, cells, len(groups.values))
 
     @classmethod
-    def of(cls, claims: FlatClaims | ColumnClaims, table: BinTable, groups: RowGroups, ranks: int = 1) -> GroupsInCells:
+    def of(cls, claims: Claims, table: BinTable, groups: RowGroups, ranks: int = 1) -> GroupsInCells:
         """The claims of a notion in the cells of a table; NotAnswerable where there are too many of them."""
         cells, size = table.count.size, len(groups.values)
         if isinstance(claims, FlatClaims):
@@ -137,18 +138,19 @@ class GroupsInCells:
             keys = table.cells(claims.scores, claims.codes) * size + codes
             w = np.ones(len(keys)) if claims.weights is None else claims.weights
             return _summed(keys, claims.scores.astype(np.float64), claims.outcomes, w, cells, size)
-        n, k = claims.rows.shape
+        columns: Any = claims
+        n, k = columns.rows.shape
         if n * k > _MOST_CLAIMS:
             raise NotAnswerable(
                 f"{n:,} rows with {k:,} classes are too many for intervals that respect groups: ask for the confidence "
                 "or top-label notion"
             )
-        w = np.ones(n) if claims.weights is None else claims.weights
+        w = np.ones(n) if columns.weights is None else columns.weights
         parts = []
         for s in range(k):
-            column = claims.rows.column(s)
+            column = columns.rows.column(s)
             keys = table.cells(column, np.full(n, s)) * size + groups.codes
-            parts.append(_summed(keys, column.astype(np.float64), claims.hit == s, w, cells, size))
+            parts.append(_summed(keys, column.astype(np.float64), columns.hit == s, w, cells, size))
         every = [np.concatenate([getattr(part, name) for part in parts]) for name in _ENTRIES]
         return cls(cells, size, *every)
 

@@ -174,7 +174,7 @@ def floors(
     ]
 
 
-def sweep_tables(claims: Any, estimators: Sequence[Estimator]) -> list[Counted | None]:
+def sweep_tables(claims: FlatClaims | ColumnClaims, estimators: Sequence[Estimator]) -> list[Counted | None]:
     """How each estimator that looks at counts estimates from them, the claims read once for all of them."""
     able: list[Any] = [e for e in estimators if _counts(e)]
     tables = iter(tabulate(claims, [e.binning for e in able])) if able else iter(())

@@ -22,14 +22,14 @@ MANY_ROWS = 50_000
 """Rows beyond which outcomes are drawn as sums of cells."""
 
 
-def counts_suffice(claims: Any, ranks: int = 1) -> bool:
+def counts_suffice(claims: Claims, ranks: int = 1) -> bool:
     """Are outcomes of these claims drawn from their counts: one claim a row, and many rows, or rows nobody has?"""
     if ranks > 1 or claims.same_rows:
         return False
     return claims.grain == "counts" or (copies(claims.weights) and copied_rows(claims) > MANY_ROWS)
 
 
-def copied_rows(claims: ClaimsOfRows) -> float:
+def copied_rows(claims: Any) -> float:
     """How many rows make listed claims, copies counted."""
     return claims.n_claims if claims.weights is None or not copies(claims.weights) else float(claims.weights.sum())
 

@@ -12,7 +12,7 @@ import scipy
 from calib_core._base.arrays import Codes, Float64s, Floats
 from calib_core._base.parallel import chunks
 from calib_core.binning.bin_table import BinTable
-from calib_core.claims.binary_claims import ColumnClaims, FlatClaims
+from calib_core.claims.binary_claims import ClaimsOfRows, ColumnClaims, FlatClaims
 from calib_core.claims.row_covariance import MOST_CELLS
 from calib_core.defaults import SEED
 from calib_core.estimators.base import Estimate, Question, traits
@@ -221,7 +221,7 @@ def _column_outcomes(claims: ColumnClaims, table: BinTable, rng: np.random.Gener
     return sums.reshape(count, *table.count.shape)
 
 
-def calibrated_claims(question: Question, count: int, random_state: int) -> Iterator[Any]:
+def calibrated_claims(question: Question, count: int, random_state: int) -> Iterator[ClaimsOfRows]:
     """The question's claims with outcomes of perfectly calibrated models in place of their own, one after the other."""
     claims = question.claims
     if question.whole or claims.same_rows:

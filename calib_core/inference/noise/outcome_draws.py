@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats, Rows
 from calib_core._base.errors import NotAnswerable
-from calib_core.claims.binary_claims import FlatClaims
+from calib_core.claims.binary_claims import ClaimsOfRows, FlatClaims
+
+Drawn: TypeAlias = NDArray[np.unsignedinteger[Any]]
+"""Classes that were drawn, in the smallest type that holds them."""
 
 CHUNK = 200
 """Replicates that share one random stream; a constant, so that nothing else decides which numbers are drawn."""
@@ -159,7 +162,7 @@ def distributions(kind: str) -> None:
         )
 
 
-def outcomes(claims: Any, ranks: int, rng: Uniforms, count: int) -> Iterator[Any]:
+def outcomes(claims: ClaimsOfRows, ranks: int, rng: Uniforms, count: int) -> Iterator[Any]:
     """The claims with outcomes of calibrated models in place of their own, one after the other."""
     drawn = drawn_for(claims, ranks, rng, count)
     return (claims.with_outcomes(drawn[:, r].copy()) for r in range(count))
@@ -170,7 +173,7 @@ def drawn_for(claims: Any, ranks: int, rng: Uniforms, count: int) -> NDArray[Any
     return labels(claims.rows, rng, count) if claims.outcome_is_class else came_true(claims, ranks, rng, count)
 
 
-def labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.unsignedinteger[Any]]:
+def labels(rows: Rows, rng: Uniforms, count: int) -> Drawn:
     """Classes drawn from every row's probabilities, (rows, count), in the smallest type that holds them."""
     found = no_labels(rows, count)
     for where, _, drawn in classes(rows, rng, count):
@@ -178,7 +181,7 @@ def labels(rows: Rows, rng: Uniforms, count: int) -> NDArray[np.unsignedinteger[
     return found
 
 
-def no_labels(rows: Rows, count: int) -> NDArray[np.unsignedinteger[Any]]:
+def no_labels(rows: Rows, count: int) -> Drawn:
     """Room for so many classes a row."""
     n, k = rows.shape
     return np.empty((n, count), dtype=np.min_scalar_type(k - 1))

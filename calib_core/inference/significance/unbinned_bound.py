@@ -97,7 +97,7 @@ def unbinned_bound(
     if level <= 0.5:
         raise InputError(f"level is {level}; it must lie between 0.5 and 1, both excluded")
     notion = as_reduction(reduction)
-    claims = claims_of(predictions, notion)
+    claims: Any = claims_of(predictions, notion)
     scheme = EqualMass(_number(predictions, claims)) if bins is None else as_binning(bins)
     estimated = estimate(predictions, notion, Binned(scheme))
     assert isinstance(estimated.bins, BinTable)

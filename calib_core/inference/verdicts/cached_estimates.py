@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any
+from collections.abc import Hashable, Sequence
 from weakref import WeakKeyDictionary
 
-from calib_core.estimators.base import AnswerCache, Estimate, estimate
+from calib_core.binning.base import BinningScheme
+from calib_core.estimators.base import AnswerCache, Estimate, Estimator, estimate
 from calib_core.predictions.predictions import Predictions
+from calib_core.reductions.base import Reduction
 
 # No answer holds predictions, so that what is kept goes when they go.
 _KEPT: WeakKeyDictionary[Predictions, dict[Hashable, AnswerCache]] = WeakKeyDictionary()
 
 
-def recalled(predictions: Predictions, notion: Any, estimator: Any, bins: Any = None) -> Estimate:
+def recalled(
+    predictions: Predictions,
+    notion: str | Reduction | None,
+    estimator: str | Estimator,
+    bins: int | str | Sequence[float] | BinningScheme | None = None,
+) -> Estimate:
     """``estimate`` of these; what was answered of the same predictions and question before, it has at hand."""
     fresh = estimate(predictions, notion, estimator, bins)
     free = fresh.question is not None and fresh.question.free

@@ -99,7 +99,7 @@ class EstimateLine(OneLine):
         _, over, cells = self.about.partition(" over ")
         return cells.partition(", given")[0] if over else f"bins: {self.bins}"
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, object]:
         """The line as plain values, for JSON."""
         return asdict(self)
 

@@ -373,7 +373,7 @@ class _Rows:
     def __post_init__(self) -> None:
         self.columns = Columns(self.document.name)
 
-    def add(self, record: Record, place: int, more: Mapping[str, Any]) -> None:
+    def add(self, record: Record, place: int, more: Mapping[str, object]) -> None:
         box = record.get(_BOX)
         corners = [number(each) for each in box] if isinstance(box, list) else []
         self.masks = self.masks or "segmentation" in record or "keypoints" in record

@@ -62,7 +62,7 @@ class Grades:
         return found
 
 
-def grades(values: Iterable[Any]) -> Grades | None:
+def grades(values: Iterable[object]) -> Grades | None:
     """The grades of a scorer's values, such as C, I, P, N, 1 or 0; None of values that are no grades.
 
     >>> found = grades(["C", "I", "P", "N", None, 1, True])
@@ -395,7 +395,7 @@ def has_confidence(record: Record) -> bool:
     return bool(_confidences(record, _scores(record))) or (isinstance(metadata, dict) and "confidence" in metadata)
 
 
-def letter_share(record: Record, scores: Mapping[str, Mapping[str, Any]]) -> float | None:
+def letter_share(record: Record, scores: Mapping[str, Mapping[str, object]]) -> float | None:
     """P(the answer's letter) among the option letters, from log-probabilities of the token that holds it.
 
     The token is the last that is the letter which a scorer reads as the answer, or any option's letter where none does.

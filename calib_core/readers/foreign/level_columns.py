@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
 from calib_core.readers.proposal.label_codes import label_texts
@@ -128,7 +129,7 @@ def known_fields(**fields: Unpack[Fields]) -> Fields:
     return fields
 
 
-def tuned(table: Table, names: Iterable[str]) -> np.ndarray[Any, np.dtype[np.object_]]:
+def tuned(table: Table, names: Iterable[str]) -> NDArray[np.object_]:
     """The values of several columns as one text a row: "mtry=2, splitrule=gini"."""
     columns = {name: label_texts(table.columns[name]) for name in names}
     rows = (zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True))

@@ -22,6 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core._base.arrays import frozen
+from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
@@ -35,7 +36,7 @@ _TABLES = (",", ";")
 """What separates columns of tables, which have a header."""
 
 
-def bare_numbers(data: bytes, name: str, exact: dict[str, Any]) -> Table | None:
+def bare_numbers(data: bytes, name: str, exact: dict[str, object]) -> Table | None:
     """The table of text whose lines are numbers with tabs or spaces between; None where the first may be a header.
 
     Numbers with a decimal point are data. Whole numbers alone are data where they stand one a line, as labels do:
@@ -449,7 +450,7 @@ def _frame(source: _Source) -> tuple[pd.DataFrame, bool]:
     return source.read(decimal=","), True
 
 
-def _has_decimal_commas(column: pd.Series[Any]) -> bool:
+def _has_decimal_commas(column: Column) -> bool:
     """Does "0,5" stand in it? "1,234" by itself may be 1234, and stays the text it is."""
     if column.dtype.kind in "iufb":
         return False
@@ -475,10 +476,10 @@ def _columns(frame: pd.DataFrame, source: _Source) -> dict[str, Array]:
     return {name: arrays[j] for j, name in enumerate(source.header.names)}
 
 
-def _verbatim(column: pd.Series[Any]) -> NDArray[np.object_]:
+def _verbatim(column: Column) -> NDArray[np.object_]:
     return np.array(column, dtype=object)
 
 
-def _not_canonical(column: pd.Series[Any]) -> bool:
+def _not_canonical(column: Column) -> bool:
     """Whether some integer is written in two ways, or in another way than Python writes it."""
     return any(str(int(v)) != v.strip() for v in pd.unique(column))

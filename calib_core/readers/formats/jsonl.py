@@ -55,7 +55,7 @@ def lines_of(data: bytes, name: str) -> Iterator[tuple[int, bytes]]:
             yield place, text
 
 
-def decoder(constant: Callable[[str], Any]) -> json.JSONDecoder:
+def decoder(constant: Callable[[str], object]) -> json.JSONDecoder:
     """A decoder that refuses keys given twice and numbers too large; ``constant`` answers for NaN and Infinity.
 
     >>> decoder(as_missing).decode('{"p": [0.1, 1]}')
@@ -81,7 +81,7 @@ def decoded(text: bytes, where: str, by: json.JSONDecoder) -> Any:
         raise _in_words(e, where) from e
 
 
-def elements(text: bytes, where: str, by: json.JSONDecoder) -> Iterator[Any]:
+def elements(text: bytes, where: str, by: json.JSONDecoder) -> Iterator[object]:
     """The values of a list, one by one: all together cost ten times the text. InputError as ``decoded`` has it.
 
     >>> list(elements(b" [1, {}]", "a.json", json.JSONDecoder()))
@@ -173,8 +173,8 @@ DECODER = decoder(as_missing)
 
 def document_table(
     name: str,
-    records: Iterable[tuple[int, Any]],
-    about: Mapping[str, Any] | None = None,
+    records: Iterable[tuple[int, object]],
+    about: Mapping[str, object] | None = None,
     by_line: bool = False,
 ) -> Table:
     """The table of records, numbered by line or by place: of their shape where one is known, else flattened."""
@@ -187,7 +187,7 @@ def document_table(
     return flattened(document) if found is None else replace(found.table(document), origin=found.key)
 
 
-def document_records(name: str, value: Any) -> tuple[Iterable[Any], Mapping[str, Any]] | None:
+def document_records(name: str, value: object) -> tuple[Iterable[object], Mapping[str, object]] | None:
     """The records of a JSON document, and what stands beside them; None of an object that holds no records.
 
     >>> rows, about = document_records("a.json", {"columns": ["p"], "data": [[0.7]], "ncols": 1})

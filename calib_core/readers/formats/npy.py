@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from calib_core._base.arrays import frozen
+from calib_core._base.arrays import FloatType, frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
@@ -43,7 +43,7 @@ _PIECE_BYTES = 1 << 16
 class _Header:
     """What an NPY header promises; ``start`` is where the data begin."""
 
-    dtype: np.dtype[Any]
+    dtype: FloatType
     shape: tuple[int, ...]
     fortran: bool
     start: int
@@ -223,7 +223,7 @@ def _check_rows(header: _Header, what: str) -> None:
         check_rows(what, header.shape[0], math.prod(header.shape[1:]))
 
 
-def _check_dtype(dtype: np.dtype[Any], what: str) -> None:
+def _check_dtype(dtype: FloatType, what: str) -> None:
     if dtype.hasobject:
         raise InputError(
             f"{what} contains Python objects, which are never loaded; save plain arrays, "

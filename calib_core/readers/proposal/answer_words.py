@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Bools
+from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.limits import affected, listed, quoted, shown
 from calib_core.readers.proposal.label_codes import label_texts, plain
@@ -74,7 +75,7 @@ def marks_some(column: Array) -> bool:
     return _tells(right[~missing], wrong[~missing])
 
 
-def as_read(column: pd.Series[Any]) -> Array:
+def as_read(column: Column) -> Array:
     """The column's values as readers have them: numbers with NaN, or texts with nothing where there is none."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         return np.asarray(column)
