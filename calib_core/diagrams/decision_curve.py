@@ -66,7 +66,7 @@ def decision_curve(
     benefit(t) = TP / n - FP / n * t / (1 - t): the share of rows acted on that have the class, less those that do not,
     weighed as somebody weighs them to whom both are worth the same at t. A row whose probability is t itself, but for
     rounding, is not acted on: class 0 is decided there by ``decisions.decisions`` too. ``positive`` is the code of the
-    class, by itself 1 of two. The
+    class, by default the event of two. The
     interval is exact at each threshold: which rows are acted on is known from their scores, and the share s of them
     that have the class has its interval (``share_ends``); benefit = acted * (s - (1 - s) t / (1 - t)). The difference
     to acting on all is about the other rows in the same way.
@@ -185,11 +185,11 @@ def _least(threshold: Any, near: float) -> Any:
 
 
 def class_acted_on(predictions: Predictions, positive: int | None) -> int:
-    """The code of the class; NotAnswerable where of more than two none is chosen."""
+    """The code of the class, by default the event; NotAnswerable where of more than two classes none is chosen."""
     k = predictions.rows.shape[1]
     if positive is None:
         if k != 2:
             raise NotAnswerable(f"a decision curve is about one class, and there are {k}: choose the one to act on")
-        return 1
+        return 1 if predictions.event is None else predictions.event
     as_whole(positive, "positive", 0, k - 1)
     return positive

@@ -34,8 +34,16 @@ def at_these_costs(selection: Selection, scene: Scene) -> dict[str, float]:
         t = cc.evaluation.decisions.cost_threshold(costs)
     except cc.InputError:
         return {}  # said where the costs are
-    t = None if t is None else round(1 - t if scene.focus.code == 0 else t, 6)
+    t = None if t is None else round(1 - t if acted_on(scene) == 0 else t, 6)
     return {"threshold": t} if t is not None and THRESHOLDS.low <= t <= THRESHOLDS.high else {}
+
+
+def acted_on(scene: Scene) -> int | None:
+    """The class acted on: the one in focus, else the event of two classes; None where neither is known."""
+    if scene.focus.code is not None or len(scene.class_names) != 2:
+        return scene.focus.code
+    event = scene.get(scene.models.shown[0].predictions).event
+    return 1 if event is None else event
 
 
 @EXHIBITS.register("decision-curve", "Decision curve", reference="Vickers & Elkin 2006")
@@ -91,7 +99,8 @@ class DecisionCurveExhibit(Exhibit):
         ).also(
             "A model helps where its curve lies above both lines of comparison. Each interval stands alone "
             f"({methods_of(scene, curves.values())}); thresholds that nobody would use say nothing.",
-            "The class is the one looked at; of two classes by itself the second. At the threshold itself nobody acts.",
+            "The class is the one in focus; of two classes, by default, the event. A row whose probability is the "
+            "threshold itself is not acted on.",
             *silences(scene),
             *refused,
         )
@@ -144,8 +153,9 @@ class NetBenefit(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        code = scene.focus.code
-        name = called(event_words.named_classes(scene)[1 if code is None else code])
+        code = acted_on(scene)
+        assert code is not None  # the table refuses more than two classes without one
+        name = called(event_words.named_classes(scene)[code])
         return Words(
             f"Acting where {name} has a probability above {in_percent(self.threshold)}. Net benefit: rows rightly "
             f"acted on, less {cc.evaluation.decisions.odds_words(self.threshold)} for each wrongly acted on, as a "

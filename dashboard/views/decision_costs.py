@@ -16,7 +16,7 @@ from calib_core.evaluation.decisions import cost_matrix
 from calib_core.readers import cost_table
 from dashboard import uploads, widgets
 from dashboard.exhibits import EXHIBITS, event_words
-from dashboard.exhibits.decisions import COSTS, at_these_costs
+from dashboard.exhibits.decisions import COSTS, acted_on, at_these_costs
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import by_model, exhibited
@@ -45,8 +45,8 @@ def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:
     if not names:
         return
     first, second = st.columns(2)
-    code = scene.focus.code if scene.focus.code in codes else 1 if len(names) == 2 else None
-    tied = widgets.tied_to(codes, "decisions.class", code, lambda c: widgets.change(code=c))
+    code = acted_on(scene)
+    tied = widgets.tied_to(codes, "decisions.class", code if code in codes else None, lambda c: widgets.change(code=c))
     first.selectbox("Act on", codes, None, names.__getitem__, placeholder="Choose a class", **tied)
     if limits:
         second.caption(f"Threshold: {100 * limits['threshold']:.4g} %, where the costs chosen above turn.")

@@ -49,8 +49,11 @@ def test_the_table_is_of_the_costs_in_the_link() -> None:
     assert shown.loc["pays"].tolist() == [markdown_plain(score(cost)) for cost in expected["realised"]]
     headlines = " ".join(m.value for m in app.markdown).replace("\\", "").replace("\u200b", "").replace("\u00a0", " ")
     assert all(sentence.split("; it is")[0] in headlines for sentence in cc.evaluation.decisions.cost_words(expected))
-    # The costs of two classes turn at a sixth: there curve and table stand, and nobody is asked for a threshold.
-    t = round(1 / 6, 6)
+    # The costs of two classes turn at a sixth of class 1: there curve and table are, of the event, and no threshold is
+    # requested.
+    event = models[titles[0]].event
+    assert app.selectbox(key="decisions.class").value == event == 0
+    t = round(5 / 6, 6)
     worth = cc.evaluation.decisions.net_benefits(models, t, bases=dict.fromkeys(titles[1:], titles[0]))
     shown = next(t.value for t in app.table if "net benefit" in t.value.index)
     assert shown.loc["net benefit"].tolist() == [markdown_plain(points(each)) for each in worth["benefit"]]

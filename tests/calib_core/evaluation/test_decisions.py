@@ -301,6 +301,16 @@ def test_which_class_and_what_is_refused() -> None:
             decision_curve(p, **wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("event", [0, 1])
+def test_of_two_classes_the_event_is_acted_on_unless_another_class_is_chosen(event: int) -> None:
+    rng = np.random.default_rng(2)
+    risk = rng.uniform(0.05, 0.6, 300)
+    p = Predictions(np.column_stack([1 - risk, risk]), (rng.random(300) < risk).astype(int)).with_event(event)
+    pd.testing.assert_frame_equal(decision_curve(p).frame(), decision_curve(p, event).frame())
+    pd.testing.assert_frame_equal(net_benefits({"net": p}, 0.2), net_benefits({"net": p}, 0.2, event))
+    assert not decision_curve(p).frame().equals(decision_curve(p, 1 - event).frame())
+
+
 def test_the_figure_draws_the_frame_where_it_can_be_seen() -> None:
     p = Predictions([[0.1, 0.9]] * 40 + [[0.8, 0.2]] * 60, [1] * 30 + [0] * 55 + [1] * 15)
     found = decision_curve(p)
