@@ -12,7 +12,7 @@ def markdown_plain(text: object) -> str:
 
     Every ASCII punctuation mark is escaped, so that images, links, colours and formulas are shown as they were
     written. What is replaced after the escapes are read (bare addresses, `:icon:` names, `->` and its like) is
-    broken by a zero-width space. A percent sign stays on the line of its number (``unbroken``).
+    broken by a zero-width space. Numbers keep what belongs to them on their line (``unbroken``).
 
     >>> print(markdown_plain("![x](y) $a$"))
     \!\[x\]\(y\) \$a\$
@@ -34,14 +34,15 @@ def label_plain(text: object) -> str:
 
 
 def unbroken(text: str) -> str:
-    """The text with its percent signs on the line of their numbers.
+    """The text with percent signs, and the names of p-values, on the line of their numbers.
 
-    >>> unbroken("right 9 %") == "right 9\u00a0%"
-    True
+    >>> unbroken("right 9 %") == "right 9\u00a0%", unbroken("p < 0.01") == "p\u00a0<\u00a00.01"
+    (True, True)
     """
-    return text.replace(" %", "\u00a0%")
+    return _P_VALUE.sub("p\u00a0\\1\u00a0", text.replace(" %", "\u00a0%"))
 
 
+_P_VALUE = re.compile(r"\bp ([<=>]) (?=\d)")
 # Letters, digits, and marks that mean nothing to Markdown amid them; numbers alone could begin a list.
 _HARMLESS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,()%]|-(?![->])|\.(?=\d))*")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")

@@ -128,12 +128,12 @@ class Hero {
       marks.push(line(x(percent), bottom, x(percent), bottom + 5, { opacity: 0.5 }));
       marks.push(write(x(percent), bottom + 20, `${percent} %`, { "text-anchor": "middle", "font-size": 13.5 }));
     }
-    models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + ROW * i)));
+    models.forEach((model, i) => marks.push(...this.row(model, asked, x, x(top), left, TOP + FIRST + ROW * i, mean)));
     this.svg.replaceChildren(...marks);
   }
 
   // One model: what its rows say on average, how often they are right, and the gap between the two.
-  row(model, asked, x, end, left, y) {
+  row(model, asked, x, end, left, y, dotted) {
     const lines = folded(model.title, left - 16, `14px ${getComputedStyle(this.node).fontFamily}`);
     const labels = lines.map((words, i) => write(left - 16, y + 5 + 16 * (i - (lines.length - 1) / 2), words, { "text-anchor": "end" }));
     const rail = line(left, y, end, y, { opacity: 0.15 });
@@ -144,6 +144,7 @@ class Hero {
     if (of) difference.push(write(end + 14, y + 15, of, { "font-size": 14 }));
     if (!model.enough[asked]) return [...labels, rail, ...difference];
     const paint = { stroke: model.colour };
+    const halo = { "paint-order": "stroke", stroke: "var(--st-background-color)", "stroke-width": 4 };
     // An end that lies beyond the axis has no cap: the interval goes on.
     const cap = (name) => {
       const [share, place] = [100 * model[name][asked], x(100 * model[name][asked])];
@@ -151,16 +152,16 @@ class Hero {
       return share > last + 1e-6 ? [] : [line(place, y - 6, place, y + 6, { ...paint, "stroke-width": 3 })];
     };
     const [right, low, high, says] = ["right", "low", "high", "claimed"].map((name) => x(100 * model[name][asked]));
-    const share = { "text-anchor": "middle", "font-size": 17, "font-weight": 700, style: `fill:${ink(model)}` };
+    const share = { "font-size": 17, "font-weight": 700, style: `fill:${ink(model)}` };
+    const label = (place, words) => write(besideLine(place, dotted, words, this.node), y - 15, words, { ...share, ...halo, "text-anchor": "middle" });
     const mark = (place) => drawn("path", { d: shape(model.outline, place, y, 12), fill: model.colour, stroke: "var(--st-background-color)", "stroke-width": 1.5 });
-    const halo = { "paint-order": "stroke", stroke: "var(--st-background-color)", "stroke-width": 4 };
     if (model.updated) {
       // The same rows' mean risk after the update, on the pale interval of their observed frequency.
       return [
         ...labels, rail, ...difference,
         line(low, y, high, y, { ...paint, "stroke-width": 6, opacity: 0.25 }),
         mark(says),
-        write(says, y - 15, model.stated[asked], { ...share, ...halo }),
+        label(says, model.stated[asked]),
       ];
     }
     return [
@@ -172,7 +173,7 @@ class Hero {
       line(low, y, high, y, { ...paint, "stroke-width": 3 }),
       ...cap("low"), ...cap("high"),
       mark(right),
-      write(right, y - 15, model.share[asked], { ...share, ...halo }),
+      label(right, model.share[asked]),
     ];
   }
 
@@ -205,6 +206,14 @@ function shape(outline, x, y, size) {
 const ink = (model) => `color-mix(in srgb, ${model.colour} 70%, var(--st-text-color))`;
 
 const ruler = document.createElement("canvas").getContext("2d");
+
+// Where a number's middle stands: above its mark, or moved to that side of the dotted line, which would cross it.
+function besideLine(place, dotted, words, node) {
+  ruler.font = `700 17px ${getComputedStyle(node).fontFamily}`;
+  const reach = ruler.measureText(words).width / 2 + 5;
+  if (Math.abs(place - dotted) >= reach) return place;
+  return dotted + (place > dotted ? reach : -reach);
+}
 
 // A title in lines that fit so many pixels, at most three of them; only then is it cut.
 function folded(title, room, font) {

@@ -16,6 +16,7 @@ from dashboard.exhibits.line_words import READING
 from dashboard.report.document import Document, Figure
 from dashboard.report.picture import PARTS, as_json, printed, script_safe
 from dashboard.report.typeset import TypesetTable
+from dashboard.theme import unbroken
 
 _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
 """Where plotly.js looks for the style sheet of its maps: it adds none where an element of that name is."""
@@ -92,16 +93,8 @@ def _template() -> Template:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_printable
     )
-    environment.filters["kept"] = _kept
+    environment.filters["kept"] = unbroken
     return environment.from_string(_asset("page.html"))
-
-
-def _kept(text: str) -> str:
-    """Running text in which no line ends between a number and its percent sign."""
-    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
-
-
-_UNIT = re.compile(r"(?<=\d) (?=%)")
 
 
 def _printable(value: object) -> object:
