@@ -31,7 +31,7 @@ _RIDGE = 1e-10
         keeps_order=True,
         profile=Profile(
             "scaling",
-            "Mixes temperature scaling with the model as it is and with equal chances.",
+            "Averages temperature scaling, the original model and a uniform prediction.",
             rows=(150, 0, 0),
             candidate_for=("full",),
         ),

@@ -57,7 +57,7 @@ _CHUNK_ROWS = 2048
         keeps_order=True,
         profile=Profile(
             "scaling",
-            "Makes every row less sure, or every row surer, by one number.",
+            "Scales all confidences up or down by one number.",
             rows=(50, 0, 0),
             first_for=("full", "per-class"),
             why_first="it fits one number, so that few rows are enough, and it changes no prediction",
@@ -130,10 +130,10 @@ def of_temperature(temperature: float) -> Insides:
     """What one temperature does, in words.
 
     >>> of_temperature(1.6913).short, of_temperature(0.5).sentence
-    ('T = 1.69', 'Divides all log-probabilities by 0.5, which makes every row surer.')
+    ('T = 1.69', 'Divides all log-probabilities by 0.5, which raises all confidences.')
     """
-    effect = "surer" if temperature < 1 else "less sure"
-    words = "leaves every row as it is" if temperature == 1 else f"makes every row {effect}"
+    effect = "raises" if temperature < 1 else "lowers"
+    words = "changes no confidence" if temperature == 1 else f"{effect} all confidences"
     return Insides(
         f"T = {temperature:.3g}",
         f"Divides all log-probabilities by {temperature:.3g}, which {words}.",

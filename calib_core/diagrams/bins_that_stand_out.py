@@ -184,7 +184,7 @@ def _of_risks(table: pd.DataFrame, happened: str) -> tuple[str, ...]:
     if not len(off):
         if table["too_few"].all():
             return ("Every bin of predicted risk has too few rows to tell.",)
-        return ("No bin of predicted risk is significantly off.",)
+        return ("No single bin of predicted risk is significantly off.",)
     says, right = (table[name].to_numpy(dtype=np.float64) for name in ("confidence", "accuracy"))
     worst = off[np.argmax(np.abs(right - says)[off])]
     numbers = told_apart(float(says[worst]), float(right[worst]))

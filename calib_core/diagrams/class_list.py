@@ -19,7 +19,7 @@ from calib_core.estimators.binned import Binned
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places, per_class_tests, standing_out
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction, claims_of
-from calib_core.text import in_percent
+from calib_core.text import begun, called, in_percent
 
 SORTS = ("beyond", "error", "share", "rows", "name")
 """What classes can be put in order by: what they add to the error beyond noise, their own error, share, rows, or as
@@ -232,8 +232,8 @@ class StandingOut(Diagram):
             return "No class is significantly off"
         claimed, right = in_percent(float(self.claimed[0])), in_percent(float(self.right[0]))
         if gaps_cancel(float(self.claimed[0]), float(self.right[0]), float(self.error[0])):
-            return f"\u201c{self.names[0]}\u201d contributes most to the error; its gaps cancel on average"
-        return f"\u201c{self.names[0]}\u201d contributes most to the error: {claimed} claimed, {right} right"
+            return f"{begun(called(self.names[0]))} contributes most to the error; its gaps cancel on average"
+        return f"{begun(called(self.names[0]))} contributes most to the error: {claimed} claimed, {right} right"
 
     @property
     def furthest(self) -> int | None:
@@ -258,9 +258,9 @@ class StandingOut(Diagram):
         if (i := self.furthest) is not None:
             says, right = in_percent(float(self.claimed[i])), in_percent(float(self.right[i]))
             rows = f"{self.rows[i]:,.0f} rows"
-            beyond = f" Largest gap: \u201c{self.names[i]}\u201d, {says} claimed, {right} right ({rows})."
+            beyond = f" Largest gap: {called(self.names[i])}, {says} claimed, {right} right ({rows})."
         are = "is" if found == 1 else "are"
-        first = f"\u201c{self.names[0]}\u201d: {self.rows[0]:,.0f} rows."
+        first = f"{begun(called(self.names[0]))}: {self.rows[0]:,.0f} rows."
         return f"{first} {count} predicted classes {are} significantly off (corrected).{beyond}"
 
     def frame(self) -> pd.DataFrame:
@@ -297,9 +297,9 @@ def classes_standing_out(
     >>> classes = [0] * 40 + [1] * 40
     >>> p = Predictions.from_confidence([0.9] * 80, predicted=classes, labels=[0] * 37 + [1] * 23 + [0] * 20)
     >>> classes_standing_out(p, 1).headline
-    '\u201c1\u201d contributes most to the error: 90 % claimed, 50 % right'
+    'Class 1 contributes most to the error: 90 % claimed, 50 % right'
     >>> classes_standing_out(p, 1).basis
-    '\u201c1\u201d: 40 rows. 1 of 2 predicted classes is significantly off (corrected).'
+    'Class 1: 40 rows. 1 of 2 predicted classes is significantly off (corrected).'
     """
     table = class_table(predictions, "top-label", bins)
     tests = per_class_tests(predictions, "top-label", bins, progress, kinds_of_places(predictions), FEWEST)

@@ -20,7 +20,7 @@ from calib_core.text import called, percent, without_controls
 
 __all__ = ["ReliabilityDisplay"]
 
-SAYS, RIGHT, IDEAL = "mean confidence: what the model says", "share that is right", "perfect calibration"
+SAYS, RIGHT, IDEAL = "mean confidence", "accuracy", "perfect calibration"
 _GREY = "#808080"
 _BINARY = ({0, 1}, {-1, 1})
 

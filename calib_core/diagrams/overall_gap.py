@@ -71,7 +71,7 @@ class OverallGap(Diagram):
     def basis(self) -> str:
         """What it rests on."""
         says, right = in_percent(self.claimed), in_percent(self.right)
-        words = f"Says {says} on average, right {right} of the time"
+        words = f"Mean confidence {says}, accuracy {right}"
         if self.of_event:
             words = f"Mean predicted risk {says}, observed frequency {right}"
         ends = f"{share_range(self.low, self.high)}, {at_level(self.level)} interval"

@@ -254,7 +254,7 @@ def key(marks: Sequence[BinMarks], stems: bool, ghosts: bool) -> list[go.Scatter
     if ghosts:
         entries.append((f"{plain(marks[0].title)}, for comparison", {"symbol": look.symbol, "opacity": 0.6}))
     else:
-        entries.append(("one bin: says, right", {"symbol": "star"}))
+        entries.append(("one bin (mean confidence, accuracy)", {"symbol": "star"}))
     if stems:
         entries.append((STEM, {"symbol": "cross-thin", "line": {"width": 2.2, "color": REFERENCE}}))
     if any(each.few.any() for each in marks):

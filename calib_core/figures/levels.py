@@ -49,8 +49,8 @@ def levels(diagrams: Levels | Mapping[str, Levels], *, looks: Mapping[str, int] 
     figure.add_traces([entry(title, number, showlegend=len(models) > 1) for number, title, _ in models])
     return finished(
         figure,
-        xaxis={**axis, "title": "confidence: what the model says", "showgrid": False},
-        yaxis={**axis, "title": "share that is right"},
+        xaxis={**axis, "title": "confidence", "showgrid": False},
+        yaxis={**axis, "title": "accuracy"},
         # Bars of one level would hide each other.
         scattermode="group",
         scattergap=0.6,

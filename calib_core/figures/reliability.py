@@ -28,7 +28,7 @@ TOGETHER = ("auto", "overlay", "side by side")
 """How several models are drawn: by themselves two overlay, and more stand side by side."""
 MOST_LAID_OVER = 2
 COLUMNS = 3
-SAYS, RIGHT, ROWS = "confidence: what the model says", "share that is right", "rows in the bin"
+SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
 _STRIP, _BETWEEN = 0.14, 53
 """Height of the bars' strip, as a share, and pixels between it and the picture: of numbers, and two titles below."""
 _HEIGHT, _TOP, _FOOT = 560, 34, 80

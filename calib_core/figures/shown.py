@@ -21,7 +21,7 @@ def draw(diagram: Diagram, **options: Any) -> go.Figure:
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
     >>> draw(cc.diagrams.reliability(test)).layout.xaxis.title.text
-    'confidence: what the model says'
+    'confidence'
     """
     raise InputError(f"{type(diagram).__name__} is not a diagram of calib_core.diagrams: nothing says how to draw it")
 

@@ -245,7 +245,7 @@ def no_columns(rows: Predictions) -> NotAnswerable:
             "this summary keeps no slices: open the file that it was made of, or make it again by calib summarise "
             "--column NAME, which counts the rows of each value apart"
         )
-    return NotAnswerable("these rows carry no columns beside their predictions: there is nothing to slice them by")
+    return NotAnswerable("these rows carry no columns besides their predictions")
 
 
 def metadata_column(predictions: Predictions, name: str) -> Column:

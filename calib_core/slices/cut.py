@@ -187,7 +187,7 @@ def divided_by(
             left_out.append((name, "it says the same of every row"))
     if not cuts:
         raise NotAnswerable(
-            "no column divides these rows: each says the same of all of them, or tells single rows apart"
+            "no column can group these rows: each has one value throughout or a different value in every row"
         )
     return cuts, tuple(left_out)
 

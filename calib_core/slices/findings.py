@@ -107,7 +107,7 @@ def findings(
     >>> right = [True] * 36 + [False] * 4 + [True] * 90 + [False] * 10
     >>> p = Predictions.from_confidence([0.55] * 40 + [0.9] * 100, right)
     >>> findings(p, bins=10)["finding"][0]
-    'When it says 50 to 60 %, it is right 90 % of the time (36 of 40 rows; 90 % interval 79 to 97 %; it says 55 %).'
+    'When it says 50 to 60 %, it is right 90 % of the time (36 of 40 rows; 90 % interval 79 to 97 %; mean ...
     """
     as_share(level, "level")
     as_whole(fewest, "fewest", 1)
@@ -358,8 +358,8 @@ def _sentence(line: Any, counted: bool, single: bool, event: EventWords | None =
     if line.kind in (OVERALL, PREDICTED, SLICE):
         whole = {OVERALL: "Over all rows", PREDICTED: f"When {name} is predicted,"}
         where = whole.get(line.kind) or f"Where {line.slice.title},"
-        return f"{where} it says {says} on average and is right {right} of the time ({basis}).{chance}"
-    beside = "" if single else f"; it says {says}"
+        return f"{where} the mean confidence is {says}, and it is right {right} of the time ({basis}).{chance}"
+    beside = "" if single else f"; mean confidence {says}"
     return f"When {when}, it is right {right} of the time ({basis}{beside}).{chance}"
 
 

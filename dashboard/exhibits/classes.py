@@ -14,7 +14,7 @@ from calib_core.diagrams.class_list import FEW_ROWS, PAGE, SORTS, gaps_cancel
 from calib_core.estimators import KernelECE, draws_curve
 from calib_core.inference.significance.count_tests import FEWEST, kinds_of_places
 from calib_core.registry.registry import Choice, Part, Range, Text
-from calib_core.text import count, in_percent
+from calib_core.text import begun, called, count, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, grouped, grouping
@@ -121,15 +121,14 @@ class ByClass(Exhibit):
         table, code = scene.get(self.first(scene)[1]), codes[0]
         score, outcome = in_percent(float(table.score[code])), in_percent(float(table.outcome[code]))
         rows = count(int(table.count[code]))
-        error = float(scene.get(tested)["error"].iloc[code])
+        error, name = float(scene.get(tested)["error"].iloc[code]), begun(called(table.names[code]))
         if gaps_cancel(float(table.score[code]), float(table.outcome[code]), error):
-            return f"{table.names[code]} contributes most to the error; its gaps cancel on average ({rows} rows)."
+            return f"{name} contributes most to the error; its gaps cancel on average ({rows} rows)."
         if (table.share == 1).all():
             return (
-                f"{table.names[code]} contributes most to the error: mean probability {score}, observed in {outcome} "
-                f"of {rows} rows."
+                f"{name} contributes most to the error: mean probability {score}, observed in {outcome} of {rows} rows."
             )
-        return f"{table.names[code]} contributes most to the error: {score} claimed, {outcome} right ({rows} rows)."
+        return f"{name} contributes most to the error: {score} claimed, {outcome} right ({rows} rows)."
 
     def noted(self, words: Words, scene: Scene) -> Words:
         """Words with a note on every model that is not shown."""

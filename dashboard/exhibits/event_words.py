@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from calib_core import InputError
 from calib_core.diagrams import EventWords
 from calib_core.predictions.validation import NO_NAME, event_title, is_code
 from calib_core.risk import InTheLarge
-from calib_core.text import called
+from calib_core.text import called, points
 from dashboard import session
 from dashboard.session import Call, Model, Scene, call
 from dashboard.session.result_cache import RESULTS
@@ -33,6 +34,9 @@ _NOUNS = {
     "student": "students", "employee": "employees", "user": "users", "borrower": "borrowers",
 }  # fmt: skip
 """What a row is, by the name of a column that tells every single row apart."""
+
+_FEW = 1.15
+"""A mean risk less than so many times too high is off by so many percentage points."""
 
 
 def in_words(scene: Scene) -> tuple[str, str]:
@@ -70,6 +74,24 @@ def of_scene(scene: Scene) -> str:
 def in_the_large(scene: Scene) -> Call[InTheLarge]:
     """Predicted and observed events of the model in focus."""
     return call(cc.risk.in_the_large, scene.model.predictions, bins=scene.bins, stem="in_the_large")
+
+
+def on_average(found: InTheLarge) -> str:
+    """How much too high or too low risks are on average, where that is shown.
+
+    >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
+    >>> on_average(cc.risk.in_the_large(rows))
+    'Mean risk is 2 times too high'
+    """
+    if not found.differs:
+        return "No gap shown on average"
+    if not found.events:
+        return "No event observed: mean risk is too high"
+    times = 1 / found.ratio if found.ratio < 1 else found.ratio
+    much = f"{times:.2g} times" if times >= _FEW else points(abs(found.gap)).removeprefix("+")
+    if not math.isfinite(times) or times > 100:
+        much = "more than 100 times"
+    return f"Mean risk is {much} too {'high' if found.ratio < 1 else 'low'}"
 
 
 def beside_advice(scene: Scene) -> str:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 import calib_core as cc
-from calib_core.diagrams import LocalAccuracy
-from calib_core.text import begun
+from calib_core.diagrams import LocalAccuracy, LocalAnswer
+from calib_core.results.verdict_table import MISCALIBRATED
+from calib_core.text import at_level, begun, between, inside, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.findings import Findings
+from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.session import Call, Model, Scene, call
 
 MOST = 4
@@ -61,6 +64,29 @@ def left_out(scene: Scene) -> str:
     """Which models have no line, in a sentence; empty where all have one."""
     titles = [model.title for model in scene.models.shown if model not in listed(scene)]
     return f"Not listed here: {'; '.join(titles)}." if titles else ""
+
+
+def off_elsewhere(scene: Scene, answer: LocalAnswer) -> str:
+    """Where the first model is off, in a sentence, where its ``answer`` shows no gap; empty where it is off nowhere.
+
+    The largest significant gap, else the error of all rows where the verdict is miscalibrated: an answer without a gap
+    would be read as the all-clear.
+    """
+    if answer.gap is not None:
+        return ""
+    first, places = scene.focused(model=scene.titles[0]), Findings()
+    if not first.refusal(places.table(first)):
+        for finding in places.worst(first, 1)["finding"]:
+            return f"Significantly off: {inside(str(finding).rpartition(' (')[0])}."
+    verdicts = VerdictExhibit().table(scene)
+    if scene.refusal(verdicts):
+        return ""
+    for line in scene.get(verdicts).to_dict("records"):
+        if line["model"] == scene.titles[0] and line["verdict"] == MISCALIBRATED:
+            ends = f"{short_percent(line['point'])} ({at_level(line['level'])} interval "
+            ends += f"{between(line['low'], line['high'], scene.tolerance)})"
+            return f"Miscalibrated over all rows: the calibration error is estimated at {ends}."
+    return ""
 
 
 @EXHIBITS.register("hero", "How often it comes true")

@@ -17,7 +17,17 @@ from dashboard.exhibits import line_words, risk_picture
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.fitted_curves import BAND, band_words, curve_notes, isotonic, over
 from dashboard.exhibits.slices import CORRECTED
-from dashboard.exhibits.stars import BINS_OF, BINS_OF_WORDS, STAR, called, event_of, grouped, grouping, silences, stars
+from dashboard.exhibits.stars import (
+    BINS_OF,
+    BINS_OF_WORDS,
+    called,
+    event_of,
+    grouped,
+    grouping,
+    how_to_read,
+    silences,
+    stars,
+)
 from dashboard.session import Call, Scene, call
 
 
@@ -158,7 +168,7 @@ class Reliability(Exhibit):
             of.whole("rows", "count"),
             of.share("confidence"),
             of.share("accuracy"),
-            of.error("off by, class by class", "delta"),
+            *((of.error("off by, class by class", "delta"),) if _of_classes(frame) else ()),
         )
 
     def figure(self, scene: Scene) -> Call[Any]:
@@ -189,10 +199,14 @@ class Reliability(Exhibit):
         furthest = [
             f"{name}: largest distance of a bin from the diagonal {points(gap)[1:]}" for name, gap in gaps.items()
         ]
-        alt = f"Reliability diagram: share that is right against confidence. {'; '.join(furthest)}."
+        alt = f"Reliability diagram: accuracy against confidence. {'; '.join(furthest)}."
         claim = call(cc.diagrams.bins_standing_out, scene.predictions(), bins=scene.bins)
         names = {model.title: called(model) for model in scene.models.shown}
-        words = Words(STAR, alt, headline=cc.diagrams.headline(scene.get(claim), names)).also(CLAIM)
+        words = Words(
+            how_to_read(stems=self.stems and _of_classes(frame)),
+            alt,
+            headline=cc.diagrams.headline(scene.get(claim), names),
+        ).also(CLAIM)
         if self._grouped:
             alone = "The sentence above is about each model's own bins."
             return words.also(grouped(grouping(scene).title), alone, *self._shown(scene)[1], *silences(scene))
@@ -213,7 +227,9 @@ class Reliability(Exhibit):
         return () if self._of_event(scene) else self.used
 
     def terms_in(self, scene: Scene) -> tuple[str, ...]:
-        return risk_picture.TERMS if self._of_event(scene) else self.terms
+        if self._of_event(scene):
+            return risk_picture.TERMS
+        return self.terms if _of_classes(scene.get(self.table(scene))) else self.terms[1:]
 
     def _of_event(self, scene: Scene) -> bool:
         """Is it about the predicted risk of an event?"""
@@ -279,3 +295,8 @@ class Reliability(Exhibit):
             )
         outside = f"{laid.outside} of {len(laid.frame())} stars outside the {percent(laid.level, 0)} consistency band"
         return (f"{title}: {outside}; {percent(1 - laid.level, 0)} are by chance.",)
+
+
+def _of_classes(frame: pd.DataFrame) -> bool:
+    """Whether the rows of any bin are known by their predicted classes: only then are there stems."""
+    return bool(frame["delta"].notna().any())

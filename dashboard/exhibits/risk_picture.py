@@ -85,13 +85,23 @@ def words(scene: Scene) -> Words:
         "with the event above the line, all others below it (square-root scale). Hollow: fewer than 10 rows; a "
         "triangle at the edge lies beyond the axis.",
         f"Observed frequency against predicted risk of {name}. {_largest(frame, title)}",
-        headline=cc.diagrams.headline(scene.get(tested), happened=happened),
+        headline=_headline(scene, cc.diagrams.headline(scene.get(tested), happened=happened)),
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
         f"The sentence above the diagram counts a bin where an exact test finds it off. {CORRECTED}",
         "The intervals in the diagram are for one bin each.",
         note,
     )
+
+
+def _headline(scene: Scene, of_bins: tuple[str, ...]) -> tuple[str, ...]:
+    """What all rows show and what the bins show: first the mean risk, as on the overview, where it is off."""
+    wanted = event_words.in_the_large(scene)
+    if scene.refusal(wanted):
+        return of_bins
+    found = scene.get(wanted)
+    mean = f"{event_words.on_average(found)}."
+    return (mean, *of_bins) if found.differs else (*of_bins, mean)
 
 
 def _largest(frame: pd.DataFrame, title: str) -> str:

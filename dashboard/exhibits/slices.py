@@ -104,10 +104,7 @@ class BySlice(Exhibit):
             raise NotAnswerable(f"{self.edges[:80]!r} are no numbers to cut at; write 18, 40, 65") from None
 
 
-ADDED = (
-    "A column that says where a row comes from, such as camera, site or subject, tells whether the probabilities fail "
-    "in one of them."
-)
+ADDED = "A column such as camera, site or subject would show whether the probabilities fail for one of its values."
 """What a column would add."""
 MOST_CELLS = 5_000_000
 """Rows times columns up to which every column is cut and tested to find the one that tells most apart."""

@@ -10,12 +10,17 @@ from calib_core.text import count, inside
 from dashboard.exhibits import event_words
 from dashboard.session import Call, Model, Scene, call
 
-STAR = (
-    "Star: the rows of a bin, how often they are right against what the model says of them; on the diagonal it says "
-    "what is so. Stem to the plus: the same class by class, as far from the diagonal as the predicted classes are off "
-    "on average, so that errors of classes do not cancel. Hollow: fewer than 10 rows, mostly chance, not joined."
+_STAR = "Star: the rows of one bin, their mean confidence and accuracy; on the diagonal the two are equal."
+_STEM = (
+    "Plus: as far from the diagonal as the classes predicted in the bin are on average, so that their errors do not "
+    "cancel."
 )
-"""How to read the diagram."""
+_HOLLOW = "Hollow: fewer than 10 rows, not joined."
+
+
+def how_to_read(*, stems: bool) -> str:
+    """How to read the diagram; ``stems`` are explained where any is drawn."""
+    return " ".join((_STAR, *((_STEM,) if stems else ()), _HOLLOW))
 
 
 BINS_OF = Choice(("own", "recalibrated"), titles=("Each model's own", "Those of the recalibrated model, for all"))

@@ -10,7 +10,7 @@ from calib_core import CALIBRATORS, InputError, NotAnswerable, Recipe
 from dashboard import session, widgets
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.model_marks import mark
-from dashboard.selection import Selection, model_keys
+from dashboard.selection import Selection, model_keys, recommended
 from dashboard.session import model_looks
 from dashboard.theme import markdown_plain
 
@@ -25,7 +25,7 @@ def model_chips(selection: Selection) -> None:
     Of a summary a sentence instead: no calibrator can be fitted on it. Where there are no rows, nothing.
     """
     try:
-        session.parts(selection.source)
+        parts = session.parts(selection.source)
     except InputError:
         return
     if none := session.unfitted(selection):
@@ -34,7 +34,8 @@ def model_chips(selection: Selection) -> None:
     usable = session.usable(selection, dict.fromkeys((*model_keys(), *(r.key for r in selection.calibrators))))
     ticked = [key for key in dict.fromkeys(recipe.key for recipe in selection.calibrators) if key in usable]
     best = _best(selection)
-    order = dict.fromkeys((*([] if best is None else [best.key]), *model_looks.order()))
+    updates = recommended("", event=True) if parts.test.event is not None else ()
+    order = dict.fromkeys((*([] if best is None else [best.key]), *updates, *model_looks.order()))
     first = [key for key in order if key in usable and key not in ticked]
     first = first[: max(OFFERED - len(ticked), 0)]
     with st.container(key="frame-models", horizontal=True, vertical_alignment="center", gap="small"):

@@ -83,8 +83,8 @@ def payload(
     ``asked`` and ``low`` are numbers of places; those of a confidence are whole percents.
     """
     looked = numbers(answers, looks)
-    models = [_model(title, local, looked[title], i) for i, (title, local) in enumerate(answers.items())]
     first = next(iter(answers.values()))
+    models = [_model(title, local, looked[title], first) for title, local in answers.items()]
     chosen = int(np.abs(first.confidence - confidence).argmin())
     places = [round(float(place), 4) for place in first.confidence]
     of_event = first.event is not None
@@ -108,16 +108,22 @@ def _label(answer: LocalAnswer) -> str:
     return answer.stated if answer.near and answer.enough else in_percent(answer.confidence)
 
 
-def _model(title: str, local: LocalAccuracy, look: int, place: int) -> dict[str, Any]:
+def _model(title: str, local: LocalAccuracy, look: int, first: LocalAccuracy) -> dict[str, Any]:
     own, answers = style(look), local.answers
+    others = [_own_confidence(answer, base) for answer, base in zip(answers, first.answers, strict=True)]
     digits = 4 if local.event is None else 6  # of a rare event a point is much
     numbers = {name: [round(float(value), digits) for value in getattr(local, name)] for name in _NUMBERS}
     words = {
-        "brief": [answer.brief for answer in answers],
+        "brief": [
+            f"{a.brief} where it says {mine}" if mine else a.brief for a, mine in zip(answers, others, strict=True)
+        ],
         "headline": [answer.headline for answer in answers],
         "basis": [begun(answer.basis) for answer in answers],
         "stated": [answer.stated for answer in answers],
-        "difference": [answer.difference for answer in answers],
+        "difference": [
+            f"{a.difference} than {mine}" if mine and a.gap is not None else a.difference
+            for a, mine in zip(answers, others, strict=True)
+        ],
         "shown": [int(answer.gap is not None) for answer in answers],
         "share": [in_percent(answer.right) for answer in answers],
         "near": [int(answer.near) for answer in answers],
@@ -133,11 +139,18 @@ def _model(title: str, local: LocalAccuracy, look: int, place: int) -> dict[str,
             "updated": local.updated,
             "colour": own.colour,
             "outline": outline(own.symbol),
-            "first": place == 0,
+            "first": local is first,
         }
         | numbers
         | words
     )
+
+
+def _own_confidence(answer: LocalAnswer, first: LocalAnswer) -> str:
+    """The confidence that a model states near a place, where it is not the one that the sentence states; else empty."""
+    if answer.event is not None or not (answer.near and answer.enough and first.near and first.enough):
+        return ""
+    return answer.stated if answer.stated != first.stated else ""
 
 
 def _lowest(answers: Any, confidence: float) -> int:

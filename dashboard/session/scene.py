@@ -180,11 +180,11 @@ class Scene:
     @property
     def judged_rows(self) -> str:
         """Which rows every number is of, for the middle of a sentence."""
-        return "all rows" if self._whole else "the test rows"
+        return "all rows" if self._whole else "the held-out rows"
 
     def counted(self, rows: int) -> str:
         """How many of them, for the middle of a sentence."""
-        return f"{count(rows)} {'' if self._whole else 'test '}rows"
+        return f"{count(rows)} {'' if self._whole else 'held-out '}rows"
 
     def unseen(self, rows: int) -> str:
         """On which rows maps are judged, for the middle of a sentence."""

@@ -9,9 +9,9 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.risk import InTheLarge
-from calib_core.text import at_level, chance, of_rows, points, share_range, short_percent, told_apart
+from calib_core.text import at_level, chance, of_rows, share_range, short_percent, told_apart
 from dashboard.exhibits import event_words
+from dashboard.exhibits.event_words import on_average
 from dashboard.exhibits.risk import RiskGroups, headline
 from dashboard.exhibits.slices import ADDED, too_many
 from dashboard.hero import diagram_spark, group_spark, points_of
@@ -20,9 +20,6 @@ from dashboard.session import Call, Scene, call
 from dashboard.views.card import card, named, refused
 from dashboard.views.exhibited import progress
 from dashboard.views.worst_places import leading
-
-_FEW = 1.15
-"""A mean risk less than so many times too high is off by so many percentage points."""
 
 
 def draw(scene: Scene) -> None:
@@ -56,24 +53,6 @@ def _overall(scene: Scene) -> None:
     most = min(1.0, 1.1 * max([share for point in drawn for share in point[:2]], default=1.0) or 1.0)
     card(named("Overall", scene), on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
     leading("overall", "See the diagram", view="reliability", model=scene.model.title, **NOWHERE)
-
-
-def on_average(found: InTheLarge) -> str:
-    """How much too high or too low risks are on average, where that is shown.
-
-    >>> rows = cc.Predictions([[0.7, 0.3]] * 400, [0] * 340 + [1] * 60)
-    >>> on_average(cc.risk.in_the_large(rows))
-    'Mean risk is 2 times too high'
-    """
-    if not found.differs:
-        return "No gap shown on average"
-    if not found.events:
-        return "No event observed: mean risk is too high"
-    times = 1 / found.ratio if found.ratio < 1 else found.ratio
-    much = f"{times:.2g} times" if times >= _FEW else points(abs(found.gap)).removeprefix("+")
-    if not math.isfinite(times) or times > 100:
-        much = "more than 100 times"
-    return f"Mean risk is {much} too {'high' if found.ratio < 1 else 'low'}"
 
 
 def _events(number: float) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from calib_core import NotAnswerable
 from dashboard import session, widgets
 from dashboard.chart import chart
 from dashboard.exhibits import line_words
 from dashboard.exhibits.calibrators import better
-from dashboard.exhibits.hero import EXPLAINED, Hero, left_out
+from dashboard.exhibits.hero import EXPLAINED, Hero, left_out, off_elsewhere
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.glossary import term, the_words
 from dashboard.hero import hero
@@ -28,11 +29,13 @@ from dashboard.views.workspace import model_in_focus
 def render() -> None:
     """Draw the view for the present choices."""
     scene = session.scene_of(widgets.selection())
+    off = st.empty()
     _hero(scene)
     model_in_focus(scene, "overview")
     (_event if scene.claims == "event" else _verdicts)(scene)
     find_out = next_step.begun_step(scene)  # above the cards, where it is on the first screen
     overview_cards.draw(scene)
+    _off_elsewhere(scene, off)
     worst_places.draw(scene)
     find_out()
 
@@ -54,6 +57,18 @@ def _hero(scene: Scene) -> None:
         explained=EXPLAINED,
         left_out=left_out(scene),
     )
+
+
+def _off_elsewhere(scene: Scene, place: DeltaGenerator) -> None:
+    """Above the sentence, where the model is off if that one shows no gap; known once all places are tested."""
+    exhibit = Hero()
+    try:
+        first = next(iter(exhibit.answers(scene).values()))
+        sentence = off_elsewhere(scene, scene.get(first).answer(scene.asked_about))
+    except NotAnswerable:
+        return
+    if sentence:
+        place.markdown(f"**{markdown_plain(sentence)}**")
 
 
 def _event(scene: Scene) -> None:

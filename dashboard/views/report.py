@@ -71,7 +71,7 @@ def _told(selection: Selection) -> Options:
 def _options(selection: Selection) -> None:
     """Title, author, sections; slow estimators; the width of files of figures."""
     st.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
-    st.text_input("Line below the title", placeholder="who made it, for what", **widgets.bound("author"))
+    st.text_input("Subtitle", placeholder="who made it, for what", **widgets.bound("author"))
     titles, refused = _sections(selection)
     keys = list(titles)
     of_event = Request(selection, Options()).of_event
@@ -99,7 +99,7 @@ def _options(selection: Selection) -> None:
         widgets.change_exhibit(EXHIBITS.described("estimators", **{**dict(estimators.params), "slow": on}))
 
     st.toggle(
-        "Slow intervals too",
+        "Include slow intervals",
         help="Of kernel, smooth, convex and sweep estimators, with their noise floors: minutes for thousands of rows.",
         **widgets.tied("report.slow", bool(dict(estimators.params).get("slow")), slow),
     )

@@ -25,7 +25,7 @@ from calib_core.diagrams import (
 from calib_core.estimators import SCALES
 from calib_core.inference import per_class_tests, standing_out
 from calib_core.registry.registry import Value
-from calib_core.text import count, in_percent
+from calib_core.text import begun, called, count, in_percent
 from dashboard import report, session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
@@ -278,8 +278,8 @@ def test_the_view_opens_with_the_classes_that_stand_out_and_says_so() -> None:
     assert the_list(app)["class"].tolist()[: len(outstanding)] == [names[code] for code in outstanding]
     assert f"{len(outstanding)} of 10 classes are significantly off: " in words(app)
     # In the words of the overview's card: the same numbers, rounded alike.
-    found = classes_standing_out(rows).headline.replace("\u201c", "").replace("\u201d", "")
-    assert found.startswith(f"{names[outstanding[0]]} contributes most to the error: ")
+    found = classes_standing_out(rows).headline
+    assert found.startswith(f"{begun(called(names[outstanding[0]]))} contributes most to the error: ")
     assert f"{found} (" in words(app)
     ticks = drawn(app)["class-errors"].figure["layout"]["yaxis"]["ticktext"]
     assert [name.startswith("<b>") for name in ticks] == [True] * len(outstanding) + [False] * (10 - len(outstanding))
@@ -363,5 +363,5 @@ def test_the_basis_says_whose_rows_it_counts() -> None:
     rows = session.parts(Source(data="demo:digits-naive-bayes")).test
     found = classes_standing_out(rows)
     assert found.stands_out[0]
-    assert found.basis.startswith(f"\u201c{found.names[0]}\u201d: {found.rows[0]:,.0f} rows")
+    assert found.basis.startswith(f"{begun(called(found.names[0]))}: {found.rows[0]:,.0f} rows")
     assert found.rows[0] < rows.n_rows

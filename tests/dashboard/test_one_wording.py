@@ -14,12 +14,15 @@ from calib_core.text import in_percent, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.columns import written
+from dashboard.exhibits.event_words import on_average
 from dashboard.exhibits.recommendation import Recommendation
+from dashboard.exhibits.risk import RiskGroups
 from dashboard.report.document import Beside, Paragraph
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene
+from dashboard.views import next_step
 
 
 def held(risk: Any, died: Any, name: str, **columns: Any) -> Source:
@@ -109,3 +112,33 @@ def test_the_next_step_says_what_was_found_before_what_it_does_not_show(too_high
     exhibit = Recommendation.suited(scene)
     first, *_, gap = exhibit.advice(scene, scene.get(exhibit.found(scene)))
     assert step.text == f"{first} {gap}"
+
+
+def test_the_report_of_many_classes_gives_the_next_step_of_the_overview() -> None:
+    request = Request(Selection(source=Source(data="demo:synthetic-three-class")), Options())
+    (page,) = [block for block in summary.blocks(request) if isinstance(block, Beside)]
+    (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
+    exhibit = Recommendation.suited(request.scene)
+    headline, effect, _ = next_step.words(request.scene.get(exhibit.found(request.scene)), request.scene)
+    assert step.text == f"{headline} {effect}"
+
+
+def test_explore_opens_with_the_statement_of_the_overview_about_all_rows(too_high: Selection) -> None:
+    scene = session.scene_of(too_high)
+    found = cc.risk.in_the_large(scene.get(scene.model.predictions))
+    assert found.differs
+    first, *of_bins = EXHIBITS.make("reliability").words(scene).headline
+    assert first == f"{on_average(found)}."
+    assert of_bins[0].startswith(RiskGroups().words(scene).headline[0].rstrip("."))
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_stems_are_explained_where_they_are_drawn(classes: bool) -> None:
+    frame = pd.DataFrame({"confidence": [0.9, 0.7] * 40, "correct": [1, 1, 1, 0] * 20})
+    key = session.hold(frame.to_csv(index=False).encode(), "sure.csv").key
+    source = Source(data="demo:synthetic-three-class") if classes else Source(data=key, test=key)
+    scene = session.scene_of(Selection(source=source, calibrators=()))
+    exhibit = EXHIBITS.make("reliability")
+    assert scene.get(exhibit.table(scene))["delta"].notna().any() == classes
+    assert ("plus" in exhibit.words(scene).caption) == classes
+    assert ("star-and-stem" in exhibit.terms_in(scene)) == classes

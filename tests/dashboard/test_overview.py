@@ -23,6 +23,7 @@ from calib_core.text import in_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.event_words import on_average
 from dashboard.glossary import TERMS
 from dashboard.hero import TILES, class_spark, diagram_spark, group_spark
 from dashboard.hero.sentence_slider import _arrived, payload
@@ -30,7 +31,6 @@ from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.views import next_step, worst_places
-from dashboard.views.event_cards import on_average
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 KEYS = [demo.key for demo in DEMOS]
@@ -231,7 +231,7 @@ def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> N
     assert found.headline == f"subject = law: mean confidence {says}, accuracy {right}"
     assert found.headline in text
     assert found.basis in text
-    assert "By slice, of the test rows" in [caption.value for caption in app.caption]
+    assert "By slice, of the held-out rows" in [caption.value for caption in app.caption]
     assert "9 of 9 slices are significantly off (corrected for multiple testing)" in found.basis
     app.button("way.slices").click().run()
     assert (chosen(app).view, chosen(app).bin) == ("slices", None)

@@ -200,7 +200,7 @@ def test_the_calibrator_recommended_is_never_folded_away(monkeypatch: pytest.Mon
     assert "This. " in said
     assert "So much. Chosen by cross-validation on the 1,234 calibration rows" in said
     assert cc.evaluation.choice.HELD_OUT_REJECTS in said
-    assert "uncalibrated, on the test rows: error" in pieces(app)
+    assert "uncalibrated, on the held-out rows: error" in pieces(app)
 
 
 def test_what_a_calibrator_needs_is_marked_where_there_are_too_few_rows() -> None:

@@ -119,7 +119,7 @@ def test_the_summary_says_what_was_set_aside_and_what_is_not_answered(scene: Sce
     notes = EXHIBITS.make("summary").words(scene).notes
     silent = scene.get(scene.abstaining[0].predictions)
     assert silent.abstained is not None
-    assert f"{scene.abstaining[0].title} abstains on {percent(1 - silent.coverage)} of the test rows." in notes
+    assert f"{scene.abstaining[0].title} abstains on {percent(1 - silent.coverage)} of the held-out rows." in notes
     pooling = scene.models.recalibrated[1]
     (remark,) = scene.get(pooling.fitted).remarks(8)
     assert remark.startswith("too few rows, calibrated together as one: ")
@@ -127,7 +127,7 @@ def test_the_summary_says_what_was_set_aside_and_what_is_not_answered(scene: Sce
     assert "rows that all models answer" in EXHIBITS.make("summary").words(scene).caption
     marks = EXHIBITS.make("reliability").words(scene).notes
     answered, n = int((~silent.abstained).sum()), silent.n_rows
-    assert any(f"{answered:,} of {n:,} test rows" in note for note in marks)
+    assert any(f"{answered:,} of {n:,} held-out rows" in note for note in marks)
 
 
 def test_the_picture_in_words_names_the_bin_furthest_off_of_every_model(scene: Scene) -> None:

@@ -87,7 +87,7 @@ def test_a_rare_event_has_tenths_of_risk_and_axes_of_its_own(rare: str) -> None:
     assert len(frame) == 10
     assert frame["count"].between(390, 410).all()
     app = opened(rare, view="reliability", calibrators=())
-    assert "No bin of predicted risk is significantly off." in texts(app)
+    assert "No single bin of predicted risk is significantly off." in texts(app)
     assert "10 equal mass" in texts(app)
 
 

@@ -182,7 +182,7 @@ def test_the_report_says_which_rows_and_holds_the_slices() -> None:
     report = build(LAW.replace(calibrators=()), Options(left_out=("estimators", "classes", "calibrators", "methods")))
     page = report.html.decode()
     assert "subject = law" in page
-    assert "every number is of the test rows with subject = law" in page
+    assert "every number is of the held-out rows with subject = law" in page
     names = [table.name for _, table in report.document.tables]
     assert {"slices", "slice-panels", "slice-columns", "multicalibration"} <= set(names)
     settings = next(table for _, table in report.document.tables if table.name == "settings").frame

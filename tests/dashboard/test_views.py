@@ -119,7 +119,7 @@ def test_what_abstains_is_told_and_counted(key: str) -> None:
         assert models.refused[0][1] in said
         return
     rows = judged(Model(selection.source, recipe))
-    assert f"abstains on {percent(1 - rows.coverage)} of the test rows" in said
+    assert f"abstains on {percent(1 - rows.coverage)} of the held-out rows" in said
 
 
 @pytest.mark.parametrize("slow", [False, pytest.param(True, marks=pytest.mark.wide)])

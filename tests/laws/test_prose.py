@@ -240,6 +240,13 @@ def of_large(w: World, model: str) -> dict[str, float]:
             "mean": 100 * predicted}  # fmt: skip
 
 
+def of_mean(w: World, model: str) -> dict[str, float]:
+    """How much too high or too low the mean risk is: times, or points."""
+    large = w.large()
+    ratio = large["ratio"]["value"]
+    return {"times": max(ratio, 1 / ratio), "points": 100 * abs(large["gap"]["value"])}
+
+
 def of_expected(w: World, model: str) -> dict[str, float]:
     """Events of the model a sentence is about: observed : expected is its own."""
     large = of_large(w, model)
@@ -355,6 +362,8 @@ RULES = [
     (of_line, r"\(p < {p_below}\)"),
     (of_line, r"as measured: {value} %"),
     (of_line, r"(?:miscalibrated|within|too few rows to tell|too close to call), {low} to {high} %"),
+    (of_mean, r"Mean risk is {times} times too"),
+    (of_mean, r"Mean risk is {points} points too"),
     (of_large, r"{expected} events were expected, {observed} were observed"),
     (of_large, r"{expected} events expected, {observed} observed among {rows} rows"),
     (of_large, r": {observed} of {rows} rows \({rate} %\)"),
@@ -362,18 +371,20 @@ RULES = [
     (of_rows, r"{fit} to fit, {test} to judge"),
     (of_rows, r"{judged} to judge"),
     (of_rows, r"(?:in {folds} random folds|at random, class by class), seed {seed}"),
-    (of_bins, r"{bins} bins? holds? fewer than {few} rows \({in_few} rows? in all"),
+    (of_bins, r"{bins} bins? contains? fewer than {few} rows \({in_few} rows? in all"),
     (of_bins, r"Only {rows_above} rows have a risk above {above} %; intervals there are wider than {wide} points"),
-    (of_bins, r"{share} % of the rows say above {top} %; all lower confidence rests on the other {others}"),
+    (of_bins, r"{share} % of the rows have a confidence above {top} %; all lower confidence rests on the other "
+              r"{others}"),
     (of_finding, r"(?:confidence|risk of) {lower} to {upper} %"),
     (of_finding, r"right {right} % of the time "
-                 r"\({hits} of {rows} rows; {level} % interval {low} to {high} %; it says {says} %\)"),
+                 r"\({hits} of {rows} rows; {level} % interval {low} to {high} %; mean confidence {says} %\)"),
+    (of_finding, r"Significantly off: [^,]+, the mean risk is {says} %, and {right} %"),
     (of_finding, r"the mean risk is {says} %, and {right} % \w+ "
                  r"\({hits} of {rows} rows; {level} % interval {low} to {high} %\)"),
     (of_finding, r"{right} % \w+ \({hits} of {rows} rows; {level} % interval {low} to {high} %; mean risk {says} %\)"),
     (of_advice, r"falls? from {before} to {after}"),
     (of_advice, r"(?:by|gains) {gain} \({level} % interval {low} to {high}\)"),
-    (of_advice, r"choice among {candidates} calibrators"),
+    (of_advice, r"(?:choice among|None of) {candidates} calibrators"),
     (of_advice, r"on {test} held-out rows"),
     (of_furthest, r"largest distance of a bin from the diagonal {gap} points"),
     (of_furthest, r"at a mean risk of {claimed} %, observed {right} %"),
@@ -497,7 +508,7 @@ def test_what_tables_leave_open_is_said(name: str) -> None:
         assert models == set(frame.loc[frame["verdict"] == word, "model"])
     if w.scene.claims != "event":
         few = w.counts()[w.counts() < FEW_ROWS]
-        told = re.findall(r"(\d+) bins? holds? fewer than", limits)
+        told = re.findall(r"(\d+) bins? contains? fewer than", limits)
         assert [int(text) for text in told] == ([len(few)] if len(few) else [])
 
 

@@ -57,8 +57,8 @@ def other_errors_said(line: PrimaryLine) -> str:
     if not titles:
         return ""
     return (
-        f"Other lines show an error: {', '.join(titles)}. They do not decide and are not corrected for multiple "
-        "testing."
+        f"Other measures show an error: {', '.join(titles)}. They do not decide the verdict and are not corrected for "
+        "multiple testing."
     )
 
 

@@ -99,7 +99,7 @@ CHAPTERS: tuple[Chapter, ...] = (
     ),
     Chapter("data", "Appendix: the data", data.blocks),
     Chapter("methods", "Appendix: methods", methods.blocks),
-    Chapter("again", "Appendix: the same numbers again", again.blocks),
+    Chapter("again", "Appendix: reproducing the numbers", again.blocks),
 )
 """In the order of the rooms: the verdict, where, recalibration, evidence; what is looked up comes last."""
 

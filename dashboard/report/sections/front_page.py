@@ -16,7 +16,7 @@ from calib_core.risk import InTheLarge
 from calib_core.text import inside, short_percent
 from dashboard import session
 from dashboard.exhibits import EXHIBITS, doubt_words, line_words
-from dashboard.exhibits.hero import Hero
+from dashboard.exhibits.hero import Hero, off_elsewhere
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.report.document import Block, FactList, Headline, Paragraph
 from dashboard.report.exhibited import ExhibitParts, shown
@@ -73,14 +73,19 @@ def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
     after = [f"After {inside(title)}: {inside(headlines[title])}" for title in later]
     small = [f"{title}: {basis[title]}." for title in (first, *later)]
     own: Any = nearest.loc[first]
-    doubt = request.scene.get(Hero().answers(request.scene)[first]).answer(own["confidence"]).doubt
-    text = " ".join(filter(None, (headlines[first], doubt)))
+    answer = request.scene.get(Hero().answers(request.scene)[first]).answer(own["confidence"])
+    text = " ".join(filter(None, (headlines[first], answer.doubt)))
+    off = off_elsewhere(request.scene, answer)
     errors = (*_errors(request, later), *_other_errors(request.scene, (first, *later)))
     if large is not None:
         if own["shown"]:  # the test of the very rows of the sentence
             text = f"{text} Such risks are too {'high' if own['claimed'] > own['right'] else 'low'}."
-        return Headline(text, (" ".join((_expected(large), *errors)), *after), " ".join(small))
-    return Headline(text, (*after, *errors), " ".join(small))
+        after = [" ".join((_expected(large), *errors)), *after]
+    else:
+        after = [*after, *errors]
+    if off:
+        text, after = off, [text, *after]
+    return Headline(text, tuple(after), " ".join(small))
 
 
 def _expected(large: InTheLarge) -> str:
@@ -248,15 +253,15 @@ def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
     few = frame[frame["count"] < FEW_ROWS]
     if len(few):
         n = float(few["count"].sum())
-        bins = "1 bin holds" if len(few) == 1 else f"{len(few)} bins hold"
+        bins = "1 bin contains" if len(few) == 1 else f"{len(few)} bins contain"
         all_of_them = f"{n:,.0f} {'row' if n == 1 else 'rows'} in all, hollow marks"
-        yield f"{bins} fewer than {FEW_ROWS} rows ({all_of_them}): too few to say how often it is right there."
+        yield f"{bins} fewer than {FEW_ROWS} rows ({all_of_them}): too few to tell the accuracy there."
     total = float(frame["count"].sum())
     top = frame.iloc[-1]
     if top["count"] > total / 2 and top["lower"] >= HIGH:
         rest = f"{total - float(top['count']):,.0f}"
-        above = f"{short_percent(top['count'] / total)} of the rows say above {short_percent(top['lower'], 0)}"
-        yield f"{above}; all lower confidence rests on the other {rest}."
+        share, above = short_percent(top["count"] / total), short_percent(top["lower"], 0)
+        yield f"{share} of the rows have a confidence above {above}; all lower confidence rests on the other {rest}."
 
 
 def _listed(models: list[str]) -> str:

@@ -38,8 +38,10 @@ def blocks(request: Request) -> Iterator[Block | None]:
     places, first = Findings(), scene.focused(model=titles[0])
     # Counts of a summary do not say where: the other parts of the page stand without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
-    worst = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
-    worst = (*(_next_step(scene) if request.of_event else ()), *worst)  # of many classes the page is full
+    worst: tuple[Paragraph, ...] = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
+    step = _next_step(scene)
+    # With a second model the page of many classes has no room for both; the next chapter opens with what stands out.
+    worst = step if step and not request.of_event and len(titles) > 1 else (*step, *worst)
     if len(titles) <= OVERLAID:
         yield Beside(
             (heading, *(stars.drawn("risk" if request.of_event else "wide") or stars.everything), *worst),
@@ -89,7 +91,7 @@ def _answer(request: Request, answers: dict[str, ExhibitParts]) -> Generator[Non
 def _diagram(scene: Scene) -> str:
     """The heading of the reliability diagram."""
     if scene.claims != "event":
-        return "What it says, and how often it is right"
+        return "Confidence and accuracy"
     return f"Predicted risk and observed frequency of {called(event_words.of_scene(scene))}"
 
 

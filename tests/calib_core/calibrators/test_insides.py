@@ -51,15 +51,15 @@ def test_temperature_says_its_temperature_and_which_way_it_goes():
     assert numbers(fitted, "temperature T").tolist() == [fitted.temperature_]
     told = fitted_parameters(fitted)
     assert told.short == f"T = {fitted.temperature_:.3g}"
-    assert "less sure" in told.sentence
+    assert "lowers all confidences" in told.sentence
     soft = rows().with_probs(0.5 * rows().probs + 0.5 / 3)
     sharpened = fitted_parameters(CALIBRATORS.make("temperature").fit_on(soft))
-    assert "every row surer" in sharpened.sentence
+    assert "raises all confidences" in sharpened.sentence
 
 
 @pytest.mark.parametrize("right", [0.5, 0.97])
 def test_the_temperature_of_single_scores_moves_them_as_it_says(right):
-    """A confidence below one half rises where the others fall: the row is not less sure."""
+    """A confidence below one half rises where the others fall: not all are lowered."""
     sure = np.where(np.arange(200) % 4 == 0, 0.2, 0.9)
     correct = np.where(sure > 0.5, np.arange(200) % 100 < 100 * right, np.arange(200) % 100 >= 100 * right)
     known = Predictions.from_confidence(sure, correct)
@@ -69,7 +69,7 @@ def test_the_temperature_of_single_scores_moves_them_as_it_says(right):
     towards = np.abs(after - 0.5) < np.abs(sure - 0.5)
     assert towards.all() == ("towards" in sentence) == (right < 0.9)
     assert (~towards).all() == ("away from" in sentence)
-    assert "less sure" not in sentence
+    assert "lowers all" not in sentence
 
 
 def test_weights_are_those_applied_and_name_their_classes():

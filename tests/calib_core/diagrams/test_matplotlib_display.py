@@ -75,7 +75,7 @@ def test_what_is_drawn_is_the_diagram(rows):
     for drawn, ends in ((shown.intervals_, "accuracy"), (shown.bands_, "band")):
         np.testing.assert_array_equal([s[:, 1] for s in drawn.get_segments()], frame[[f"{ends}_low", f"{ends}_high"]])
         np.testing.assert_array_equal([s[0, 0] for s in drawn.get_segments()], frame["confidence"])
-    assert shown.ax_.get_xlabel() == "mean confidence: what the model says"
+    assert shown.ax_.get_xlabel() == "mean confidence"
 
 
 @pytest.mark.parametrize("notion", ["class-specific", "class-wise", "top-label"])

@@ -181,11 +181,11 @@ def spoken(line, names):
     ends = share_range(line["low"], line["high"])
     basis = f"{round(line['rows'] * line['right']):,} of {of}; {at_level(line['level'])} interval {ends}"
     text = {
-        "class and bin": f"When {when}, it is right {right} of the time ({basis}; it says {says}).",
-        "bin": f"When {when}, it is right {right} of the time ({basis}; it says {says}).",
-        "predicted class": f"When {name} is predicted, it says {says} on average and is right {right} of the time "
-        f"({basis}).",
-        "direction": f"Over all rows it says {says} on average and is right {right} of the time ({basis}).",
+        "class and bin": f"When {when}, it is right {right} of the time ({basis}; mean confidence {says}).",
+        "bin": f"When {when}, it is right {right} of the time ({basis}; mean confidence {says}).",
+        "predicted class": f"When {name} is predicted, the mean confidence is {says}, and it is right {right} of the "
+        f"time ({basis}).",
+        "direction": f"Over all rows the mean confidence is {says}, and it is right {right} of the time ({basis}).",
         "class": f"{name} is given {says} on average, and {right} of the rows are of it ({basis}).",
     }[line["kind"]]
     said = (text[0].upper() + text[1:]) + ("" if line["stands_out"] else " This can be chance.")
@@ -232,7 +232,7 @@ def test_the_sentence_of_the_example():
     assert (round(100 * low), round(100 * high)) == (79, 97)
     assert line["finding"] == (
         "When class 8 is predicted with confidence 50 to 60 %, it is right 90 % of the time (36 of 40 rows; 90 % "
-        "interval 79 to 97 %; it says 55 %)."
+        "interval 79 to 97 %; mean confidence 55 %)."
     )
     named = p.replace(class_names=[*"abcdefgh", "T-shirt (dark)"])
     (named_so,) = cc.findings(named, 10).query("kind == 'class and bin' and code == 8")["finding"]
@@ -251,7 +251,7 @@ def test_one_value_is_a_bin_of_a_class_where_outputs_are_discrete_and_bins_are_t
     assert cells[0].startswith(
         "When class 0 is predicted with confidence 64 %, it is right 90 % of the time (45 of 50 rows; 9"
     )
-    assert "it says 64 %)" not in cells[0]
+    assert "mean confidence 64 %)" not in cells[0]
 
 
 # ---- laws -------------------------------------------------------------------------------------------------
@@ -348,8 +348,9 @@ def test_slices_are_a_family_of_their_own():
     )
     says, right = told_apart(kiel["says"], kiel["right"])
     assert kiel["finding"] == (
-        f"Where site = Kiel, it says {says} on average and is right {right} of the time ({p.correct[here].sum():,} of "
-        f"{here.sum():,} rows; {at_level(kiel['level'])} interval {share_range(kiel['low'], kiel['high'])})."
+        f"Where site = Kiel, the mean confidence is {says}, and it is right {right} of the time "
+        f"({p.correct[here].sum():,} of {here.sum():,} rows; "
+        f"{at_level(kiel['level'])} interval {share_range(kiel['low'], kiel['high'])})."
     )
     assert lines["stands_out"].to_dict() == {"site=Bern": False, "site=Kiel": True, "site=Oslo": False}
     assert kiel["level"] == 0.9
