@@ -5,6 +5,7 @@ The values of a column as texts: what a link, a command and a summary say of the
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -18,6 +19,7 @@ from calib_core._base.errors import InputError
 Column: TypeAlias = "pd.Series[Any]"
 """A column of a user's table, of whatever it holds."""
 
+_SPAN = re.compile(r"(?P<low>[-+.\deE]*?)\.\.(?P<high>[-+.\deE]*)")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
@@ -153,6 +155,70 @@ def text_of(value: object) -> str:
         number = float(str(value))  # the shortest digits of the type it is stored in
         return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
     return str(value)
+
+
+def span_ends(text: str) -> tuple[float, float] | None:
+    """Both ends of a range of numbers written as 40..60, ..40 or 60..; None where it is no range.
+
+    InputError where an end is no number.
+
+    >>> span_ends("40..60"), span_ends("75.."), span_ends("law")
+    ((40.0, 60.0), (75.0, inf), None)
+    """
+    span = _SPAN.fullmatch(text)
+    if span is None:
+        return None
+    try:
+        return float(span["low"] or -math.inf), float(span["high"] or math.inf)
+    except ValueError:
+        raise InputError(f"{text[:80]!r} is no range of numbers; write 40..60, ..40 or 60..") from None
+
+
+def span_text(low: float, high: float) -> str:
+    """The same range as text.
+
+    >>> span_text(75.0, math.inf)
+    '75..'
+    """
+    return "..".join(text_of(end) if math.isfinite(end) else "" for end in (low, high))
+
+
+def span_words(low: float, high: float) -> str:
+    """The same range in words, where its column is named already.
+
+    >>> span_words(40.0, 60.0), span_words(75.0, math.inf)
+    ('40 to 60', '75 and more')
+    """
+    if not math.isfinite(low):
+        return f"below {text_of(high)}" if math.isfinite(high) else "given"
+    return f"{text_of(low)} {f'to {text_of(high)}' if math.isfinite(high) else 'and more'}"
+
+
+def in_span(values: pd.Series[Any], low: float, high: float) -> NDArray[np.bool_]:
+    """Which numbers are at least ``low`` and below ``high``; an infinite end is open."""
+    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    # Without an upper end the largest number counts too, an infinite one included.
+    return np.asarray((numbers >= low) & ((numbers < high) | (high == math.inf)))
+
+
+def rows_of(values: pd.Series[Any], text: str) -> NDArray[np.bool_]:
+    """Which of a column's values a text names: a value, or in a column of numbers a range of them.
+
+    >>> ages = pd.Series([39, 75, 80])
+    >>> rows_of(ages, "75..").tolist(), rows_of(ages, "39").tolist()
+    ([False, True, True], [True, False, False])
+    """
+    ends = span_ends(text) if is_number(values) else None
+    if ends is not None:
+        return in_span(values, *ends)
+    codes, texts = coded_texts(values)
+    return np.asarray(codes == (texts.index(text) if text in texts else -2))
+
+
+def title_of(column: str, text: str) -> str:
+    """What ``rows_of`` names, in words: "site = C", and of a range "age 75 and more"."""
+    ends = span_ends(text)
+    return f"{column} = {text}" if ends is None else f"{column} {span_words(*ends)}"
 
 
 def value_text(value: object) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from calib_core._base.arrays import Bools, Codes, Float64s, safe_log
-from calib_core._base.pandas_input import Column, coded_texts
+from calib_core._base.pandas_input import Column, coded_texts, rows_of, span_ends, span_words
 from calib_core._base.parallel import Progress
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
@@ -162,7 +162,10 @@ class RiskUpdate(Calibrator):
         str, Text(200), "By the values of", "metadata column whose values are updated separately; empty: one for all"
     ] = ""
     only: Annotated[
-        str, Text(200), "Only the value", "the one value whose rows are updated, all others stay; empty: every row"
+        str,
+        Text(200),
+        "Only",
+        "the one value, or range of numbers as 75.., whose rows are updated; empty: every row",
     ] = ""
 
     slopes: ClassVar[bool]
@@ -201,10 +204,9 @@ class RiskUpdate(Calibrator):
         """The update of one value; the common update changes nothing."""
         if not self.by:
             raise NotAnswerable(f"{self._title} of {self.only!r} alone needs the column that has this value: by")
-        codes, texts = coded_texts(self._column(predictions).iloc[weighed])
-        if self.only not in texts:
+        mine = rows_of(self._column(predictions).iloc[weighed], self.only)
+        if not mine.any():
             raise NotAnswerable(f"no row to be fitted on has {self.only!r} in the column {self.by!r}")
-        mine = codes == list(texts).index(self.only)
         slope, intercept, self.status_ = self._line(x[mine], y[mine], rows[mine])
         self.slope_, self.intercept_, self.values_ = 1.0, 0.0, (self.only,)
         self.slopes_, self.intercepts_ = np.array([slope]), np.array([intercept])
@@ -240,7 +242,9 @@ class RiskUpdate(Calibrator):
         if lines.shape[1] != len(self.values_) + 1 or not np.isfinite(lines).all() or lines[1].min() < 0:
             raise ValueError("values, intercepts and slopes do not fit each other")
         codes = np.full(len(x), -1, dtype=np.intp)
-        if self.by:
+        if self.only:
+            codes[rows_of(self._column(predictions), self.only)] = 0
+        elif self.by:
             mine, texts = coded_texts(self._column(predictions))
             place = {text: i for i, text in enumerate(self.values_)}
             codes = np.array([*(place.get(text, -1) for text in texts), -1], dtype=np.intp)[mine]
@@ -301,7 +305,9 @@ class RiskUpdate(Calibrator):
         does = "multiplies the log-odds of the risk by a slope and adds a shift" if self.slopes else "adds a shift"
         where = f", with a line of its own for each value of {self.by}" if self.by else ""
         if self.only:
-            where = f", in the rows whose {self.by} is {self.only}; all others stay"
+            ends = span_ends(self.only)
+            named = self.only if ends is None else span_words(*ends)
+            where = f", in the rows whose {self.by} is {named}; all others stay"
         what = does if self.slopes else f"{does} to the log-odds of the risk"
         return Insides(line + by, f"For the event {event}, {what}{where}.", self._numbers, unit="line")
 
@@ -339,7 +345,8 @@ class InterceptUpdate(RiskUpdate):
     standard error from what its own rows alone say. So one site that is far off gets its own update although many
     others need none. A value that was not seen in fitting, or is missing, gets the common update, and the predictions'
     ``notes`` say so. Such a map needs ``fit_on`` and ``apply``: a matrix of probabilities has no column. ``only`` names
-    one value of that column: its rows alone are fitted on and updated, all others keep their risk bit for bit.
+    one value of that column, or a range of its numbers ("40..60" from 40 to below 60, "75..", "..40"): its rows alone
+    are fitted on and updated, all others keep their risk bit for bit.
 
     ``intercept_`` is a, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,) and ``deviations_`` (1,), the
     standard deviation of u, are those of the column. Weighted rows count as their effective number, whole weights as
@@ -389,7 +396,7 @@ class LogisticRecalibration(RiskUpdate):
     log-odds a + b x + u_v + w_v (x - m), u and w normal around 0 with standard deviations of the largest marginal
     likelihood, m the mean of x = logit p weighted by p' (1 - p'); u_v stays within one standard error of what the
     value's own rows say. A slope below 0 becomes 0. A value that was not seen gets the common update, with a note.
-    ``only`` names one value whose rows alone are updated.
+    ``only`` names one value, or range of numbers, whose rows alone are updated.
 
     ``intercept_`` and ``slope_`` are a and b, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,),
     ``slopes_`` (V,) and ``deviations_`` (2,) are those of the column. NotAnswerable where there are not two classes.

@@ -117,12 +117,12 @@ def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:
         if dict(recipe.params).get("only") == update.value:
             gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
             if low != low:
-                return f"{update.value} is off more than the other rows. {contrast}"
+                return f"{update.title} is off more than the other rows. {contrast}"
             if low <= 0:
                 return ""  # what includes 0 is no evidence that its own update helps
             ends = f"{at_level(choice.level)} interval {written(low)} to {written(high)}"
             return (
-                f"{update.value} is off more than the other rows: updating its intercept alone gains {written(gain)} "
+                f"{update.title} is off more than the other rows: updating its intercept alone gains {written(gain)} "
                 f"({ends}). {contrast}"
             )
     return update.sentence

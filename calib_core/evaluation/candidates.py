@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calib_core._base.arrays import LOG_FLOOR, Codes, Float64s, frozen
-from calib_core._base.pandas_input import coded_texts
+from calib_core._base.pandas_input import rows_of
 from calib_core.calibrators.base import BINARY_CALIBRATORS, CALIBRATORS, BinaryCalibrator, as_calibrator
 from calib_core.calibrators.scaling_map import PRIOR_ROWS
 from calib_core.estimators.base import as_estimator
@@ -286,9 +286,7 @@ class FoldTrial:
         params = dict(recipe.params)
         t[:, rows.event] = 1.0
         if params.get("only") and self.rows.metadata is not None:
-            codes, texts = coded_texts(self.rows.metadata[str(params["by"])])
-            mine = list(texts).index(str(params["only"])) if params["only"] in texts else -2
-            t[codes != mine] = 0.0
+            t[~rows_of(self.rows.metadata[str(params["by"])], str(params["only"]))] = 0.0
         return t
 
     def _accuracy(self, recipe: Recipe, after: Predictions) -> dict[str, float]:

@@ -14,7 +14,7 @@ from calib_core._base.arrays import LOG_FLOOR, Bools, Codes, Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.errors import as_share, as_whole
 from calib_core._base.notebook_display import OneLine
-from calib_core._base.pandas_input import coded_texts
+from calib_core._base.pandas_input import rows_of, title_of
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract, as_calibrator
 from calib_core.defaults import JUDGED_FOLDS as FOLDS
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE, TOLERANCE
@@ -252,7 +252,7 @@ class CalibratorChoice(OneLine):
             return "Leave the model as it is"
         params = dict(self.recipe.params)
         if params.get("only"):
-            return f"Update the {_NUMBERS[self.recipe.key]} of {params['by']} = {params['only']} alone"
+            return f"Update the {_NUMBERS[self.recipe.key]} of {title_of(str(params['by']), str(params['only']))} alone"
         if params.get("by"):
             return f"Update the {_NUMBERS[self.recipe.key]} by {params['by']}"
         if self.recipe.key in _NUMBERS:
@@ -368,7 +368,7 @@ class CalibratorChoice(OneLine):
     def _rows_to_fit(self, needed: int) -> str:
         """How many rows the recommended calibrator needs, and how many it is fitted on."""
         params = dict(self.recipe.params)
-        of_value = f" of {params['by']} = {params['only']}" if params.get("only") else ""
+        of_value = f" of {title_of(str(params['by']), str(params['only']))}" if params.get("only") else ""
         there = self.of_value if of_value else self.among
         return f"It needs about {about_rows(needed)} calibration rows{of_value}; you have {count(there)}."
 
@@ -788,8 +788,7 @@ def _of_value(rows: Predictions, recipe: Recipe) -> int:
     params = dict(recipe.params)
     if not params.get("only") or rows.metadata is None:
         return 0
-    codes, texts = coded_texts(rows.metadata[str(params["by"])])
-    return int(np.sum(codes == list(texts).index(str(params["only"])))) if params["only"] in texts else 0
+    return int(rows_of(rows.metadata[str(params["by"])], str(params["only"])).sum())
 
 
 def _folds(rows: Predictions, folds: int | None) -> int:

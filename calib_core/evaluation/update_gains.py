@@ -1,4 +1,4 @@
-"""Gains of updating a predicted risk for all rows, by the values of a column, or for the one value that is most off."""
+"""Gains of updating a predicted risk for all rows, by a column, or for the one value or range that is most off."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import Codes, Float64s
 from calib_core._base.errors import as_whole
 from calib_core._base.notebook_display import OneLine
-from calib_core._base.pandas_input import coded_texts
+from calib_core._base.pandas_input import title_of
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import JUDGED_FOLDS, LEVEL, SEED
@@ -25,6 +25,8 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 from calib_core.predictions.proper_scores import log_losses
 from calib_core.registry.registry import Recipe
 from calib_core.slices import scan
+from calib_core.slices.conditions import Condition, Slice, Span
+from calib_core.slices.cut import coded
 from calib_core.slices.gaps import table
 from calib_core.text import score as written
 
@@ -44,14 +46,24 @@ _TITLES = {
 class UpdateGains(OneLine):
     """What updates of a risk gain on rows that they were not fitted on, next to one another.
 
-    ``value`` is the value of the ``column`` that is most off, ``off`` whether it differs significantly from the other
-    rows; ``table`` is what ``frame`` returns.
+    ``value`` is the value of the ``column`` that is most off, or the range of its numbers ("75..", ``of_ranges``),
+    ``off`` whether it differs significantly from the other rows; ``table`` is what ``frame`` returns.
     """
 
     column: str
     value: str
     off: bool
     table: pd.DataFrame
+    of_ranges: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is most off, in words: a value as it is, a range of numbers with its column."""
+        return title_of(self.column, self.value) if self.of_ranges else self.value
+
+    @property
+    def _by(self) -> str:
+        return f"range of {self.column}" if self.of_ranges else self.column
 
     def frame(self) -> pd.DataFrame:
         """One line per update: update, log_loss, gain, low, high, p, p_holm, helps, and three O:E ratios.
@@ -65,7 +77,9 @@ class UpdateGains(OneLine):
         """What to update, in words: the value alone, by the column, all rows alike, or nothing."""
         lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
         if not self.off:
-            which = f"No value of {self.column} differs significantly from the others."
+            which = (
+                f"No {'range' if self.of_ranges else 'value'} of {self.column} differs significantly from the others."
+            )
             helpful = [line for line in lines.values() if line["helps"]]
             if not helpful:
                 return f"{which} No update of the risk shows a gain."
@@ -74,12 +88,12 @@ class UpdateGains(OneLine):
         alone, common, by = lines[_ALONE], lines["intercept"], lines["intercept by column"]
         gains = f"gains {written(alone['gain'])} in log loss" if alone["helps"] else "shows no gain"
         sentences = [
-            f"{self.value} is off: updating its intercept alone {gains}.",
-            f"One intercept for all rows leaves {self.value} at O:E {written(common['oe_value'])} "
+            f"{self.title} is off: updating its intercept alone {gains}.",
+            f"One intercept for all rows leaves {self.title} at O:E {written(common['oe_value'])} "
             f"and brings the others to {written(common['oe_others'])}.",
         ]
         if by["helps"]:
-            sentences.append(f"An intercept by {self.column} gains {written(by['gain'])}.")
+            sentences.append(f"An intercept by {self._by} gains {written(by['gain'])}.")
             if lines["logistic recalibration by column"]["gain"] <= by["gain"]:
                 sentences.append("A new slope gains nothing more.")
         return " ".join(sentences)
@@ -93,7 +107,7 @@ class UpdateGains(OneLine):
         common = lines["intercept"]
         where = f"On {rows}, o" if rows else "O"
         return (
-            f"{where}ne intercept for all rows would leave {self.value} at O:E {written(common['oe_value'])} "
+            f"{where}ne intercept for all rows would leave {self.title} at O:E {written(common['oe_value'])} "
             f"and bring the others to {written(common['oe_others'])}."
         )
 
@@ -114,7 +128,8 @@ def update_gains(
     Parameters
     ----------
     predictions : rows of two classes with an event.
-    column : a column of their metadata, whose values may be updated separately.
+    column : a column of their metadata, whose values may be updated separately; of numbers that slices cut into ranges
+        (``slices.cut``), the ranges are.
     folds : 2 to n plain folds (``plain_folds``); groups of rows stay in one.
     level : of the intervals of the gains.
 
@@ -151,25 +166,25 @@ def update_gains(
     if rows.metadata is None or column not in rows.metadata:
         raise InputError(f"there is no metadata column {column!r}")
     as_whole(folds, "folds", 2)
-    codes, texts = coded_texts(rows.metadata[column])
-    if len(texts) < 2:
+    at = _Places.of(rows, column)
+    if len(at.conditions) < 2:
         raise NotAnswerable(f"the column {column!r} has one value only, so that nothing can be updated by it")
     if len(np.unique(rows.true_labels)) < 2:
         raise NotAnswerable("only one class is observed: no update of a risk can be told from it")
     fold = plain_folds(rows, folds, random_state)
-    value = _worst(rows, codes, len(texts))
+    value = at.worst(rows)
     after = {_NONE: rows}
     for done, update in enumerate(_TITLES):
         if progress is not None:
             progress(100 * done // len(_TITLES))
-        after[update] = _over_folds(rows, update, column, codes, len(texts), fold)
-    lines = [_line(rows, update, seen, codes == value, level) for update, seen in after.items()]
+        after[update] = _over_folds(rows, update, at, fold)
+    lines = [_line(rows, update, seen, at.codes == value, level) for update, seen in after.items()]
     found = pd.DataFrame(lines)
     p = found["p"].to_numpy()[1:]
     found["p_holm"] = np.append(np.nan, holm(p))
     found["helps"] = (found["gain"] > 0) & (found["p_holm"] <= 1 - level)
     order = ["update", "log_loss", "gain", "low", "high", "p", "p_holm", "helps", "oe", "oe_value", "oe_others"]
-    return UpdateGains(column, texts[value], _differs(rows, column, texts[value]), found[order])
+    return UpdateGains(column, at.text(value), _differs(rows, at, value), found[order], at.of_ranges)
 
 
 def worst_column(predictions: Predictions, random_state: int = SEED) -> str | None:
@@ -188,24 +203,22 @@ def worst_column(predictions: Predictions, random_state: int = SEED) -> str | No
         raise NotAnswerable("updates of a risk need an event: two classes with a probability for each")
     if rows.metadata is None or not len(rows.metadata.columns):
         return None
-    claims = _event_claims(rows)
     try:
-        found = scan(claims, crossings=False, random_state=random_state).frame()
+        found = scan(rows, crossings=False, random_state=random_state, notion="event").frame()
     except NotAnswerable:
         return None
     found = found[found["stands_out"] & found["differs"]]
     if not len(found):
         return None
-    where = str(found["where"].iloc[0])
-    columns = sorted(map(str, rows.metadata.columns), key=len, reverse=True)
-    return next((name for name in columns if where.startswith((f"{name}=", f'"{name}"='))), None)
+    return Slice.read(str(found["where"].iloc[0])).columns[0]
 
 
 def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
     """Updates of the one value of a column whose risk is off, and of each value of that column; empty where none is.
 
     The column is ``worst_column``'s; its value the one furthest from what one intercept for all expects, if it differs
-    significantly from all other rows.
+    significantly from all other rows. Of a column of numbers that slices cut into ranges it is the range alone: an
+    update by the column would be one by each of its numbers.
 
     >>> own_recipes(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
     ()
@@ -219,34 +232,65 @@ def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
     if column is None:
         return ()
     rows = predictions.answered
-    assert rows.metadata is not None
-    codes, texts = coded_texts(rows.metadata[column])
-    if len(texts) < 2 or len(np.unique(rows.true_labels)) < 2:
+    at = _Places.of(rows, column)
+    if len(at.conditions) < 2 or len(np.unique(rows.true_labels)) < 2:
         return ()
-    value = texts[_worst(rows, codes, len(texts))]
-    if not _differs(rows, column, value):
+    value = at.worst(rows)
+    if not _differs(rows, at, value):
         return ()
-    return (
-        CALIBRATORS.described("intercept", by=column, only=value),
-        CALIBRATORS.described("intercept", by=column),
-    )
+    alone = CALIBRATORS.described("intercept", by=column, only=at.text(value))
+    return (alone,) if at.of_ranges else (alone, CALIBRATORS.described("intercept", by=column))
 
 
-def _differs(rows: Predictions, column: str, value: str) -> bool:
+def _differs(rows: Predictions, at: _Places, value: int) -> bool:
     """Is the gap of this value's rows significantly different from that of all others?"""
-    slices = table(_event_claims(rows), column)
-    return bool(slices.loc[slices["slice"] == f"{column} = {value}", "differs"].any())
+    slices = table(rows, at.column, notion="event")
+    return bool(slices.loc[slices["slice"] == at.conditions[value].title, "differs"].any())
 
 
-def _event_claims(rows: Predictions) -> Predictions:
-    """The risk of the event, and whether it happened, as claims that slices are judged by."""
-    return Predictions.from_confidence(
-        _risk(rows),
-        rows.true_labels == rows.event,
-        weights=rows.weights,
-        metadata=rows.metadata,
-        groups=rows.grouping,
-    )
+@dataclass(frozen=True, eq=False)
+class _Places:
+    """The slices of a column that may be updated separately, those of values that are given, and each row's (-1: none).
+
+    They are where slices are looked at, so that an update of one of them is about the rows that a finding names.
+    """
+
+    column: str
+    conditions: tuple[Condition, ...]
+    codes: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, rows: Predictions, column: str) -> _Places:
+        given = [(where.conditions[0], places) for where, places in coded(rows, column)]
+        given = [(condition, places) for condition, places in given if condition.text is not None]
+        codes = np.full(rows.n_rows, -1, dtype=np.intp)
+        for code, (_, places) in enumerate(given):
+            codes[places] = code
+        return cls(column, tuple(condition for condition, _ in given), codes)
+
+    @property
+    def of_ranges(self) -> bool:
+        """Are they ranges of numbers?"""
+        return any(isinstance(each, Span) for each in self.conditions)
+
+    def text(self, place: int) -> str:
+        """A place as an update of it alone is declared with."""
+        return str(self.conditions[place].text)
+
+    def named(self, rows: Predictions) -> Predictions:
+        """The rows with a column that has one value in each place."""
+        if not self.of_ranges:
+            return rows
+        texts = np.array([*(each.text for each in self.conditions), None], dtype=object)
+        assert rows.metadata is not None
+        return rows.replace(metadata=rows.metadata.assign(**{self.column: texts[self.codes]}))
+
+    def worst(self, rows: Predictions, where: Codes | None = None) -> int:
+        """The place whose events lie furthest from what one intercept for all rows ``where`` expects, in errors."""
+        codes = self.codes
+        if where is not None:
+            rows, codes = rows.take(where), codes[where]
+        return _worst(rows, codes, len(self.conditions))
 
 
 def _risk(rows: Predictions) -> Float64s:
@@ -267,20 +311,19 @@ def _weights(rows: Predictions) -> Float64s:
     return np.ones(rows.n_rows) if rows.weights is None else rows.weights
 
 
-def _over_folds(
-    rows: Predictions, update: str, column: str, codes: NDArray[np.intp], values: int, fold: Codes
-) -> Predictions:
+def _over_folds(rows: Predictions, update: str, at: _Places, fold: Codes) -> Predictions:
     """Every row after an update that was fitted on the other folds."""
+    named = at.named(rows)
     key = "intercept" if update.startswith("intercept") else "logistic-recalibration"
-    ready: Calibrator = CALIBRATORS.make(key, **({"by": column} if update.endswith("by column") else {}))
+    ready: Calibrator = CALIBRATORS.make(key, **({"by": at.column} if update.endswith("by column") else {}))
     probs = rows.probs.copy()
     for part in np.unique(fold):
         fit, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
         if update == _ALONE:
-            worst = _worst(rows.take(fit), codes[fit], values)
-            fit, test = fit[codes[fit] == worst], test[codes[test] == worst]
+            worst = at.worst(rows, fit)
+            fit, test = fit[at.codes[fit] == worst], test[at.codes[test] == worst]
         if len(fit) and len(test):
-            probs[test] = clone(ready).fit_on(rows.take(fit)).apply(rows.take(test)).probs
+            probs[test] = clone(ready).fit_on(named.take(fit)).apply(named.take(test)).probs
     return rows.with_probs(probs)
 
 

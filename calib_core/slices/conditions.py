@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.errors import InputError, NotAnswerable
-from calib_core._base.pandas_input import Column, coded_texts, from_texts, is_number, text_of
+from calib_core._base.pandas_input import (
+    Column,
+    coded_texts,
+    from_texts,
+    in_span,
+    is_number,
+    span_ends,
+    span_text,
+    span_words,
+)
 from calib_core.inference.significance.count_tests import counts_in_cells, score_nodes
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import counts
@@ -58,7 +67,6 @@ def summed(sums: Float64s, groups: Sequence[Codes]) -> Float64s:
 MOST_CONDITIONS = 2
 _IN_QUOTES = r'"(?:[^"]|"")*"'
 _PART = re.compile(rf'\s*(?P<column>{_IN_QUOTES}|[^"=&][^=&]*)=\s*(?P<value>{_IN_QUOTES}|[^"&][^&]*|)\s*')
-_SPAN = re.compile(r"(?P<low>[-+.\deE]*?)\.\.(?P<high>[-+.\deE]*)")
 
 
 @dataclass(frozen=True)
@@ -100,8 +108,12 @@ class Span:
             raise InputError(f"the range {self} holds nothing; its first end must lie below its second")
 
     def __str__(self) -> str:
-        low, high = (text_of(end) if math.isfinite(end) else "" for end in (self.low, self.high))
-        return f"{_quoted(self.column)}={low}..{high}"
+        return f"{_quoted(self.column)}={self.text}"
+
+    @property
+    def text(self) -> str:
+        """The range as it is written."""
+        return span_text(self.low, self.high)
 
     @property
     def title(self) -> str:
@@ -111,17 +123,13 @@ class Span:
     @property
     def short(self) -> str:
         """The same where the column is named already."""
-        if not math.isfinite(self.low):
-            return f"below {text_of(self.high)}" if math.isfinite(self.high) else "given"
-        return f"{text_of(self.low)} {f'to {text_of(self.high)}' if math.isfinite(self.high) else 'and more'}"
+        return span_words(self.low, self.high)
 
     def rows(self, values: Column) -> Bools:
         """Which values of the column meet it; NotAnswerable where they are no numbers."""
         if not is_number(values):
             raise NotAnswerable(f"{self.column!r} holds no numbers, so no row lies in {self}: give one of its values")
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        # Without an upper end the largest number counts too, an infinite one included.
-        return (numbers >= self.low) & ((numbers < self.high) | (self.high == math.inf))
+        return in_span(values, self.low, self.high)
 
 
 Condition: TypeAlias = Value | Span
@@ -294,19 +302,21 @@ def _conditions(text: str) -> Iterator[Condition]:
 
 def _condition(column: str, value: str) -> Condition:
     name, plain = _unquoted(column), value.strip()
-    span = _SPAN.fullmatch(plain)
-    if span is None:
-        return Value(name, _unquoted(plain) if plain else None)
-    try:
-        low, high = (float(span[end]) if span[end] else sign * math.inf for end, sign in (("low", -1), ("high", 1)))
-    except ValueError:
-        raise InputError(f"{plain[:80]!r} is no range of numbers; write 40..60, ..40 or 60..") from None
-    return Span(name, low, high)
+    ends = span_ends(plain)
+    return Value(name, _unquoted(plain) if plain else None) if ends is None else Span(name, *ends)
 
 
 def _quoted(text: str) -> str:
-    doubtful = not text or text != text.strip() or re.search(r'[="&]', text) or _SPAN.fullmatch(text)
+    doubtful = not text or text != text.strip() or re.search(r'[="&]', text) or _is_span(text)
     return '"' + text.replace('"', '""') + '"' if doubtful else text
+
+
+def _is_span(text: str) -> bool:
+    """Would the text be read as a range of numbers, or as one that is none?"""
+    try:
+        return span_ends(text) is not None
+    except InputError:
+        return True
 
 
 def _unquoted(text: str) -> str:

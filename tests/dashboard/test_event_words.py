@@ -178,7 +178,7 @@ def test_the_update_that_is_advised_is_the_first_chip_and_the_command_says_the_s
     app = opened(selection.replace(view="reliability"))  # first of all pages
     chips = next(each for each in app.button_group if each.key == "calibrators")
     untouched = [each for each in chips.options if "Temperature" not in each]
-    assert "only the value c" in untouched[0]
+    assert "only c" in untouched[0]
 
 
 def test_the_first_to_try_with_a_risk_are_updates_of_it() -> None:

@@ -18,6 +18,7 @@ from calib_core.evaluation.candidate_ranking import Contest, bold_claims
 from calib_core.evaluation.candidates import COLUMNS, FoldTrial, candidates_for, simplicity
 from calib_core.evaluation.choice import auroc_heading
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
+from calib_core.evaluation.update_gains import own_recipes
 from calib_core.evaluation.usefulness import changes
 from calib_core.inference.comparison.paired_differences import Difference
 from calib_core.inference.comparison.score_differences import mean_gain
@@ -635,6 +636,52 @@ def test_where_one_site_is_off_the_headline_is_its_own_update_and_the_others_sta
     assert said[0].startswith(found.headline)
     assert "would leave c at O:E" in said[1]
     assert "gain" not in said[1], "one gain for one map"
+
+
+def ages(n=1500, seed=5):
+    """Risks that are twice too high from the age of 75 on, and right for all others."""
+    rng = np.random.default_rng(seed)
+    age, risk = rng.integers(30, 91, n), rng.beta(2, 5, n)
+    died = rng.random(n) < risk
+    stated = np.where(age >= 75, np.minimum(2 * risk, 0.97), risk)
+    columns = pd.DataFrame({"age": age, "site": rng.choice(list("ABCD"), n)})
+    return Predictions(np.column_stack([1 - stated, stated]), died.astype(int), metadata=columns)
+
+
+@pytest.mark.parametrize("halves", [False, True])
+def test_where_one_range_of_a_column_is_off_the_advice_is_the_update_of_the_range_that_slices_name(halves):
+    every = ages()
+    p, held_out = every.split(0.5, random_state=1) if halves else (every, None)
+    found = choose(p, held_out=held_out)
+    worst = cc.slices.table(p, "age").iloc[0]
+    old = cc.slices.Slice.read("age=75..").rows(p)
+    assert worst["slice"] == "age 75 and more"
+    assert worst["rows"] == old.sum() == found.of_value
+    assert dict(found.recipe.params) == {"by": "age", "only": "75.."}
+    assert found.headline == f"Update the intercept of {worst['slice']} alone"
+    common = found.frame().set_index("calibrator").loc["intercept"].iloc[0]
+    assert found.gain.low > max(common["gain"], 0), "one map for all gains less"
+    after = CALIBRATORS.make("intercept", by="age", only="75..").fit_on(p).apply(p)
+    np.testing.assert_array_equal(after.probs[~old], p.probs[~old])
+    assert after.probs[old, 1].sum() == pytest.approx(p.labels[old].sum())
+    update = cc.evaluation.advice.own_update(p)
+    assert (update.column, update.value, update.of_ranges) == ("age", "75..", True)
+    common, alone = (update.frame().set_index("update").loc[name] for name in ("intercept", "intercept of one value"))
+    assert common["oe_value"] < 0.8
+    assert common["oe_others"] > 1.1, "what one intercept for all does to those who need none"
+    assert alone["oe_others"] == update.frame()["oe_others"].iloc[0]
+
+
+def test_no_range_is_updated_where_the_error_is_the_same_at_every_age():
+    named = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        risk = rng.beta(2, 5, 800)
+        died, stated = rng.random(800) < risk, np.minimum(1.6 * risk, 0.97)
+        columns = pd.DataFrame({"age": rng.integers(30, 91, 800), "weight": rng.normal(70, 9, 800).round(1)})
+        p = Predictions(np.column_stack([1 - stated, stated]), died.astype(int), metadata=columns)
+        named += bool(own_recipes(p))
+    assert named <= 2, "5 % of 40"
 
 
 def test_nothing_is_recommended_whose_own_interval_includes_0():
