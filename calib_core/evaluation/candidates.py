@@ -248,12 +248,20 @@ class FoldTrial:
         tested, level = w is None and self.rows.row_groups is None, level or self.level
         try:
             return (
-                mean_gain(*both, apart, lambda probs: self.unit * score.label_terms(probs), level or self.level),
+                mean_gain(*both, apart, lambda probs: self.unit * score.label_losses(probs), level or self.level),
                 tested,
                 "",
             )
         except NotAnswerable as why:
             return Difference(self.mean(apart), np.nan, np.nan, np.nan), False, str(why)
+
+    def without_floored(self, after: Predictions, apart: Float64s) -> Difference:
+        """The gain on the rows in which the model's log loss is not at its most, by the same maps."""
+        rest = np.flatnonzero(~self.floored)
+        if not len(rest):
+            return _UNKNOWN
+        others = FoldTrial(self.rows.take(rest), self.fold[rest], self.folds, self.score, self.level)
+        return others.test(self.seen(after, None).take(rest), apart[rest])[0]
 
     def by_likelihood(self, recipe: Recipe, line: dict[str, Any], tilts: int) -> dict[str, Any] | None:
         """The line of a map of one number with the interval of the best such map, by the likelihood ratio.

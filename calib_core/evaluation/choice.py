@@ -144,6 +144,8 @@ class CalibratorChoice(OneLine):
     is that of the predictions, and ``floored`` the rows judged in which the model's log loss is at its most, since it
     gave the true class a probability of (nearly) 0. ``order`` says how simple each of ``recipes`` is, simplest least
     (``candidates.simplicity``), and ``of_value`` how many rows an update of one value of a column is fitted on.
+    ``others`` is the gain of the recommended calibrator without the ``floored`` rows, by the same fits; None where none
+    is recommended, or no row is floored.
     """
 
     recipe: Recipe
@@ -169,6 +171,7 @@ class CalibratorChoice(OneLine):
     why: str = ""
     order: tuple[tuple[float, ...], ...] = ()
     of_value: int = 0
+    others: Difference | None = None
 
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
@@ -199,6 +202,7 @@ class CalibratorChoice(OneLine):
             "gain_of": self.about.to_dict(),
             "gain": _plain(self.gain) | {"level": self.level, "tested": self.tested},
             "gain_of_choosing": _plain(self.choosing) | {"level": self.level, "tested": self.tested},
+            "gain_without_floored_rows": None if self.others is None else _plain(self.others) | {"rows": self._rest},
             "evidence": self.evidence if np.isfinite(self.evidence) else None,
             "rows": self.rows,
             "of_rows": self.among,
@@ -283,11 +287,29 @@ class CalibratorChoice(OneLine):
         then = f"{begun(name)} {way} from {written(self.before)} to {written(self.before - self.gain.point)}."
         if self.floored and self.score == "log-loss":
             then += f" {self._at_most()}; each of them counts {_FLOOR}."
+            if self.rests_on_floored:
+                then += f" The gain rests on them: on the other {_rows(self._rest)} no gain is shown."
         return " ".join(filter(None, (first, among, then)))
 
     def _at_most(self) -> str:
         """In how many rows the model's log loss is at its most, and why."""
-        return f"In {_rows(self.floored)} the model gives the true class a probability of 0, or nearly 0"
+        return (
+            f"In {count(self.floored)} of {_rows(self._judged)} the model gives the true class a probability of 0, or "
+            "nearly 0"
+        )
+
+    @property
+    def _judged(self) -> int:
+        return self.held_out or self.rows
+
+    @property
+    def _rest(self) -> int:
+        return self._judged - self.floored
+
+    @property
+    def rests_on_floored(self) -> bool:
+        """Is no gain shown without the rows in which the model's log loss is at its most?"""
+        return self.others is not None and not self.others.low > 0
 
     def _of_risks(self) -> str:
         """What can happen to the class that a risk of an event predicts, which is the one above 50 %."""
@@ -657,6 +679,7 @@ class _Tried:
             tested_on = judged.n_rows
             tested = judged.weights is None and judged.row_groups is None
             found = found if _shown(lines[found]) else 0
+        others = self._without_floored(found, predictions, held_out) if found and floored else None
         if not found:
             equals = sorted({0, *equals})  # no gain is shown: the model does as well as any
         gain = Difference(*(float(str(lines[about][name])) for name in ("gain", "low", "high", "p")))
@@ -684,7 +707,24 @@ class _Tried:
             why=why,
             order=self.order,
             of_value=_of_value(counting(predictions), recipes[found]),
+            others=others,
         )
+
+    def _without_floored(self, found: int, predictions: Predictions, held_out: Predictions | None) -> Difference:
+        """The gain of a candidate on the rows judged in which the model's log loss is not at its most."""
+        if held_out is None:
+            return self.trial.without_floored(self.afters[found], self.gains[found])
+        there, after = (
+            self._judging(counting(held_out)),
+            as_calibrator(self.recipes[found]).fit_on(counting(predictions)),
+        )
+        seen = after.apply(there.rows)
+        return there.without_floored(seen, there.gains(seen, None, judged=True))
+
+    def _judging(self, judged: Predictions) -> FoldTrial:
+        """Rows on which candidates are judged that are fitted on others."""
+        place: Codes = np.zeros(judged.n_rows, dtype=np.intp)
+        return FoldTrial(judged, place, 1, self.trial.score, self.trial.level)
 
     def _recommended(self, contest: Contest, chosen: Sequence[int], picked: Sequence[int], *, enough: bool) -> int:
         """The candidate that is recommended by the folds; 0 for none."""
@@ -741,8 +781,7 @@ class _Tried:
         One left out for a new probability of 0 has no score here, as it has none in the folds.
         Where rows were drawn to choose on, fits to all of them take long: then only those ``wanted`` are judged.
         """
-        place: Codes = np.zeros(judged.n_rows, dtype=np.intp)
-        there = FoldTrial(judged, place, 1, self.trial.score, self.trial.level)
+        there = self._judging(judged)
         lines = [there.line(IDENTITY, judged, there.nothing)]
         few = self.trial.rows.n_rows < fit.n_rows
         for i, recipe in enumerate(self.recipes[1:], start=1):

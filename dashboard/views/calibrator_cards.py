@@ -112,7 +112,7 @@ def _endless(rows: Predictions) -> str:
     """How many rows gave the true class probability 0, which is clipped; empty where there are none."""
     if rows.grain == "counts" or not (number := cc.predictions.proper_scores.floored_rows(rows)):
         return ""
-    what = "1 row" if number == 1 else f"{count(number)} rows"
+    what = f"{count(number)} of {count(rows.n_rows)} rows"
     return f" ({what} gave the true class probability 0; clipped at a loss of {-math.log(LOG_FLOOR):.0f})"
 
 

@@ -280,7 +280,7 @@ def test_a_new_zero_loses_and_the_models_own_zeros_count_against_a_gain():
     found = choose(zero, ["temperature"])
     assert found.floored == 20
     assert found.before == pytest.approx(0.1 * -np.log(np.finfo(float).eps))
-    assert "In 20 rows the model gives the true class a probability of 0, or nearly 0." in " ".join(found.notes)
+    assert "In 20 of 200 rows the model gives the true class a probability of 0, or nearly 0." in " ".join(found.notes)
 
 
 def test_an_infinite_loss_is_mended_by_whatever_is_finite():
@@ -290,11 +290,62 @@ def test_an_infinite_loss_is_mended_by_whatever_is_finite():
     assert (found.floored, found.recipe.key) == (2, "temperature")
     assert found.gain.low > 0
     assert found.headline == "Use temperature scaling"
-    assert "In 2 rows" in found.sentence
+    assert "In 2 of 62 rows" in found.sentence
     assert "counts 36" in found.sentence
     wide = choose(p, ["temperature"], level=0.9999)
     assert wide.recalibrate == (wide.gain.low > 0)
     assert not choose(p, ["temperature"], score="brier").recalibrate
+
+
+def calibrated_but_for(zeros, n=600, seed=3):
+    """A calibrated risk, but for some events that were given a risk of 0."""
+    rng = np.random.default_rng(seed)
+    risk = rng.beta(2, 5, n)
+    died = rng.random(n) < risk
+    risk[np.flatnonzero(died)[:zeros]] = 0.0
+    return Predictions(np.column_stack([1 - risk, risk]), died.astype(int))
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_gain_that_rests_on_rows_of_probability_0_is_named(apart):
+    p = calibrated_but_for(3)
+    held_out = calibrated_but_for(3, seed=4) if apart else None
+    found = choose(p, ["ensemble-temperature"], held_out=held_out)
+    assert found.recalibrate
+    assert found.floored == 3
+    assert found.rests_on_floored
+    assert not found.others.low > 0
+    assert "3 of 600 rows" in found.sentence
+    assert "597 rows no gain" in found.sentence
+    if apart:
+        after = CALIBRATORS.make("ensemble-temperature").fit_on(p).apply(held_out)
+        rest = np.flatnonzero(held_out.probs[np.arange(600), held_out.labels] > 0)
+        gains = LogLoss().losses(held_out) - LogLoss().losses(after)
+        interval = mean_gain(held_out.take(rest), after.take(rest), gains[rest], LogLoss().label_terms, 0.9)
+        assert (found.others.point, found.others.low) == pytest.approx((interval.point, interval.low))
+
+
+def test_a_gain_that_other_rows_show_too_does_not_rest_on_those_of_probability_0():
+    rng = np.random.default_rng(3)
+    risk = rng.beta(2, 5, 4000)
+    died = rng.random(4000) < risk
+    stated = np.minimum(2.2 * risk, 0.98)
+    stated[np.flatnonzero(died)[:1]] = 0.0
+    found = choose(Predictions(np.column_stack([1 - stated, stated]), died.astype(int)), ["ensemble-temperature"])
+    assert (found.recalibrate, found.floored, found.rests_on_floored) == (True, 1, False)
+    assert 0 < found.others.low < found.others.point
+    assert "rests on" not in found.sentence
+    assert choose(rows(300, seed=1), ["temperature"]).others is None
+
+
+def test_a_gain_in_brier_score_counts_what_a_row_would_lose_with_each_label():
+    p = rows(400, seed=1)
+    found = choose(p, ["temperature"], score="brier")
+    fold = plain_folds(p, len(found.picks))
+    after = over_folds(p, p, found.about, fold, fold)
+    brier = cc.ESTIMATORS.make("brier")
+    interval = mean_gain(p, after, brier.losses(p) - brier.losses(after), brier.label_losses, 0.9)
+    assert (found.gain.low, found.gain.high) == pytest.approx((interval.low, interval.high))
 
 
 def test_weights_count_as_they_do_elsewhere():
