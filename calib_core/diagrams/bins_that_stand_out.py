@@ -15,6 +15,7 @@ from calib_core.binning import risk_bins
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import tabulate, tabulate_at
 from calib_core.claims.binary_claims import Claims, FlatClaims
+from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
@@ -65,12 +66,14 @@ def bins_standing_out(
     risk, accuracy its frequency, and over-confident means a risk too high.
 
     Rows of unequal weight and in groups are tested by Hoeffding's bound (``share_test``). In the interval, rows of
-    unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2, rows of a group in a bin as
-    one. What can mislead: the interval holds whatever the single rows' chances are and is for one bin: of ten bins of a
-    calibrated model one interval excludes the confidence on average. A bin that does not stand out may still be off;
-    the errors of its classes may cancel.
+    unequal weight count as the effective sample size of their own bin, (sum w)^2 / sum w^2; that of rows in groups is
+    Korn and Graubard's. Whether there are ``too_few`` is known with the rows of a group counted as one. What can
+    mislead: the interval holds whatever the single rows' chances are and is for one bin: of ten bins of a calibrated
+    model one interval excludes the confidence on average. A bin that does not stand out may still be off; the errors of
+    its classes may cancel.
 
-    References: Clopper & Pearson 1934; Hong 2013 (Poisson-binomial law); Kish 1965 (weights); Holm 1979.
+    References: Clopper & Pearson 1934; Hong 2013 (Poisson-binomial law); Kish 1965 (weights); Korn & Graubard 1998;
+    Holm 1979.
 
     >>> p = Predictions.from_confidence([0.9] * 100 + [0.6] * 10, [True] * 70 + [False] * 30 + [True] * 6 + [False] * 4)
     >>> bins_standing_out({"net": p}, 5)[["count", "low", "high", "stands_out"]].round(2).values.tolist()
@@ -86,15 +89,21 @@ def bins_standing_out(
         frame.insert(0, "model", title)
         claims = Confidence().split(predictions)
         cells = tabulate_at(claims, diagram.lower[1:])
-        rows = worth(claims, cells)[0] if groups is None else GroupsInCells.of(claims, cells, groups).fewest
+        rows = worth(claims, cells)[0]
+        low, high = np.full(len(rows), np.nan), np.full(len(rows), np.nan)
+        if groups is not None:
+            sums = GroupsInCells.of(claims, cells, groups)
+            rows, (low, high) = sums.fewest, share_ends_of(sums, copies(given.weights), level)
         p, enough = _tested(predictions, claims, diagram.lower[1:], cells.tally.outcome[0], cells.count[0])
         p, corrected = corrected_p(p, enough, kinds_of_places(predictions))
         which = frame["bin"]
-        frames.append(frame.assign(rows=rows[which], p=p[which], p_corrected=corrected[which]))
+        ends = {"low": low[which], "high": high[which]}
+        frames.append(frame.assign(rows=rows[which], p=p[which], p_corrected=corrected[which], **ends))
     table = pd.concat(frames, ignore_index=True)
-    rows, p, corrected = (table.pop(name).to_numpy() for name in ("rows", "p", "p_corrected"))
+    rows, p, corrected, low, high = (table.pop(name).to_numpy() for name in ("rows", "p", "p_corrected", "low", "high"))
     says, right = table["confidence"].to_numpy(), table["accuracy"].to_numpy()
-    low, high = clopper_pearson(right * rows, rows, level)
+    alone = clopper_pearson(right * rows, rows, level)
+    low, high = (np.where(np.isnan(end), plain, end) for end, plain in zip((low, high), alone, strict=True))
     calm = clopper_pearson(says * rows, rows, level)
     sides = np.where(corrected <= SIGNIFICANCE, np.where(right < says, OVER, UNDER), "")
     few = ((calm[1] - calm[0]) / 2 > _WIDE) | np.isnan(p)
@@ -308,7 +317,7 @@ def reliability_bands(
             least, most = np.quantile(sums[:, filled] / rows[filled], ends, axis=0)
             low[filled] = np.clip(np.minimum(low[filled], least), 0.0, 1.0)
             high[filled] = np.clip(np.maximum(high[filled], most), 0.0, 1.0)
-        sure = share_ends_of(GroupsInCells.of(mine, table, own), weights is None, level)
+        sure = share_ends_of(GroupsInCells.of(mine, table, own), copies(weights), level)
     parts = (rows, table.mean_score[0], table.mean_outcome[0], *sure, low, high)
     return ReliabilityBands(table.lower[0], table.upper[0], *parts, level)
 

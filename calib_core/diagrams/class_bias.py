@@ -14,6 +14,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.binning.interval_schemes import bins_of
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,
@@ -126,9 +127,10 @@ def class_bias(
     (``inference.picked_out``): l = c by the test of the predicted class over its ``bins``, the same as in ``findings``,
     and l != c by ``share_test``. Intervals are at ``level``, each of its pair alone. Listed are all pairs of predicted
     classes where there are at most 25 classes; of more those that are significantly off, and at least the 20 least
-    likely; first the largest significant gap. Rows that a model abstains on are left out; weights and groups as
-    for ``worth_of_cells``. What can mislead: of a thousand classes a million pairs are tested, and only strong
-    confusions stand out; gaps of a pair at high and at low confidence can cancel.
+    likely; first the largest significant gap. Rows that a model abstains on are left out; weights and groups as for
+    ``worth_of_cells``, but for intervals of rows in groups, which are Korn and Graubard's. What can mislead: of a
+    thousand classes a million pairs are tested, and only strong confusions stand out; gaps of a pair at high and at low
+    confidence can cancel.
 
     References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956.
 
@@ -162,6 +164,8 @@ def class_bias(
     if k > MOST_CLASSES:
         listed = np.union1d(np.flatnonzero(outstanding), np.argsort(numbers["p"], kind="stable")[:LISTED])
     low, high = share_ends(right[listed], many[listed], counted, level)
+    if rows.row_groups is not None:
+        low, high = _ends_of_groups(rows, k, level)[:, c[listed], label[listed]]
     order = worst_first(outstanding[listed], (right - says)[listed], numbers["p"][listed])
     lines = listed[order]
     return ClassBias(
@@ -182,6 +186,13 @@ def class_bias(
         counted=counted,
         groups=None if groups is None else groups[c[lines]],
     )
+
+
+def _ends_of_groups(rows: Predictions, k: int, level: float) -> Float64s:
+    """Ends of the share labelled as each class where each is predicted, for rows in groups, (2, K, K)."""
+    every = np.arange(rows.n_rows)
+    ends = [shares_in_cells(rows, rows.predicted, rows.true_labels == each, every, k, level)[:2] for each in range(k)]
+    return np.stack([np.stack(end) for end in ends], axis=2)
 
 
 def _shares(rows: Predictions, k: int) -> tuple[Float64s, Float64s]:

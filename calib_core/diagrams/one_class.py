@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from calib_core._base.arrays import Codes, Float64s
 from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import tabulate
+from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, share_ends_of, shares_in_cells
@@ -100,7 +101,7 @@ def class_bins(
         sums = GroupsInCells.of(TopLabel().split(predictions), table, groups)
         low, high = (
             end.reshape(table.count.shape)[code][filled]
-            for end in share_ends_of(sums, predictions.weights is None, level)
+            for end in share_ends_of(sums, copies(predictions.weights), level)
         )
     return ClassBins(
         _name(predictions, code),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core._base.arrays import Codes, Float64s
+from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.errors import as_share, as_whole
 from calib_core.binning.base import BinningScheme, cuts
 from calib_core.binning.bin_table import tabulate
@@ -22,6 +22,7 @@ from calib_core.diagrams.class_list import gaps_cancel
 from calib_core.diagrams.local_accuracy import EventWords
 from calib_core.diagrams.overall_gap import overall_gap
 from calib_core.estimators.base import claimed_rows, event_name, notion_looked_at
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.share_intervals import share_ends, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,
@@ -92,17 +93,19 @@ def findings(
     last, without p. Classes in bins of discrete outputs have one bin a value. Rows that a model abstains on are left
     out. Weights that are no counts of copies, and rows in groups, count as the fewer rows of equal weight they are
     ``worth``, (sum w)^2 over the sum over ``groups`` of (its weight)^2, by Hoeffding's bound, which holds however the
-    rows of a group depend on each other. What can mislead: ``stands_out`` follows p_corrected, and the interval, which
-    holds whatever the single rows' chances are and is not corrected, can include or exclude ``says`` where it does not
-    follow. Places that are picked for a large gap had bad luck, too: their true gap is smaller on average. Gaps that
-    cancel within a place do not show; what does not stand out is not shown to be right; rows of different groups, or
-    all where no groups are given, are taken to be independent.
+    rows of a group depend on each other. The interval of rows in groups is Korn and Graubard's, as in the reliability
+    diagram: that of as many independent rows as tell as much. What can mislead: ``stands_out`` follows p_corrected, and
+    the interval, which holds whatever the single rows' chances are and is not corrected, can include or exclude
+    ``says`` where it does not follow. Places that are picked for a large gap had bad luck, too: their true gap is
+    smaller on average. Gaps that cancel within a place do not show; what does not stand out is not shown to be right;
+    rows of different groups, or all where no groups are given, are taken to be independent.
 
     With ``notion`` "event" (None: where there are two classes) the places are the bins of the predicted risk, all rows,
     and slices: ``says`` is the mean risk, ``right`` how often the event happened, and ``words`` what rows and event are
     called: ("patients", "died"). Without ``bins`` those of the risk are ``binning.risk_bins``.
 
-    References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956, 1963; Hong 2013 (Poisson-binomial law).
+    References: Holm 1979; Clopper & Pearson 1934; Hoeffding 1956, 1963; Korn & Graubard 1998; Hong 2013
+    (Poisson-binomial law).
 
     >>> right = [True] * 36 + [False] * 4 + [True] * 90 + [False] * 10
     >>> p = Predictions.from_confidence([0.55] * 40 + [0.9] * 100, right)
@@ -173,47 +176,47 @@ def _places(
     def judged(lines: pd.DataFrame, families: int = kinds, corrected: Float64s | None = None) -> pd.DataFrame:
         return _judged(lines, fewest, families, counts_rows(rows), level, corrected)
 
-    yield judged(_bins(predictions, rows, notion, bins))
+    yield judged(_bins(predictions, rows, notion, bins, level))
     if rows.kind != "confidence":
-        yield judged(_cells(rows, bins_of(predictions, bins)))
-        yield judged(_predicted(rows, bins, fewest))
+        yield judged(_cells(rows, bins_of(predictions, bins), level))
+        yield judged(_predicted(rows, bins, fewest, level))
     overall = _overall(predictions, rows, notion, bins, level)
     yield judged(overall, corrected=overall["p"].to_numpy(dtype=np.float64))
     if rows.kind in ("full", "per-class"):
-        yield judged(_classes(rows))
+        yield judged(_classes(rows, level))
     columns = list(_cut(rows, by))
     many = max(len(columns), columns_looked_at(rows)) if columns else 0
     for column in columns:
-        yield judged(_slices(rows, column), kinds * many)
+        yield judged(_slices(rows, column, level), kinds * many)
 
 
 def _bins(
-    predictions: Predictions, rows: Predictions, notion: str, bins: int | str | BinningScheme | None
+    predictions: Predictions, rows: Predictions, notion: str, bins: int | str | BinningScheme | None, level: float
 ) -> pd.DataFrame:
     """Every bin of the reliability diagram that has rows."""
     diagram = reliability(predictions, bins, notion=notion)
     edges = diagram.lower[1:].astype(rows.confidence.dtype)
     cell = np.searchsorted(edges, rows.confidence, side="right").astype(np.intp)
     filled = np.flatnonzero(diagram.count > 0)
-    found = {name: part[filled] for name, part in _shares(rows, cell, diagram.n_bins).items()}
+    found = {name: part[filled] for name, part in _shares(rows, cell, diagram.n_bins, level).items()}
     return _lines(BIN, rows, found, bin=filled, lower=diagram.lower[filled], upper=diagram.upper[filled])
 
 
-def _cells(rows: Predictions, scheme: BinningScheme) -> pd.DataFrame:
+def _cells(rows: Predictions, scheme: BinningScheme, level: float) -> pd.DataFrame:
     """Every predicted class in every bin that has rows."""
     claims: Any = claims_of(rows, "top-label")
     table = tabulate(claims, [scheme], pooled=False)[0]
     stratum, b = np.nonzero(table.count > 0)
-    shares = _shares(rows, table.cells(claims.scores, claims.codes), table.count.size)
+    shares = _shares(rows, table.cells(claims.scores, claims.codes), table.count.size, level)
     found = {name: part.reshape(table.count.shape)[stratum, b] for name, part in shares.items()}
     ends = {"lower": table.lower[stratum, b], "upper": table.upper[stratum, b]}
     return _lines(CELL, rows, found, code=stratum, bin=b, **ends)
 
 
-def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest: int) -> pd.DataFrame:
+def _predicted(rows: Predictions, bins: int | str | BinningScheme | None, fewest: int, level: float) -> pd.DataFrame:
     """Every predicted class, whatever its confidence: errors of its bins add up where all are small."""
     every = rows.n_classes or 0
-    shares = _shares(rows, rows.predicted.astype(np.intp), every)
+    shares = _shares(rows, rows.predicted.astype(np.intp), every, level)
     tests = predicted_classes(rows, bins_of(rows, bins), fewest)
     shares["p"] = tests["p"].to_numpy(dtype=np.float64)
     lines = _lines(PREDICTED, rows, shares, code=np.arange(every))
@@ -228,7 +231,7 @@ def _overall(
     predictions: Predictions, rows: Predictions, notion: str, bins: int | str | BinningScheme | None, level: float
 ) -> pd.DataFrame:
     """All rows as one place, by the test and with the interval of this gap that every view has."""
-    shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1)
+    shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1, level)
     found = overall_gap(predictions, level, bins, notion)
     shares["p"] = np.array([found.p_value])
     # Ends beside this mean score: to the last bit on the side of it on which they are beside their own.
@@ -237,15 +240,19 @@ def _overall(
     return _lines(OVERALL, rows, shares)
 
 
-def _classes(rows: Predictions) -> pd.DataFrame:
+def _classes(rows: Predictions, level: float) -> pd.DataFrame:
     """The probability of every class over all rows; of two that add up to 1 one tells it all."""
     tally = claims_of(rows, "class-wise").tally(np.empty(0))
     code = np.arange(1 if rows.kind == "full" and rows.n_classes == 2 else 0, rows.n_classes or 0)
     total = tally.count[code, 0]
-    shares = _shares(rows, np.zeros(rows.n_rows, dtype=np.intp), 1)
+    together = np.zeros(rows.n_rows, dtype=np.intp)
+    shares = _shares(rows, together, 1, level)
     every = {name: np.repeat(part, len(code)) for name, part in shares.items()}
     every |= {"says": tally.score[code, 0] / total, "right": tally.outcome[code, 0] / total}
     every["p"] = _class_tests(rows, code, every)
+    if rows.row_groups is not None:
+        ends = [_ends_of_groups(rows, together, 1, level, rows.true_labels == c) for c in code]
+        every |= {name: np.concatenate([each[name] for each in ends]) for name in ("low", "high")}
     return _lines(CLASS, rows, every, code=code)
 
 
@@ -259,9 +266,9 @@ def _class_tests(rows: Predictions, code: Codes, shares: dict[str, NDArray[Any]]
     return count_test(nodes, counts, tally.outcome[code].sum(axis=1))
 
 
-def _slices(rows: Predictions, column: CutColumn) -> pd.DataFrame:
+def _slices(rows: Predictions, column: CutColumn, level: float) -> pd.DataFrame:
     """Every slice of one column."""
-    shares = _shares(rows, column.codes.astype(np.intp), len(column.conditions))
+    shares = _shares(rows, column.codes.astype(np.intp), len(column.conditions), level)
     lines = _lines(SLICE, rows, shares, slice=[Slice((condition,)) for condition in column.conditions])
     return lines[lines["rows"] > 0]
 
@@ -279,8 +286,11 @@ def _cut(rows: Predictions, by: str | Sequence[str] | None) -> Iterable[CutColum
     return columns.values()
 
 
-def _shares(rows: Predictions, cell: Codes, cells: int) -> dict[str, NDArray[Any]]:
-    """Of each cell its rows, their effective number, mean confidence, share right and p; NaN where it has no weight."""
+def _shares(rows: Predictions, cell: Codes, cells: int, level: float) -> dict[str, NDArray[Any]]:
+    """Of each cell its rows, their effective number, mean confidence, share right and p; NaN where it has no weight.
+
+    Of rows in groups also the ends of the share's interval, which are not known from these numbers.
+    """
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     total, says, right = (
         np.bincount(cell, weights * part, cells) for part in (1.0, rows.confidence.astype(np.float64), rows.correct)
@@ -290,7 +300,14 @@ def _shares(rows: Predictions, cell: Codes, cells: int) -> dict[str, NDArray[Any
     with np.errstate(invalid="ignore"):
         shares = {"says": says / total, "right": right / total}
     tests = {"p": p_of_cells(rows, cell, cells)}
-    return {"rows": number, **together, "worth": worth_of_cells(rows, cell, cells), **shares, **tests}
+    ends = {} if groups is None else _ends_of_groups(rows, cell, cells, level, rows.correct)
+    return {"rows": number, **together, "worth": worth_of_cells(rows, cell, cells), **shares, **tests, **ends}
+
+
+def _ends_of_groups(rows: Predictions, cell: Codes, cells: int, level: float, right: Bools) -> dict[str, Float64s]:
+    """Ends of the interval of each cell's share of rows that are ``right``, where rows belong to groups."""
+    low, high, _ = shares_in_cells(rows, cell, right, np.arange(rows.n_rows), cells, level)
+    return {"low": low, "high": high}
 
 
 def _lines(kind: str, rows: Predictions, shares: dict[str, NDArray[Any]], **place: Any) -> pd.DataFrame:

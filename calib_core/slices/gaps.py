@@ -13,6 +13,7 @@ from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core._base.errors import NotAnswerable, as_share, as_whole
 from calib_core.defaults import LEVEL, SIGNIFICANCE
 from calib_core.estimators.base import claimed_rows
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.inference.intervals.share_intervals import share_ends, share_floor, share_test
 from calib_core.inference.significance.count_tests import (
     FEWEST,
@@ -191,13 +192,14 @@ def table(
     C times Holm's, is at most 0.05 (Newcombe's hybrid of two exact intervals; NaN where the others are too few).
 
     Rows in groups (then with ``groups``, how many), and of weights that are no copies, are ``worth`` fewer of equal
-    weight: (sum w)^2 over the sum over groups of (its weight)^2; of others worth = rows. Intervals, floor and p are
-    then Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group depend on each other. Rows the model
+    weight: (sum w)^2 over the sum over groups of (its weight)^2; of others worth = rows. Floor and p are then
+    Hoeffding's, 2 exp(-2 worth gap^2), which hold however the rows of a group depend on each other. So is the interval
+    where there are weights; of rows in groups it is Korn and Graubard's, as in the reliability diagram. Rows the model
     abstains on are left out. NotAnswerable for more than 1,000 slices. What can mislead: gaps inside a slice can
     cancel; crossings and other cuts looked at in turn are further families of tests (``scan`` looks at all).
 
-    References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Holm 1979; Newcombe 1998; Hong 2013 (Poisson-binomial
-    law).
+    References: Clopper & Pearson 1934; Hoeffding 1956, 1963; Holm 1979; Korn & Graubard 1998; Newcombe 1998; Hong 2013
+    (Poisson-binomial law).
 
     >>> site = pd.DataFrame({"site": ["a"] * 40 + ["b"] * 40 + ["c"]})
     >>> right = [True] * 30 + [False] * 10 + [True, False] * 20 + [True]
@@ -319,6 +321,9 @@ def judged(
     else:
         p = share_test(sums[:, 3], sums[:, 2], sums[:, 1], False)
     found = _tested(sums, p, _numbers(rows, groups), total, counted, fewest, level)
+    if rows.row_groups is not None and len(groups):
+        every, cell = np.concatenate(groups), np.repeat(np.arange(len(groups)), [len(part) for part in groups])
+        found["low"], found["high"], _ = shares_in_cells(rows, cell, rows.correct[every], every, len(groups), level)
     return pd.concat([found, against_rest(rows, groups, among, fewest, level)], axis=1)
 
 

@@ -266,7 +266,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
     """Calibration in the large as text, with the verdict on observed : expected, and why numbers are missing."""
     from calib_core.evaluation.study import stacked
     from dashboard.exhibits import columns as of
-    from dashboard.exhibits.risk import DISTANCES
+    from dashboard.exhibits.risk import DISTANCES, ENDS
 
     if not large:
         return []
@@ -291,7 +291,7 @@ def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list
     )
     noted = frame[frame["note"].astype(bool)].groupby("note", sort=False)["title"].unique()
     missing = (f"{', '.join(titles)}: {note}." for note, titles in noted.items())
-    return [*_outputs.aligned(columns, frame), *missing, DISTANCES, ""]
+    return [*_outputs.aligned(columns, frame), *missing, ENDS, DISTANCES, ""]
 
 
 def _record(found: _Audit, options: dict[str, Any]) -> dict[str, Any]:

@@ -157,8 +157,9 @@ def how_judged(scene: Scene) -> str:
             "(Poisson-binomial). Intervals: Clopper and Pearson's. Rows are taken to be independent."
         )
     return (
-        "p and intervals: by Hoeffding's bound (1963), for as many rows of equal weight as they are worth; rows of a "
-        "group count together. All rows in groups have Korn and Graubard's interval (1998), and its p."
+        "p: by Hoeffding's bound (1963), for as many rows of equal weight as they are worth; rows of a group count "
+        "together. Intervals of rows in groups: Korn and Graubard's (1998), those of weighted rows Hoeffding's. All "
+        "rows in groups together have the p of their interval."
     )
 
 

@@ -16,7 +16,7 @@ from dashboard.exhibits import columns as of
 from dashboard.exhibits import line_words, risk_picture
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.fitted_curves import BAND, band_words, curve_notes, isotonic, over
-from dashboard.exhibits.slices import CORRECTED
+from dashboard.exhibits.slices import bins_counted
 from dashboard.exhibits.stars import (
     BINS_OF,
     BINS_OF_WORDS,
@@ -98,8 +98,6 @@ TOGETHER = ("auto", "overlay", "side by side")
 """Ways the figure draws several models."""
 MOST_LAID_OVER = 2
 """Models that lie over each other by themselves."""
-CLAIM = f"The sentence above the diagram counts a bin where an exact test finds it off. {CORRECTED}"
-"""What the headline rests on."""
 
 
 @EXHIBITS.register("reliability", "Reliability diagram", reference="P1 Fig. 1a")
@@ -206,7 +204,7 @@ class Reliability(Exhibit):
             how_to_read(stems=self.stems and _of_classes(frame)),
             alt,
             headline=cc.diagrams.headline(scene.get(claim), names),
-        ).also(CLAIM)
+        ).also(bins_counted(scene))
         if self._grouped:
             alone = "The sentence above is about each model's own bins."
             return words.also(grouped(grouping(scene).title), alone, *self._shown(scene)[1], *silences(scene))

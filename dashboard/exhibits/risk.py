@@ -17,6 +17,7 @@ from calib_core.text import at_level, between, measured_between, score, short_pe
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.findings import how_judged
 from dashboard.exhibits.slices import CORRECTED
 from dashboard.session import Call, Scene, call
 
@@ -24,6 +25,12 @@ NO_EVENT = "calibration in the large is about the event of two classes, and thes
 _SCORES = {"auroc": "AUROC", "brier": "Brier score", "scaled-brier": "scaled", "log-loss": "log loss"}
 
 
+ENDS = (
+    "Intervals of observed frequency, gap, ratio and intercept: the end towards the predicted mean is read at a higher "
+    "level than the other, since it allows for the errors that the gap bounds. So the interval of a slice differs a "
+    "little from that in the table of slices, which is of the slice alone."
+)
+"""At which level the ends of calibration in the large are read."""
 DISTANCES = (
     "ICI, E50 and E90: mean, median and 90 % point of the distance between the predicted risk and a smooth curve of "
     "the observed frequency; Emax: the largest. Noise raises distances: where there is an interval the first three "
@@ -120,8 +127,8 @@ class InTheLargeExhibit(Exhibit):
             f"rows. Predicted and observed frequency {differs}."
         )
         return Words(caption, f"Calibration in the large of {title}. {caption}").also(
-            f"Intervals of observed frequency, gap, ratio and intercept: {found.method}; the end towards the predicted "
-            "mean allows for the errors that the gap bounds.",
+            f"{ENDS} The levels here: {at_level(round(1 - 2 * found.tail, 3))} and {at_level(found.level)}. "
+            f"Method: {found.method}.",
             "Observed to expected: events that happened for every one that the predicted risks add up to. Intercept: "
             "the shift in log-odds that makes the mean risk right; 0 when calibrated. Slope: 1 when calibrated; below "
             "1, high risks are too high and low risks too low.",
@@ -168,7 +175,7 @@ class RiskGroups(Exhibit):
         return Words(
             "The bins of the risk diagram, from the lowest to the highest predicted risk.",
             headline=(f"{first}.", basis),
-        ).also(f"The intervals are for one bin each. p: exact. {CORRECTED}")
+        ).also(f"The intervals are for one bin each. {how_judged(scene)} {CORRECTED}")
 
 
 def headline(scene: Scene, frame: pd.DataFrame) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from calib_core.text import at_level, begun, in_percent
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import Words
-from dashboard.exhibits.slices import CORRECTED
+from dashboard.exhibits.slices import bins_counted, own_interval
 from dashboard.session import Call, Model, Scene, call
 
 LAID_OVER = 2
@@ -73,14 +73,10 @@ def words(scene: Scene) -> Words:
     )
     mine = scene.get(of_model(scene))
     note = f"{begun(mine.note)}." if mine.note else ""
-    exact = (
-        "an exact"
-        if scene.get(scene.model.predictions).row_groups is None
-        else "a wider (rows of a group hang together)"
-    )
     return Words(
-        f"Star: {rows} of one bin, their mean predicted risk and how many {happened}, with {exact} "
-        f"{at_level(LEVEL)} interval. Grey band: where {at_level(LEVEL)} of calibrated models would be, bin by bin. "
+        f"Star: {rows} of one bin, their mean predicted risk and how many {happened}, with "
+        f"its {own_interval(scene)}. "
+        f"Grey band: where {at_level(LEVEL)} of calibrated models would be, bin by bin. "
         f"Line: smooth curve with its band, drawn only where there are {rows}. Spikes: {rows} "
         "with the event above the line, all others below it (square-root scale). Hollow: fewer than 10 rows; a "
         "triangle at the edge lies beyond the axis.",
@@ -88,7 +84,7 @@ def words(scene: Scene) -> Words:
         headline=_headline(scene, cc.diagrams.headline(scene.get(tested), happened=happened)),
     ).also(
         f"Bins: {mine.bins}{'' if scene.bins else ', chosen from the predicted risks alone'}.",
-        f"The sentence above the diagram counts a bin where an exact test finds it off. {CORRECTED}",
+        bins_counted(scene),
         "The intervals in the diagram are for one bin each.",
         note,
     )

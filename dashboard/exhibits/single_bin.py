@@ -15,6 +15,7 @@ from calib_core.text import at_level, begun, count, in_percent, share_range
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
+from dashboard.exhibits.slices import own_interval
 from dashboard.exhibits.stars import called, ends, ends_said, is_picked, place
 from dashboard.session import Call, Scene, call
 
@@ -74,8 +75,8 @@ class BinModels(Exhibit):
             " ".join(parts),
             f"{ends_said(scene)}: how often each model is right, with its interval, beside what it says.",
             (
-                f"Exact {at_level(LEVEL)} intervals, each for itself.",
-                f"Mark: share that is right, with its exact {at_level(LEVEL)} interval; tick: what the model says; "
+                f"{at_level(LEVEL)} intervals, each for itself.",
+                f"Mark: share that is right, with its {own_interval(scene)}; tick: what the model says; "
                 "hollow: fewer than 10 rows. Each model has its own rows here.",
             ),
         )
@@ -93,8 +94,8 @@ class BinModels(Exhibit):
             " ".join(sentences),
             f"{place}: how many {happened}, with an interval, beside the mean predicted risk, model by model.",
             (
-                f"Exact {at_level(LEVEL)} intervals, each for itself.",
-                f"Mark: observed frequency, with its exact {at_level(LEVEL)} interval; tick: mean predicted risk; "
+                f"{at_level(LEVEL)} intervals, each for itself.",
+                f"Mark: observed frequency, with its {own_interval(scene)}; tick: mean predicted risk; "
                 "hollow: fewer than 10 rows. Each model has its own rows here.",
             ),
         )

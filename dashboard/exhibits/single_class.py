@@ -18,7 +18,7 @@ from dashboard.exhibits.classes import ByClass
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import HOLLOW, how_judged
 from dashboard.exhibits.fitted_curves import CURVE_COLUMNS, KernelCurveExhibit, curve_notes
-from dashboard.exhibits.slices import CORRECTED, row_columns
+from dashboard.exhibits.slices import CORRECTED, own_interval, row_columns
 from dashboard.session import Call, Scene, call
 
 _MOST = 3
@@ -131,8 +131,8 @@ class BinsOfClass(OfClass):
     def words(self, scene: Scene) -> Words:
         name, title = self.name(scene), scene.model.title
         return Words(
-            f"Mark: how often rows predicted as {name} are right, with its exact {at_level(cc.defaults.LEVEL)} "
-            f"interval; tick: what {title} says; at the right: rows. Hollow: fewer than 10 rows.",
+            f"Mark: how often rows predicted as {name} are right, with its "
+            f"{own_interval(scene)}; tick: what {title} says; at the right: rows. Hollow: fewer than 10 rows.",
             f"Share of rows predicted as {name} that are right, in {len(scene.get(self.table(scene)))} bins.",
         )
 

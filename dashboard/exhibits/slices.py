@@ -9,13 +9,14 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
+from calib_core.defaults import LEVEL
 from calib_core.diagrams import SliceDots
 from calib_core.diagrams.class_list import FEW_ROWS
 from calib_core.inference.significance.count_tests import counts_rows
 from calib_core.registry.registry import Flag, Range, Text
 from calib_core.slices import Multicalibration, SliceScan
 from calib_core.slices.conditions import no_columns
-from calib_core.text import count, first_few
+from calib_core.text import at_level, count, first_few
 from dashboard.exhibits import columns as of
 from dashboard.exhibits import event_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
@@ -23,14 +24,14 @@ from dashboard.session import Call, Scene, call
 
 _EXACT = (
     "Predicted: mean confidence of the slice's rows. Observed: the share of them that is right, with its exact "
-    "interval (Clopper and Pearson 1934). Noise: 95 of 100 perfectly calibrated models with these confidences have a "
-    "gap within it. Tests are exact (Poisson-binomial law of the rows)."
+    "interval (Clopper and Pearson 1934), of this slice alone. Noise: 95 of 100 perfectly calibrated models with these "
+    "confidences have a gap within it. Tests are exact (Poisson-binomial law of the rows)."
 )
 _BOUNDED = (
     "Predicted: mean confidence of the slice's rows. Observed: the share of them that is right. The rows belong to "
-    "groups, or carry weights: they count as the fewer rows of equal weight they are worth, and intervals, noise (at "
-    "least 95 of 100 perfectly calibrated models have a gap within it) and tests are Hoeffding's (1963), which hold "
-    "for any dependence inside a group."
+    "groups, or carry weights: they count as the fewer rows of equal weight they are worth. Noise (at least 95 of 100 "
+    "perfectly calibrated models have a gap within it) and tests are Hoeffding's (1963), which hold for any dependence "
+    "inside a group. Intervals of rows in groups are Korn and Graubard's (1998), those of weighted rows Hoeffding's."
 )
 
 _SAYS, _RISK = "mean confidence of", "mean risk of"
@@ -47,6 +48,19 @@ CORRECTED = (
     "is the same in every table, card and report."
 )
 """How p-values of places are corrected: the same everywhere."""
+
+
+def bins_counted(scene: Scene) -> str:
+    """Which bins the sentence above a diagram counts, by the test that these rows have."""
+    test = "an exact test" if counts_rows(scene.get(scene.model.predictions)) else "Hoeffding's bound (1963)"
+    return f"The sentence above the diagram counts a bin where {test} finds it off. {CORRECTED}"
+
+
+def own_interval(scene: Scene) -> str:
+    """The interval of a share of these rows, as "with its ..." goes on: exact where rows are independent."""
+    if scene.get(scene.model.predictions).row_groups is None:
+        return f"exact {at_level(LEVEL)} interval"
+    return f"{at_level(LEVEL)} interval (Korn and Graubard 1998: rows of a group are counted together)"
 
 
 MEANINGS = {

@@ -220,6 +220,35 @@ def test_no_error_lies_below_the_mean_absolute_one_in_the_same_bins(name, above)
         assert not (lower.verdict().word == "miscalibrated" and upper.verdict().word == "within")
 
 
+@pytest.mark.parametrize("bins", [None, 8])
+def test_no_largest_error_lies_below_the_root_mean_square_one(bins):
+    """The falsified twin, the largest error's own answer, contradicts it in low ends or in p-values."""
+    broken = 0
+    cases = [(drawn(*LAWS[name]), notion) for name in LAWS for notion in ("confidence", "top-label")]
+    cases += [(drawn(*LAWS[name]), "class-wise") for name in ("network, over", "one class off", "few rows")]
+    cases += [(of_two("network", seed, 300, 1.25), "event") for seed in range(6)]
+    for p, notion in cases:
+        root, largest = (estimate(p, notion, key, bins) for key in ("rmsce", "mce"))
+        least, most = root.interval(), largest.interval()
+        ends = [(least.low, most.low), (least.point, most.point), (least.high, most.high)]
+        assert all(a <= b + SLACK for a, b in ends)
+        assert largest.p_value <= root.p_value + SLACK
+        assert not (root.verdict().word == "miscalibrated" and largest.verdict().word != "miscalibrated")
+        own = Chain.of(largest.question, 0)._bins.interval(largest.question.estimator, 0.9)
+        broken += own.low < least.low or min(1, largest.noise_floor.p_value * most.p_times) > root.p_value
+    assert broken > len(cases) / 4
+
+
+def test_what_an_error_is_about_names_other_bins_whose_error_it_respects():
+    """Squared errors of all classes are judged in wider bins than absolute ones, which they are never smaller than."""
+    p = drawn(*LAWS["network, over"])
+    alike, wider = (estimate(p, notion, "rmsce").interval().about for notion in ("confidence", "class-wise"))
+    assert "ECE in its own bins" in wider
+    assert "ECE" not in alike
+    assert "RMSCE in its own bins" in estimate(p, "class-wise", "mce").interval().about
+    assert "own bins" not in estimate(p, "class-wise", "rmsce", 2).interval().about
+
+
 def textbook(p):
     """Two-sided exact test of the number of events, each row's chance its risk (Poisson-binomial, by convolution)."""
     chances = np.ones(1)

@@ -16,7 +16,7 @@ IN_BINS = "the error in these bins, given these predictions"
 NOISELESS = "this estimator's noiseless value, given these predictions"
 """What intervals of kernel, smooth, convex, swept and cumulative errors are about."""
 OF_ABOVE = 0.1
-"""The part of the chance to miss that the own lower end has of an error that is never smaller than another; the lines
+"""The part of the chance to miss that the own lower ends have of errors that are never smaller than another; the lines
 up to that one share the rest."""
 
 
@@ -28,21 +28,23 @@ def around(
     return Interval(low, high, level, method, tested, about, min(max(value, low), high))
 
 
-def alone(level: float) -> float:
+def alone(level: float, share: float = OF_ABOVE) -> float:
     """The level at which an error's own lower end is read that is never smaller than another one (``raised``)."""
-    return 1.0 - OF_ABOVE * (1.0 - level)
+    return 1.0 - share * (1.0 - level)
 
 
-def raised(own: Interval, low: float, below: tuple[float, float, float], p: float, p_of: str) -> Interval:
+def raised(
+    own: Interval, low: float, below: tuple[float, float, float], p: float, p_of: str, share: float = OF_ABOVE
+) -> Interval:
     """The interval of an error that is never smaller than another one.
 
     ``below`` are the low end, point and high end of that other error, ``low`` is its own lower end at the level
-    ``alone``; p is at most that of the other error, which ``p_of`` names.
+    ``alone`` of this ``share``; p is at most that of the other error, which ``p_of`` names.
     """
     least, middle, most = below
     least, most = max(low, least), max(own.high, most)
     ends = replace(own, low=least, point=min(max(own.point, middle, least), most), high=most)
-    return replace(ends, p_bound=p, p_of=p_of, p_times=1.0 / OF_ABOVE)
+    return replace(ends, p_bound=p, p_of=p_of, p_times=1.0 / share)
 
 
 def percentile(draws: Float64s, level: float) -> tuple[float, float]:

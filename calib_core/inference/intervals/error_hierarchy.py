@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -27,6 +27,7 @@ from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_nu
 from calib_core.inference.intervals.mean_gap import Gap, GapSums, MeanGap, mean_of_gaps
 from calib_core.inference.intervals.observed_expected import EventEnds, grouped_p_value
 from calib_core.inference.intervals.simulated_domain import in_bins
+from calib_core.inference.noise.noise_floor import noise_floor
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS
 from calib_core.inference.noise.two_classes import CLASS_WISE, CLOSE, EVENT, OF_ONE_STRATUM, mirrored
 from calib_core.predictions.predictions import NotAnswerable, Predictions
@@ -40,10 +41,16 @@ CONFIDENCE = "confidence"
 
 _ABOVE = (2, "max", OF_BINS)
 """Orders of errors that are never smaller than the mean absolute error in the same bins."""
-_ECE = "ECE"
+_SQUARE: Final = 2
+_LARGEST: Final = "max"
+"""Of the same bins the largest error is never smaller than the root mean square."""
+_OWN = {_SQUARE: 0.8 * OF_ABOVE, _LARGEST: 0.2 * OF_ABOVE, OF_BINS: OF_ABOVE}
+"""What the own lower ends of these errors use of the chance to miss: the largest error takes that of the root, too."""
+_ECE, _RMSCE = "ECE", "RMSCE"
 _IN_BINS = 0.25
 """What a line in bins may use of the chance to miss, where the mean gap uses 1."""
 _GIVEN = ", given these predictions"
+_OR_OF = ", or the {} in its own bins where that is more"
 _OR_TOGETHER = ", or over all classes together where that is more"
 _OR_EVENT = ", or over all classes together or of the event where that is more"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
@@ -75,7 +82,11 @@ class Chain:
     dominates, and their lower ends miss together as often as one may.
 
     An error that is never smaller than the mean absolute one of the same bins (root mean square, largest) has as its
-    lower end the larger of that one's and its own, read at what r leaves of (1 - level)/2, a tenth.
+    lower end the larger of that one's and its own. r leaves a tenth of (1 - level)/2: four fifths of it are for the own
+    end of the root mean square, one fifth for that of the largest error, which is never smaller than either (max >=
+    root mean square >= mean) and takes both; its p is at most theirs. Where one of them is judged in other bins,
+    ``about`` says so. Lines share the level with those that lie in the same bins: 15 equal bins that were asked for and
+    those by default can have p-values that differ a little, since by default the classes are judged in groups.
 
     References: min-p adjustment Westfall & Young 1993, Resampling-Based Multiple Testing, §2.3; with weights
     Genovese, Roeder & Wasserman 2006, Biometrika 93(3).
@@ -113,13 +124,23 @@ class Chain:
         return Interval(low, high, level, self._bins.method(order), tested, self.about, point, self.p_value, self.p_of)
 
     def _raised(self, bins: InBins, estimator: object, level: float, scale: Callable[[float], float]) -> Interval:
-        """An interval whose point and ends are no smaller than those of the mean absolute error."""
-        own, below = bins.interval(estimator, level), self._mean_absolute
-        if below is None:
+        """An interval whose point and ends are no smaller than those of the errors it is never smaller than."""
+        own, below, of = bins.interval(estimator, level), self._mean_absolute, target(estimator)
+        if below is None or of is None:
             return own
-        low, point, high = map(scale, below.ends(level))
-        own_low = bins.interval(estimator, alone(level)).low
-        return raised(own, own_low, (low, point, high), below.p_value, below.p_of or _ECE)
+        least, p, p_of = tuple(map(scale, below.ends(level))), below.p_value, below.p_of or _ECE
+        others = {_ECE: below._bins}
+        if (square := self._mean_square) is not None:
+            others[_RMSCE], root = square._bins, square._bins.ends(_SQUARE, level)
+            ends = square._bins.ends(_SQUARE, alone(level, _OWN[_SQUARE])).low, root.point, root.high
+            least = tuple(map(max, least, ends))
+            if (of_root := min(1.0, square._floor_p / _OWN[_SQUARE])) < p:
+                p, p_of = of_root, _RMSCE
+        low, point, high = least
+        share = _OWN[of[0]]
+        found = raised(own, bins.interval(estimator, alone(level, share)).low, (low, point, high), p, p_of, share)
+        wider = " or the ".join(name for name, other in others.items() if not _same_bins(bins, other))
+        return replace(found, about=own.about.replace(_GIVEN, _OR_OF.format(wider) + _GIVEN)) if wider else found
 
     @property
     def estimator(self) -> Any:
@@ -133,6 +154,24 @@ class Chain:
         line = Chain.of(replace(question, estimator=Binned(question.estimator.binning)), self._asked.seed)
         with suppress(NotAnswerable):  # a summary may not keep pairs of classes in such bins
             return line if line.lines else None
+        return None
+
+    @cached_property
+    def _floor_p(self) -> float:
+        """The share of calibrated models that show as much of the error asked about, by its noise floor."""
+        return noise_floor(self._asked.original).p_value
+
+    @cached_property
+    def _mean_square(self) -> Chain | None:
+        """Of the largest error the line of the root mean square error, which it is never smaller than."""
+        of, question = target(self.estimator), self._asked.original
+        if of is None or of[0] != _LARGEST:
+            return None
+        squares = replace(question, estimator=Binned(question.estimator.binning, _SQUARE))
+        with suppress(NotAnswerable):  # where every bin holds one row there is none
+            line = Chain.of(squares, self._asked.seed)
+            line._bins.ends(_SQUARE, LEVEL)
+            return line
         return None
 
     @property
@@ -158,7 +197,10 @@ class Chain:
         if of is None or of[0] not in _ABOVE or (below := self._mean_absolute) is None:
             return own
         _, scale = of
-        return max(own, scale(below.typical_high(below.estimator, level, count, share)))
+        others = [scale(below.typical_high(below.estimator, level, count, share))]
+        if (square := self._mean_square) is not None:
+            others.append(square._bins.typical_high(square.estimator, level, count, share))
+        return max(own, *others)
 
     def rows_needed(self, estimator: object, limit: float, level: float, error: float) -> float | None:
         """Rows with which the upper end lies below the limit in 8 of 10 samples, for the line that needs most."""
@@ -570,6 +612,11 @@ def _gap_of(question: Question) -> Gap:
     found = EventGap.of(EventRows.of_claims(claims, question.predictions))
     reduction: Any = question.reduction
     return OtherClass(found) if scope(reduction).of == "class" and reduction.cls != event else found
+
+
+def _same_bins(one: InBins, other: InBins) -> bool:
+    """Are both judged in the same bins?"""
+    return np.array_equal(one.table.lower, other.table.lower, equal_nan=True)
 
 
 def _seen(node: Gap | InBins) -> float:

@@ -11,7 +11,8 @@ from scipy.stats import binomtest
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Predictions
 from calib_core.diagrams.class_bias import LISTED
-from calib_core.inference import holm, per_class_tests, share_ends
+from calib_core.inference import holm, per_class_tests
+from calib_core.inference.intervals.clustered_rows import shares_in_cells
 from calib_core.text import at_level, of_rows, share_range, told_apart
 from tests.calib_core.slices.test_findings import drawn, networks
 
@@ -151,5 +152,7 @@ def test_rows_of_a_group_count_together():
     assert line[["rows", "groups", "worth"]].tolist() == pytest.approx(
         [here.sum(), len(np.unique(groups[here])), worth]
     )
-    low, _ = share_ends(np.array([line["right"]]), np.array([worth]), False, line["level"])
+    every, own = np.flatnonzero(here), np.zeros(int(here.sum()), dtype=int)
+    rows = p.replace(groups=groups)
+    low, _, _ = shares_in_cells(rows, own, p.labels[every] == 1, every, 1, line["level"])
     assert line["low"] == pytest.approx(low[0])
