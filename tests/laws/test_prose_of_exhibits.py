@@ -1,0 +1,576 @@
+"""The law of prose beyond page one: panes, what shows under the pointer, cards, and the later chapters of the report.
+
+A number in the words or under the pointer of an exhibit is a cell of its own table, as a share where a percent follows,
+else as it is. What is no cell there has a rule, which names where it comes from: a setting, or the column of another
+table. A chapter of the report is read against its own tables, a card against the line that it is about.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from shown_laws import FIELD, records_of, told_by
+
+import calib_core as cc
+from calib_core import NotAnswerable, defaults
+from calib_core.evaluation.choice import ENOUGH
+from calib_core.figures.marks import FEW_ROWS
+from calib_core.summaries import write_summary
+from dashboard import session
+from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits.calibrators import effects
+from dashboard.exhibits.findings import SHOWN
+from dashboard.exhibits.fitted_curves import isotonic
+from dashboard.exhibits.stars import stars
+from dashboard.report.build import build
+from dashboard.report.document import Bullets, Figure, Headline, Paragraph, within
+from dashboard.report.typeset import TypesetTable
+from dashboard.selection import Selection, Source
+from dashboard.views import calibrator_cards, card_words, place_detail
+from tests.laws.test_prose import READ, N, World, compiled, number, of_finding, of_line, of_lines, of_rows, world, wrong
+
+WORLDS = ("three classes, divided", "risk, divided", "confidences")
+LOOKED_AT = {WORLDS[0]: {"bin": 12, "code": 1, "cell": 2}, WORLDS[1]: {"bin": 3}}
+"""The bin, the class and the cell that the pane is about; elsewhere the bin that adds most to the error."""
+LEFT_OUT = {"lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection"}
+"""The same for all data."""
+SLOW = {"rates", "score-parts"}
+
+
+@lru_cache
+def looking(name: str) -> World:
+    """The data of a name, with a place looked at."""
+    return World(world(name).selection.replace(**LOOKED_AT.get(name, {})))
+
+
+@lru_cache
+def shown(name: str) -> dict[str, tuple[pd.DataFrame, Any, Any]]:
+    """(table, words, figure) of every exhibit that these data have."""
+    scene, found = looking(name).scene, {}
+    for key in set(EXHIBITS) - LEFT_OUT - SLOW:
+        exhibit = EXHIBITS.make(key)
+        try:
+            frame, words, drawn = scene.get(exhibit.table(scene)), exhibit.words(scene), exhibit.figure(scene)
+            found[key] = (frame, words, None if drawn is None else scene.get(drawn))
+        except NotAnswerable:
+            continue
+    return found
+
+
+# ---- cells ---------------------------------------------------------------------------------------------------
+
+NAMES = ("bins", "about", "place", "slice", "difference", "title")
+"""Columns of words that name what their line is about."""
+SHARE = re.compile(rf"(?:(?: to| and| or|,) [+-]?{N})?(?: %|%|-%| points?\b)")
+TOKEN = re.compile(rf"(?<![\w.]){N}(?![\w])")
+YEAR = re.compile(r" \(?(?:18|19|20)\d\d\b\)?")
+"""Of a paper."""
+
+
+def numbers_of(values: Any) -> list[float]:
+    """Those of a column that are numbers."""
+    told = [float(v) for v in values if isinstance(v, (int, float, np.number)) and not isinstance(v, bool)]
+    return [v for v in told if math.isfinite(v)]
+
+
+def cells_of(*frames: pd.DataFrame) -> np.ndarray:
+    """The size of every number of these tables, those in names among them, and how many lines they have."""
+    found: list[float] = [0.0]
+    for frame in frames:
+        for name in frame:
+            found += numbers_of(frame[name])
+            if name in NAMES:
+                found += [number(text)[0] for each in map(str, frame[name]) for text in TOKEN.findall(each)]
+        found.append(len(frame))
+    return np.abs(found)
+
+
+def is_cell(said: str, after: str, cells: np.ndarray) -> bool:
+    """Is this a value of the table, rounded to the digits that are written, in the unit that follows it?"""
+    told, off = number(said.rstrip(","))
+    scaled = 100 * cells if SHARE.match(after) else cells
+    return bool(np.any(np.abs(scaled - abs(told)) <= off * (1 + 1e-9) + 1e-12))
+
+
+def plain(text: str) -> str:
+    """The text without breaks of lines, and with ordinary spaces."""
+    return text.replace("<br>", " ").replace("\xa0", " ")
+
+
+def strange(text: str, cells: np.ndarray) -> list[str]:
+    """The numbers of a text that are no cells."""
+    text = YEAR.sub("", plain(text))
+    return [found[0] for found in TOKEN.finditer(text) if not is_cell(found[0], text[found.end() :], cells)]
+
+
+# ---- what is no cell of its own table --------------------------------------------------------------------------
+
+Frame = pd.DataFrame
+FIXED = [
+    r"(?:within|as) 3 points|fewer than 100|up to 12 points|9 in 10 calibrated models",  # windows of the slider
+    r"change of 30 % or more",  # full colour of a map
+    r"(?:10|##) rows or more are right and 10 wrong",
+    r"surest 80 %|AUROC; 0\.5:|above 50 %|cross 50 %|\(E50\)|\(E90\)|90 % point|E50 and E90|at 50 %",
+    r"less 1 for each",
+    r"90 % or more of the largest gain",
+    r"1,000 resamples|Table \d|§\d",
+    r"within 10 points|1 the best|log\(1 \+",
+    r"Predictions of 95 % or more",
+    r"with calibration rows: \d",
+]
+"""Numbers of a method, the same for all data."""
+
+
+def of_settings(w: World, frame: Frame) -> dict[str, float]:
+    """Choices that every page has."""
+    tested = int(frame["p"].notna().sum()) if "p" in frame else 0
+    return {
+        "level": 100 * defaults.LEVEL,
+        "chance": 100 * (1 - defaults.LEVEL),
+        "sure": 100 * (1 - defaults.ALPHA),
+        "noise": 95,
+        "hundred": 100,
+        "alpha": defaults.SIGNIFICANCE,
+        "five": 100 * defaults.SIGNIFICANCE,
+        "smallest": 1e-4,
+        "few": FEW_ROWS,
+        "bins": defaults.BINS,
+        "limit": 100 * w.selection.eps,
+        "least": 1 / w.selection.ratio,
+        "most": w.selection.ratio,
+        "drawn": min(SHOWN, tested),
+    }
+
+
+def of_own_lines(w: World, frame: Frame) -> dict[str, float]:
+    """How many lines have a p-value, and how many would be significant by chance."""
+    lines = int(frame.get("p", pd.Series(dtype=float)).notna().sum())
+    return {"lines": lines, "chance": defaults.SIGNIFICANCE * lines, "alpha": defaults.SIGNIFICANCE}
+
+
+def of_place(w: World, frame: Frame) -> dict[str, Any]:
+    """The bin looked at, by its columns in the diagram; of a risk every model's rows of it."""
+    bins = w.frame("reliability") if w.scene.claims == "event" else w.frame("bins")
+    picked = w.scene.focus.bin
+    own = bins[bins["model"] == w.scene.model.title]
+    own = own[own["lower"] == own["lower"].max()] if picked is None else own[own["bin"] == picked]
+    says, right = ("risk", "observed") if "risk" in own else ("confidence", "accuracy")
+    line = own.iloc[0]
+    return {"lower": 100 * line["lower"], "upper": 100 * line["upper"], "rows": line["count"],
+            "says": 100 * line[says], "right": 100 * line[right]}  # fmt: skip
+
+
+def of_rows_listed(w: World, frame: Frame) -> dict[str, float]:
+    """Rows that a table lists, and how many of them came true."""
+    came = frame["event"] if "event" in frame else frame["correct"]
+    place = of_place(w, frame)
+    return {"rows": len(frame), "right": 100 * came.mean(), "lower": place["lower"], "upper": place["upper"]}
+
+
+def of_models_there(w: World, frame: Frame) -> dict[str, Any]:
+    """Rows of every model in the bin looked at."""
+    shares = {name: list(100 * frame[name]) for name in ("right", "says", "right_low", "right_high")}
+    return of_place(w, frame) | shares | {"count": list(frame["rows"]), "hits": list(frame["rows"] * frame["right"])}
+
+
+def of_cell(w: World, frame: Frame) -> dict[str, Any]:
+    """The cell of the triangle that is looked at."""
+    cells = w.frame("triangle")
+    line = cells[(cells["cell"] == w.scene.focus.cell) & (cells["model"] == w.scene.model.title)].iloc[0]
+    names = w.scene.class_names
+    test = w.scene.get(w.scene.model.predictions)
+    labels = np.array([list(names).index(name) for name in frame["label"]])
+    assert test.n_classes == len(names)
+    return {"cell": w.scene.focus.cell, "rows": line["count"], "fit": line["fit_count"],
+            "mean": [100 * line[f"mean {name}"] for name in names],
+            "target": [100 * line[f"target {name}"] for name in names],
+            "happens": [100 * np.mean(labels == k) for k in range(len(names))],
+            "edge": list(np.arange(11) / 10)}  # fmt: skip
+
+
+def of_decisions(w: World, frame: Frame) -> dict[str, Any]:
+    ends = ("expected", "realised", "realised_low", "realised_high")
+    return {name: list(1000 * frame[name]) for name in ends} | {"thousand": 1000, "level": 100 * defaults.LEVEL}
+
+
+def of_parts(w: World, frame: Frame) -> dict[str, Any]:
+    """How rows are divided."""
+    found = of_rows(w, "")
+    judged = w.line("verdict", w.scene.titles[0])["rows"]
+    own = found["fit"] if found["fit"] == found["fit"] else judged
+    largest = w.frame("rows")["rows"].iloc[: max(int(found["folds"]), 1)].max()
+    folds = found["folds"] or defaults.JUDGED_FOLDS
+    share = w.selection.source.share
+    return found | {"share": share, "judged": judged, "own": own, "folds": folds, "least": judged - largest}
+
+
+def of_choice(w: World, frame: Frame) -> dict[str, Any]:
+    exhibit = EXHIBITS.make("recommendation")
+    found = w.scene.get(exhibit.found(w.scene))
+    return of_parts(w, frame) | {"enough": math.exp(ENOUGH), "evidence": math.exp(min(found.evidence, 700.0)),
+                                 "candidates": len(frame) - 1,
+                                 "picked": list(Counter(found.picks).values())}  # fmt: skip
+
+
+def of_shown_errors(w: World, frame: Frame) -> dict[str, Any]:
+    """Tests that show an error, in all and corrected."""
+    return {"shown": int((frame["p_holm"] <= defaults.SIGNIFICANCE).sum()), "tests": int(frame["p"].notna().sum())}
+
+
+def of_balance(w: World, frame: Frame) -> dict[str, float]:
+    return {"half": 50 / len(frame), "twice": 200 / len(frame)}
+
+
+def of_lines_with_interval(w: World, frame: Frame) -> dict[str, Any]:
+    """An error in points, and the lines that have an interval."""
+    first = frame[frame["model"] == w.scene.model.title]
+    return {**{name: list(100 * first[name]) for name in ("point", "low", "high")},
+            "limit": 100 * w.selection.eps, "estimators": int(first["low"].notna().sum())}  # fmt: skip
+
+
+def of_hits(w: World, frame: Frame) -> dict[str, Any]:
+    """How many rows of a place came true."""
+    right = frame["right"] if "right" in frame else frame["accuracy"]
+    return {"hits": list(frame["rows"] * right), "level": 100 * defaults.LEVEL}
+
+
+def of_places_tested(w: World, frame: Frame) -> dict[str, Any]:
+    return {"tested": int(frame["p"].notna().sum()), "off": int(frame["stands_out"].sum()),
+            "few": int(frame["p"].isna().sum())}  # fmt: skip
+
+
+def of_curve(w: World, frame: Frame) -> dict[str, Any]:
+    """The smoothed curves read off at 80 %, and their mean distance over the density."""
+    local, distance = [], []
+    for _, line in frame.groupby([name for name in ("model", "class") if name in frame]):
+        known = line.dropna(subset="curve")
+        local.append(100 * abs(np.interp(0.8, known["score"], known["curve"]) - 0.8))
+        off = (known["curve"] - known["score"]).abs()
+        distance.append(100 * (off * known["density"]).sum() / known["density"].sum())
+    return {"local": local, "distance": distance, "at": 80, "level": 100 * defaults.LEVEL}
+
+
+def of_bound(w: World, frame: Frame) -> dict[str, Any]:
+    """Upper bounds in points, which are rounded up."""
+    return {"bound": list(np.ceil(1000 * frame["bound"] - 1e-6) / 10)}
+
+
+def of_worst_group(w: World, frame: Frame) -> dict[str, float]:
+    """The largest error of a group has an interval of its own: those of the lines hold for all groups at once."""
+    exhibit = EXHIBITS.make("multicalibration")
+    found = w.scene.get(exhibit.found(w.scene))
+    ends = {"value": found.value, "low": found.interval.low, "high": found.interval.high}
+    return {**{name: 100 * end for name, end in ends.items()}, "floor": 100 * found.noise_floor.high, "level": 90}
+
+
+def of_scan(w: World, frame: Frame) -> dict[str, float]:
+    """A scan looks on one half of the rows and confirms on the other."""
+    judged = w.line("verdict", w.scene.titles[0])["rows"]
+    slices = w.frame("slice-columns")
+    confirmed, columns = int(frame["stands_out"].sum()), len(w.scene.get(w.scene.model.predictions).metadata.columns)
+    half = [judged // 2, judged - judged // 2]
+    return {"looked": len(slices), "half": half, "confirmed": confirmed, "picked": len(frame), "columns": columns}
+
+
+def of_classes(w: World, frame: Frame) -> dict[str, float]:
+    off = int(frame["stands_out"].sum()) if "stands_out" in frame else 0
+    rows = w.line("verdict", w.scene.titles[0])["rows"]
+    return {"classes": len(w.scene.class_names) or 2, "off": off, "listed": len(frame), "rows": rows}
+
+
+def of_spikes(w: World, frame: Frame) -> dict[str, Any]:
+    """Rows counted point by point of the risk."""
+    rows = w.scene.get(w.scene.model.predictions)
+    point = np.floor(100 * np.asarray(rows.probs)[:, 1] + 1e-9)
+    spikes = pd.crosstab(point, np.asarray(rows.labels) == 1)
+    return {"risk": list(spikes.index + 0.5), "count": [*spikes[True], *spikes[False]]}
+
+
+Collect = Callable[[World, Frame], Any]
+RULES: list[tuple[str, Collect, str]] = [
+    ("reliability", of_spikes, r"risk about {risk} %: {count}"),
+    ("plan", of_bound, r"at most {bound} points off"),
+    ("multicalibration", of_worst_group, r"error {value} % \({level} % interval {low} to {high} %\), "
+                                         r"(?:above|within) its noise floor of {floor} %"),
+    ("slice-scan", of_scan, r"{looked} slices of {columns} column were looked at on {half} rows; {picked} stood out"),
+    ("slice-scan", of_scan, r"tested on {half} other rows: {confirmed} confirmed"),
+    ("class-panels", of_classes, r"all {classes} classes|diagrams of {classes} classes"),
+    ("bin", of_classes, r"{off} of {listed} predicted classes stand out"),
+    ("verdict", of_classes, r"{rows} rows are often too few to see an error in {classes} classes"),
+    ("overall", of_settings, r"p < {smallest}"),
+    ("findings", of_settings, r"first {drawn} of|frequency in {drawn} places"),
+    # Counted for the sentence alone.
+    ("rows", of_parts, r"{any_rows} of {judged} test rows are also calibration rows, with equal scores, label and 1"),
+    ("bins", of_settings, r"at {level} % bin by bin|{chance} % would by chance"),
+    ("bin", of_settings, r"together at {level} %"),
+    ("corp", of_settings, r"at least {level} % of such bands"),
+    ("kernel-curve|class-kernel", of_curve, r"mean distance of the curve from the diagonal {distance} %"),
+    ("kernel-curve|class-kernel", of_curve, r"Local calibration error at {at} %: {local} %|{level} % or more of such"),
+    ("reliability", of_settings, r"where {level} % of calibrated models would be"),
+    ("bin|bin-models", of_place, r"{lower} to {upper} %:(?: {rows} rows, says {says} %, right {right} %)?"),
+    ("bin-rows|class-rows", of_rows_listed, r"{lower} to {upper} %[^:]*: {rows}(?: rows)?, {right} %"),
+    ("bin-models", of_models_there, r"{count} rows given {lower} to {upper} % \(mean {says} %\), {hits} \w+ "
+                                    r"\({right} %; {right_low} to {right_high} %\)"),
+    ("cell-rows", of_cell, r"Cell {cell}, \w+ {edge} to {edge}, \w+ {edge} to {edge}: {rows} rows"),
+    ("cell-rows", of_cell, r"says on average a: {mean} %, b: {mean} %, c: {mean} %; what happens is a: {happens} %, "
+                           r"b: {happens} %, c: {happens} %"),
+    ("cell-rows", of_cell, r"{fit} calibration rows say a: {target} %, b: {target} %, c: {target} %"),
+    ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
+                                r"\({level} % interval {realised_low} to {realised_high}\)"),
+    ("movement", of_parts, r"Judged on {judged} rows"),
+    ("rows", of_parts, r"a share of {share} to the calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
+    ("plans?", of_settings, r"probability at least {sure} %"),
+    ("plans?", of_parts, r"(?:over|[Tt]he|from these) {own} (?:calibration )?rows|on fewer, {least} or more"),
+    # Computed for the sentence alone.
+    ("plans?", of_parts, r"it takes about {any_rows} rows"),
+    ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
+    ("recommendation", of_choice, r"than {enough} times as likely as the model does(?: \(here {evidence} times\))?"),
+    ("recommendation", of_choice, r"in {folds} random folds|in {picked} of {folds}|of {candidates} calibrators"),
+    ("recommendation", of_choice, r"probability of 0 in {any_rows} rows|About {any_rows} held-out rows would be"),
+    ("tests", of_shown_errors, r"{shown} of {tests} tests show|None of {tests} tests"),
+    ("bin-balance", of_balance, r"{half} to {twice} % of the rows"),
+    ("estimators", of_lines_with_interval, r"{point} points off \({low} to {high}\)(?:, and the tolerance "
+                                           r"is {limit})?"),
+    ("estimators", of_lines_with_interval, r"All {estimators} estimators with an interval"),
+    ("findings|class-bias", of_hits, r"\({hits} of (?=\d)"),
+    ("findings", of_places_tested, r"of {tested} places; the table|[Oo]f {tested} places tested"),
+    ("findings", of_places_tested, r"{off} are significantly off|{few} more places"),
+    (".*", of_own_lines, r"Each of the {lines} lines stands alone: about {chance} of {lines} would stand out by chance "
+                       r"\(p at most {alpha}\)"),
+    (".*", of_settings, r"{level} % (?:Wilson )?(?:interval|band)|[Ii]ntervals at {level} %|\({level} % sure, all "),
+    (".*", of_settings, r"{noise} %(?: of (?:perfectly )?calibrated models| point\)| stay above| point of uncorr)"),
+    (".*", of_settings, r"{noise} of {hundred} (?:perfectly )?calibrated models"),
+    (".*", of_settings, r"p (?:is )?at most {five} %|p(?:-value is)? at most {alpha}|[Aa]t most {alpha} is"),
+    (".*", of_settings, r"slices is at most {five} %|at most {five} % of the alarms|tests is at most {five} %"),
+    (".*", of_settings, r"corrected, {five} %|{few} rows or more|fewer than {few} rows"),
+    (".*", of_settings, r"else {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
+    (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),
+]  # fmt: skip
+"""Of which exhibits, what collects the numbers, and the words that they are in; what fits many comes last."""
+READ_THERE = [(re.compile(key), collect, compiled(pattern)) for key, collect, pattern in RULES]
+OF_PAGE_ONE = [(collect, pattern) for collect, pattern in READ if collect not in (of_lines, of_finding)]
+"""What page one has rules for is in the words of these exhibits, too."""
+PAGE_ONE = ("hero", "verdict", "recommendation", "in-the-large", "reliability")
+FIXED_THERE = [re.compile(text) for text in FIXED]
+
+
+def faults_in(w: World, key: str, text: str, frame: Frame, cells: np.ndarray) -> list[str]:
+    """What is wrong in a text of an exhibit: numbers of another column, and those that are no cell at all."""
+    text = plain(text)
+    rules = [
+        (lambda w, model, collect=collect: collect(w, frame), pattern)
+        for keys, collect, pattern in READ_THERE
+        if keys.fullmatch(key)
+    ]
+    bad, left = wrong(w, text, [*(OF_PAGE_ONE if key in PAGE_ONE else []), *rules])
+    for fixed in FIXED_THERE:
+        left = fixed.sub("", left)
+    return bad + [f"{each} is no cell, in: {left}" for each in strange(left, cells)]
+
+
+# ---- under the pointer ---------------------------------------------------------------------------------------
+
+
+def displayed(figure: Any) -> Iterator[tuple[str, list[float], list[str]]]:
+    """(trace, numbers, texts) that show under the pointer."""
+    for trace in figure.data:
+        template = str(getattr(trace, "hovertemplate", None) or "")
+        told = [value for where, name, _ in FIELD.findall(template) for value in told_by(trace, where, name)]
+        texts = [re.sub(r"%\{[^}]*\}", "", template)]
+        for record in records_of(trace):
+            texts += [v for k, v in record.items() if isinstance(v, str) and f"customdata.{k}}}" in template]
+        for part in ("hovertext", "text"):
+            if f"%{{{part}" in template and getattr(trace, part, None) is not None:
+                texts += [str(each) for each in np.atleast_1d(getattr(trace, part))]
+        yield str(trace.name), told, sorted(set(texts))
+
+
+def drawn_too(w: World, key: str, frame: Frame) -> list[Frame]:
+    """Tables of what a figure draws besides its own: the bins of the diagram that a curve is over, or are in it."""
+    scene = w.scene
+    found = []
+    if key in ("corp", "kernel-curve", "bin"):
+        stars = scene.get(EXHIBITS.make("bins").table(scene))
+        found.append(stars)
+    if key == "corp":
+        found.append(scene.get(isotonic(scene.model, scene.claims)).frame())
+    if key == "class-kernel":
+        known = frame.dropna(subset="curve")
+        found.append(Frame({"read off at": [0.8], "curve": [np.interp(0.8, known["score"], known["curve"])]}))
+    if key in ("estimators", "verdict"):  # in points, and roots of squared errors
+        shares = frame[["point", "low", "high", "value", "floor"]].astype(float)
+        roots = shares.where(~frame["title"].str.contains("squared"), np.sqrt(shares.clip(lower=0)))
+        found.append(100 * roots)
+    return found
+
+
+# ---- the law -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_number_in_the_words_of_an_exhibit_is_a_cell(name: str) -> None:
+    w, found = looking(name), []
+    for key, (frame, words, _) in shown(name).items():
+        cells = cells_of(frame)
+        for text in (words.caption, words.alt, *words.notes, *words.headline):
+            found += [f"{key}: {each}" for each in faults_in(w, key, text, frame, cells)]
+    assert found == []
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_number_under_the_pointer_is_a_cell(name: str) -> None:
+    w, found = looking(name), []
+    for key, (frame, _, figure) in shown(name).items():
+        cells = cells_of(frame, *drawn_too(w, key, frame))
+        for trace, told, texts in displayed(figure) if figure is not None else ():
+            far = [v for v in told if np.min(np.abs(cells - abs(v))) > 1e-9 * max(1.0, abs(v))]
+            found += [f"{key}: {each} of {trace} is no cell" for each in far[:3]]
+            found += [f"{key}: {each}" for text in texts for each in faults_in(w, key, text, frame, cells)]
+    assert found == []
+
+
+def test_a_number_of_another_value_is_found() -> None:
+    """Each number of every sentence one unit of its last digit too high: few of them are cells by chance."""
+    name = WORLDS[0]
+    w, seen, found = looking(name), 0, 0
+    for key, (frame, words, _) in shown(name).items():
+        cells = cells_of(frame)
+        for text in (*words.notes, *words.headline):
+            for number_there in TOKEN.finditer(YEAR.sub("", text)):
+                changed = one_more(number_there[0])
+                other = text[: number_there.start()] + changed + text[number_there.end() :]
+                seen += 1
+                found += bool(faults_in(w, key, other, frame, cells))
+    assert seen > 200
+    assert found > 0.7 * seen
+
+
+def one_more(text: str) -> str:
+    """A number a tenth larger, and one more."""
+    return f"{math.ceil(abs(number(text)[0]) * 1.1 + 1):d}"
+
+
+# ---- cards of Recalibrate ------------------------------------------------------------------------------------
+
+
+def on_cards(line: dict[Any, Any], effect: dict[Any, Any]) -> dict[str, Any]:
+    """What cards of a calibrator are written from, in percent where they are."""
+    shares = {n: 100 * line[n] for n in ("point", "low", "high", "point_before")}
+    after = {n: 100 * effect[n] for n in effect if isinstance(effect[n], float) and not n.startswith("sure")}
+    sure = {n: effect[n] for n in effect if n in ("sure", "sure_before")}
+    sure |= {n: 100 * effect[n] for n in effect if n.startswith("sure_right")}
+    return {n: line[n] for n in ("log_loss", "log_loss_before", "changed", "rows", "abstained")} | after | sure | shares
+
+
+CARDS = [
+    r"error \*\*{point} %\*\* \({low} to {high}(?: %)?; was {point_before} %\)",
+    r"log loss \*\*{log_loss}\*\* \(was {log_loss_before}\)",
+    r"{changed} of {rows} predictions change",
+    r"Accuracy stays {accuracy} %|Accuracy goes from {accuracy_before} to {accuracy} %",
+    r"{class_changed} % of the predictions change|risks of {class_changed} % of the rows",
+    r"95 % or more: {sure_before} before, {sure} after(?:; accuracy {sure_right_before} % before)?"
+    r"(?: and {sure_right} % after)?",
+    r"mean risk of {risk_before} % (?:falls|rises) to {risk} %; the observed frequency is {observed} %",
+    r"accuracy of all rows goes from {accuracy_before} % to {accuracy} %|accuracy of all rows stays {accuracy} %",
+]
+"""Sentences of a card, and of the side effects beside it."""
+
+
+@pytest.mark.parametrize("name", WORLDS[:2])
+def test_cards_say_the_lines_they_are_of(name: str) -> None:
+    w = world(name)
+    (recipe,) = w.selection.calibrators
+    (line,) = w.frame("gains").to_dict("records")
+    (effect,) = w.frame("side-effects").to_dict("records")
+    read = [(lambda w, model: on_cards(line, effect), compiled(pattern)) for pattern in CARDS]
+    card = plain(card_words.fitted(recipe.key, line)).replace("\\", "")
+    for text in (card, *(plain(sentence) for _, sentence in effects(effect))):
+        bad, left = wrong(w, text, read)
+        left = left.replace(line["fitted"], "").replace("95 % or more", "")
+        left = re.sub("(?:cross|crosses) 50 %", "", left)
+        assert bad == []
+        assert not TOKEN.search(left), left
+
+
+@pytest.mark.parametrize("name", WORLDS[:2])
+def test_the_headline_of_the_cards_says_the_line_of_the_uncalibrated_model(name: str) -> None:
+    w = world(name)
+    title = w.scene.titles[0]
+    line = {"log_loss": w.scores("log-loss")[title], **of_line(w, title)}
+    read = [(lambda w, model: line, compiled(r"error {point} % \({low} to {high}\), log loss {log_loss}$"))]
+    bad, left = wrong(w, plain(calibrator_cards._as_it_is(w.scene)), read)
+    assert bad == []
+    assert not TOKEN.search(left), left
+
+
+def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bin of a summary, whose rows are not known one by one."""
+    pytest.importorskip("pyarrow")
+    rows = world("confidences").scene
+    write_summary(cc.Summary.of(rows.get(rows.model.predictions), [], source="test"), tmp_path / "rows.parquet")
+    key = session.hold((tmp_path / "rows.parquet").read_bytes(), "rows.parquet").key
+    scene = session.scene_of(Selection(source=Source(data=key))).focused(bin=12)
+    line = scene.get(stars(scene)).frame().set_index("bin").loc[12]
+    texts: list[str] = []
+    monkeypatch.setattr(place_detail.st, "markdown", texts.append)
+    place_detail.of_counts(scene)
+    values = {"count": line["count"], "says": 100 * line["confidence"], "right": 100 * line["accuracy"]}
+    read = [(lambda w, model: values, compiled(r"{count} rows: says {says} %, right {right} %"))]
+    (text,) = texts
+    bad, left = wrong(world("confidences"), plain(text).replace("\\", ""), read)
+    assert bad == []
+    assert not TOKEN.search(left), left
+
+
+# ---- later chapters ------------------------------------------------------------------------------------------
+
+OWN_CHAPTERS = ("summary", "methods")
+"""Page one has its own law, and the methods' numbers are of definitions and papers."""
+PRINTED = re.compile(r"The numbers drawn\.| (?:None|\d+) of its [\d,]+ lines are printed, the CSV file has all\.")
+
+
+def texts_of(block: Any) -> list[str]:
+    """The texts of a block."""
+    if isinstance(block, Paragraph):
+        return [f"{block.lead} {block.text}".strip()]
+    if isinstance(block, Figure):
+        return [block.caption, block.label]
+    if isinstance(block, Bullets):
+        return list(block.items)
+    if isinstance(block, Headline):
+        return [block.text, *block.below, block.small]
+    return [block.caption] if isinstance(block, TypesetTable) else []
+
+
+def exhibit_of(table: TypesetTable) -> str:
+    """The exhibit that a table of the report is, by the name of its file."""
+    name = re.sub("^risk-", "reliability-", table.name)
+    return max((key for key in EXHIBITS if name == key or name.startswith(f"{key}-")), key=len, default=name)
+
+
+@pytest.mark.parametrize("name", WORLDS[1:])
+def test_every_number_of_a_later_chapter_is_in_one_of_its_tables(name: str) -> None:
+    w, found, read = world(name), [], 0
+    for section in build(w.selection).document.sections:
+        if section.key in OWN_CHAPTERS:
+            continue
+        blocks = list(within(section.blocks))
+        tables = [block for block in blocks if isinstance(block, TypesetTable)]
+        sources = [(exhibit_of(table), table.frame, cells_of(table.frame)) for table in tables]
+        for text in filter(TOKEN.search, (text for block in blocks for text in texts_of(block))):
+            left = PRINTED.sub("", text)
+            faults = [faults_in(w, key, left, frame, cells) for key, frame, cells in sources]
+            read += 1
+            if sources and not any(fault == [] for fault in faults):
+                found.append(f"{section.key}: {min(faults, key=len)}")
+    assert found == []
+    assert read > 20
