@@ -147,10 +147,11 @@ def models_in_range(
     """What each model says on average of its rows in a range of the confidence, and how often it is right there.
 
     One line a model: model, rows, says, right, and the exact interval ``right_low`` to ``right_high`` of the share that
-    is right, at ``level`` each; NaN where it has no rows there. Weighted rows count with their weights, and the
-    interval takes them, and rows that belong together, as the fewer equal rows they are worth. What can mislead: models
-    have different rows in one range, since what they say of a row differs. With ``notion`` "event" says is the mean
-    predicted risk of the event of two classes and right how often it happened; None: that for two classes.
+    is right, at ``level`` each; NaN where it has no rows there. Weighted rows count with their weights, in ``rows``
+    as their copies, or else as one each. The interval takes them, and rows that belong together, as the fewer equal
+    rows they are worth. What can mislead: models have different rows in one range, since what they say of a row
+    differs. With ``notion`` "event" says is the mean predicted risk of the event of two classes and right how often it
+    happened; None: that for two classes.
 
     References: Clopper & Pearson 1934.
 
@@ -162,12 +163,13 @@ def models_in_range(
     for title, given in models.items():
         predictions = claimed_rows(given, notion)
         rows = rows_in_range(predictions, low, high, predicted)
-        line: dict[str, object] = {"model": title, "rows": len(rows)}
+        weights = np.ones(len(rows)) if predictions.weights is None else predictions.weights[rows]
+        number = weights if whole(predictions.weights) else weights > 0
+        line: dict[str, object] = {"model": title, "rows": round(number.sum())}
         names = ("says", "right", "right_low", "right_high")
-        if not len(rows):
+        if not weights.any():
             lines.append({**line, **dict.fromkeys(names, np.nan)})
             continue
-        weights = np.ones(len(rows)) if predictions.weights is None else predictions.weights[rows]
         share = weights / weights.sum()
         says = float(share @ predictions.confidence[rows])
         right = float(share @ predictions.correct[rows])
@@ -185,6 +187,6 @@ def _worth(predictions: Predictions, rows: Codes) -> float:
     """How many equal rows these are worth; rows weighted by whole numbers stand for that many."""
     assert predictions.weights is not None
     weights = np.asarray(predictions.weights[rows], dtype=np.float64)
-    if predictions.written_out().weights is None:
+    if whole(predictions.weights):
         return float(weights.sum())
     return float(weights.sum() ** 2 / np.square(weights).sum())

@@ -25,6 +25,7 @@ from calib_core.binning.simplex.cell_table import SimplexTable
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, RATIO, SEED, TOLERANCE
 from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import (
     NOT_BINARY,
     REDUCTIONS,
@@ -357,7 +358,8 @@ def _known_facts(estimate: Estimate) -> dict[str, object]:
     question = estimate.question
     if question is None:
         return facts
-    facts |= {"rows": f"{question.predictions.answered.n_rows:,}", "bins": estimate.in_bins}
+    answered = question.predictions.answered
+    facts |= {"rows": f"{rows_and_copies(answered.n_rows, answered.weights):,}", "bins": estimate.in_bins}
     interval = estimate.knows("interval", LEVEL, SEED)
     floor = estimate.knows("floor")
     verdict = estimate.knows("verdict", TOLERANCE, LEVEL)

@@ -17,7 +17,8 @@ from calib_core.evaluation.study import MEASURES, Measure, every_measure, over_s
 from calib_core.evaluation.study import side_effects as _side_effects
 from calib_core.inference import verdicts
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
-from calib_core.predictions.predictions import NotAnswerable, Predictions
+from calib_core.predictions.predictions import NotAnswerable, Predictions, whole
+from calib_core.predictions.validation import rows_and_copies
 
 __all__ = ["bins_of_measures", "costs", "gains", "measured", "promises", "side_effects", "standings", "sure_rows"]
 
@@ -205,6 +206,8 @@ class SureRows:
 def sure_rows(predictions: Predictions, least: float = 0.95) -> SureRows:
     """How many answered rows claim a confidence of ``least`` or more, and how often they are right (NaN: none does).
 
+    Rows with whole-number weights are counted as copies, others once.
+
     >>> p = Predictions.from_confidence([0.99, 0.96, 0.5], [True, False, True])
     >>> sure_rows(p)
     SureRows(count=2, right=0.5)
@@ -214,7 +217,8 @@ def sure_rows(predictions: Predictions, least: float = 0.95) -> SureRows:
     weights = None if rows.weights is None else rows.weights[sure]
     known = bool(sure.any()) and (weights is None or bool(weights.any()))
     right = float(np.average(rows.correct[sure], weights=weights)) if known else float("nan")
-    return SureRows(int(sure.sum()), right)
+    number = weights if weights is not None and whole(rows.weights) else sure
+    return SureRows(round(number.sum()), right)
 
 
 def gains(
@@ -281,9 +285,11 @@ def _gain(
     line = lines.loc[name, list(_LINE)].to_dict() if name in lines.index else {}
     was = lines.loc[base].to_dict() if base in lines.index and line else None
     alike = was is not None and was["title"] == line["title"]
-    effects, promise = _side_effects(before, after), calibrator.guarantee(alpha)
+    # Rows are counted: weights that are no numbers of copies are not a part of that.
+    counted = (rows if whole(rows.weights) else rows.replace(weights=None) for rows in (before, after))
+    effects, promise = _side_effects(*counted), calibrator.guarantee(alpha)
     old, new = over_same_rows([before, after]) if after.coverage > 0 else (before, after)
-    n, single = after.n_rows, before.kind in SINGLE
+    n, single = rows_and_copies(after.n_rows, after.weights), before.kind in SINGLE
     return {
         "calibrator": name,
         **{column: line.get(column, _MISSING.get(column, float("nan"))) for column in _LINE},

@@ -324,6 +324,15 @@ def effective_rows(n: int, weights: Float64s | None) -> float:
     return total if whole(weights) or total == 0 else total**2 / float(np.square(weights).sum())
 
 
+def rows_and_copies(n: int, weights: Float64s | None) -> int:
+    """Number of n rows, where whole-number weights are copies of them.
+
+    >>> rows_and_copies(2, np.array([3.0, 1.0])), rows_and_copies(2, np.array([0.5, 1.5]))
+    (4, 2)
+    """
+    return round(float(weights.sum())) if weights is not None and whole(weights) else n
+
+
 def as_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
     """The weights as they are held, and a note on what was done to them: copies as given, others with mean 1."""
     if ((counts := whole(w)) and w.sum() <= MOST_COPIES) or (not counts and np.isclose(_mean(w), 1.0, rtol=1e-9)):

@@ -41,8 +41,9 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     Z = sum_i [S(p_i, y_i) - E S(p_i, k)] / sqrt(sum_i Var S(p_i, k)), k ~ p_i, for the Brier score (summed over
     classes) or the log loss; standard normal under calibration, two-sided p-value. Grouped rows: each group's terms
     are added up, with the variance that the groups show. Z above 0: the model does worse
-    than it claims (over-confident). Row weights multiply each row's terms. What can mislead: over- and
-    under-confident regions cancel; a few very unlikely classes make the log-loss form far from normal.
+    than it claims (over-confident). Whole-number weights are copies, others multiply each row's terms. What can
+    mislead: over- and under-confident regions cancel; a few very unlikely classes make the log-loss form far from
+    normal.
 
     References: Spiegelhalter 1986, for K classes as in Seillier-Moiseiwitsch & Dawid 1993.
 
@@ -54,6 +55,7 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     if (counted := counts(predictions)) is not None:
         return _of_sums(name, counted.whole_losses(score))
     distributions(predictions.kind)
+    predictions = predictions.written_out()
     each = label_losses(Brier() if score == "brier" else LogLoss(), predictions)
     mean, variance = each.expected, each.variance
     found = proper_scores.brier_scores(predictions) if score == "brier" else proper_scores.log_losses(predictions)
@@ -198,7 +200,8 @@ def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") 
     D_j = sum_{i <= j} (z_(i) - s_(i)) / sqrt(sum_i s_i (1 - s_i)) over scores in order (equal scores as one step);
     the statistic is max D - min D with D_0 = 0. Under calibration D is about a Brownian path, whose range has the law
     of Feller 1951. One stratum of claims only. No bins, no bandwidth; sees over- and under-confidence alike, also
-    where they would cancel in a mean. What can mislead: with few rows or scores near 0 and 1 only, D is no Brownian
+    where they would cancel in a mean. Whole-number weights are copies, others multiply each row's difference and the
+    deviation of its outcome. What can mislead: with few rows or scores near 0 and 1 only, D is no Brownian
     path yet (the noise floor of the "max-deviation" estimator is exact).
 
     References: Arrieta-Ibarra et al. 2022; Feller 1951, The asymptotic distribution of the range of sums.
@@ -208,7 +211,7 @@ def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") 
     2.0
     """
     refuse_groups(predictions, "Kuiper's test")
-    claims = claims_of(predictions, reduction)
+    claims = claims_of(predictions.written_out(), reduction)
     if len(claims.strata) != 1:
         raise NotAnswerable("the Kuiper test needs claims of one stratum; choose confidence or one class")
     stratum = claims.stratum(0)

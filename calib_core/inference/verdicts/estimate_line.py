@@ -12,6 +12,7 @@ from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale, is_score, titled
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
+from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import RatioWord, Verdict
 from calib_core.results.verdict_table import Word
@@ -175,14 +176,14 @@ def plain_line(estimate: Estimate) -> EstimateLine:
     # The bins stand in a column of their own.
     named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
     assert estimate.question is not None
-    title = titled(reduction, named)
+    title, answered = titled(reduction, named), estimate.question.predictions.answered
     if reduction is None and estimator.key == "brier" and estimate.question.predictions.event is not None:
         title = f"{title}, summed over classes"
     return EstimateLine(
         notion=None if reduction is None else reduction.key,
         estimator=estimator.key,
         title=title,
-        rows=estimate.question.predictions.answered.n_rows,
+        rows=rows_and_copies(answered.n_rows, answered.weights),
         bins=estimate.in_bins,
         value=estimate.value,
         unit=unit_of(estimate.question.estimator),

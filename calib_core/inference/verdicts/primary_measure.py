@@ -19,7 +19,7 @@ from calib_core.inference.verdicts.cached_estimates import recalled
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
 from calib_core.inference.verdicts.verdict import any_size, ratio_range, why_no_verdict
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.predictions.validation import title_of_event
+from calib_core.predictions.validation import rows_and_copies, title_of_event
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.results.verdict_table import TOO_CLOSE, in_full
@@ -150,7 +150,9 @@ def primary(
         reason = _FIXED.format("top-label", "its groups contain enough rows")
         return PrimaryLine("top-label", reason, strict, eps, level)
     elif noise is not None:
-        few = f"{predictions.answered.n_rows:,} rows are often too few to see an error in {predictions.n_classes:,}"
+        answered = predictions.answered
+        rows = rows_and_copies(answered.n_rows, answered.weights)
+        few = f"{rows:,} rows are often too few to see an error in {predictions.n_classes:,}"
         reason = _FIXED.format("confidence", f"{few} classes one by one")
     return PrimaryLine("confidence", reason, recalled(predictions, "confidence", ESTIMATOR, bins), eps, level)
 

@@ -102,9 +102,9 @@ def test_side_effects_are_after_less_before(models, fitted):
     assert side_effects({"x": bare}, {"x": bare})["class_changed"].isna().all()
 
 
-def test_rows_a_model_is_sure_of_are_those_it_answers_and_count_by_weight():
+def test_rows_a_model_is_sure_of_are_those_it_answers_and_whole_weights_are_copies():
     p = Predictions.from_confidence([0.95, 0.99, 0.9499, 1.0], [True, False, True, True], weights=[3.0, 1.0, 1.0, 0.0])
-    assert (sure_rows(p).count, sure_rows(p).right) == (3, 0.75)
+    assert (sure_rows(p).count, sure_rows(p).right) == (4, 0.75)
     assert np.isnan(sure_rows(p, 1.1).right)
     silent = Predictions([[0.99, 0.01], [0.98, 0.02]], [0, 1], abstained=[False, True])
     assert (sure_rows(silent).count, sure_rows(silent).right) == (1, 1.0)
