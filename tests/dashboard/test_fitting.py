@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from calib_core import CALIBRATORS, InputError, Recipe
@@ -203,7 +205,8 @@ def waiting_page() -> None:
 
 def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    words = page.doing
+    words, bars, bar = page.doing, [], DeltaGenerator.progress
+    monkeypatch.setattr(DeltaGenerator, "progress", lambda at, value, text: bars.append(value) or bar(at, value, text))
     monkeypatch.setattr(page, "doing", lambda *given: said.append(words(*given)) or words(*given))
     ticked = (Recipe("CALIBRATORS", "temperature"), MATRIX)
     app = AppTest.from_function(waiting_page, default_timeout=60)
@@ -215,8 +218,8 @@ def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest
 
     def fit(self: Any, rows: Any, progress: Any) -> None:
         until = time.monotonic() + slow
-        while time.monotonic() < until:
-            progress(0)
+        while (left := until - time.monotonic()) > 0:
+            progress(0 if left > slow / 2 else 40)
             time.sleep(0.01)
         real(self, rows, progress)
 
@@ -225,7 +228,11 @@ def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest
     monkeypatch.setattr(page, "_LOOK", 0.02)
     app.session_state["calib.selection"] = Selection(source=WINE, calibrators=ticked)
     app.run()
+    assert not app.exception
     assert said[0].startswith("Fitting Matrix scaling: 0 s")
+    # The bar is as long as the sentence says.
+    assert bars
+    assert bars == [int(percent) / 100 for text in said for percent in re.findall(r"(\d+) % done", text)]
     # When it is done nothing of that is left, and the model is among those shown.
     assert not app.button
     assert app.text[0].value == "Base model, Temperature scaling, Matrix scaling"

@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core import NotAnswerable, figures
+from calib_core.figures.look import REFERENCE
+from calib_core.palette import style
 from calib_core.readers import examine, propose, read_table
 from dashboard import session
 from dashboard.chart import drawn
@@ -77,6 +79,14 @@ def test_the_numbers_beside_the_picture_are_of_judge_and_people_together(answers
     assert notes[3::3] == ["\u2013" if right != right else f"{100 * right:.1f}" for right in both]
     alone = lines[lines["by"] == "judge alone"].set_index("part")["right"]
     assert (both.dropna() != alone[both.dropna().index]).all(), "else one could stand for the other"
+
+
+def test_only_what_is_relied_on_is_in_the_colour_of_the_model(answers: Path) -> None:
+    figure = figures.judged_answers(cc.judged.judged_answers(cc.read_predictions(answers)), looks={"model": 1})
+    drawn_in = {trace.name: trace.marker.color for trace in figure.data}
+    assert drawn_in.pop("both, judge and people") == style(1).colour
+    assert len(drawn_in) == 4
+    assert set(drawn_in.values()) == {REFERENCE}
 
 
 def test_report_and_commands_have_the_same_numbers(answers: Path) -> None:

@@ -90,6 +90,9 @@ def test_columns_are_chosen_crossed_and_cut() -> None:
     app = opened(BASE)
     app.selectbox("slices.by").select("question").run()
     assert chosen(app).exhibit("slices") == Recipe("EXHIBITS", "slices", (("by", "question"),))
+    again = opened(chosen(app))  # as a link opens it, where the box has no state of its own
+    assert again.selectbox("slices.by").value == "question"
+    assert app.selectbox("slices.by").value == "question"
     app.text_input("exhibit.slices.edges").set_value("300; 600").run()
     assert not app.exception
     table = cc.slices.table(judged_rows(), "question", edges=(300, 600))

@@ -29,6 +29,8 @@ def test_every_column_is_declared(key, name):
     printed = {heading for column in exhibit.columns(frame) for heading in column.headings().values()}
     assert printed <= {each.heading for each in declared}
     assert all(each.unit for each in declared)
+    # Else an interval would say one of its ends twice.
+    assert all(len(set(column.made_of)) == len(column.made_of) for column in exhibit.columns(frame))
 
 
 def test_declarations_are_lines_and_none_is_of_a_column_that_is_nowhere():

@@ -128,6 +128,17 @@ def test_a_column_of_another_calibrator_is_out(monkeypatch):
     assert broken("p3-table-1", "TS: confidence CE")
 
 
+def test_maps_are_compared_by_their_distance_from_the_true_map(monkeypatch):
+    """The second number of each, which is class-wise: the others would say the opposite."""
+    order = ["H-LECD", "H-LECE", "TS", "DIR", valk_kull.NEIGHBOURS]
+    columns = {name: np.array([1.0, 6.0, 1.0, 1.0, 1.0]) for name in valk_kull.TABLE_1}
+    columns |= {name: np.array([j + 1.0, 5.0 - j, j + 1.0, j + 1.0, j + 1.0]) for j, name in enumerate(order)}
+    monkeypatch.setattr(valk_kull, "experiment", lambda *_, **__: columns)
+    lines = reproduced("p3-figures-1-2")
+    assert lines["within"].all()
+    assert lines["ours"].tolist() == pytest.approx([4 / 5, 2 / 3, 1 / 2])
+
+
 # ---- kept ------------------------------------------------------------------------------------------------------
 
 
