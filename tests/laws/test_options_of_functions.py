@@ -11,13 +11,14 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pytest
-from answers import beyond, echoes
+from answers import beyond, echoes, ends
 
 import calib_core as cc
 from calib_core.evaluation.study import every_measure
@@ -884,6 +885,31 @@ def test_an_option_changes_the_answer(function: str, option: str) -> None:
     assert beyond(first, kept) != beyond(second, kept), "the answer is the same"
     if option == "level":
         assert not {*echoes(first, option)} & {*echoes(second, option)}, "the answer repeats another level"
+    if option == "level" and function not in OF_INTERVALS:
+        assert not {*ends(first).items()} & {*ends(second).items()}, "an interval ends where one of another level does"
+
+
+OF_INTERVALS = {"diagrams.slice_dots": "draws the intervals of a table"}
+"""Functions that are told the level of intervals that others have made."""
+
+TOGETHER = {
+    "inference.primaries": ("eps", "level", "bins", "notion"),
+    "inference.primary": ("eps", "level", "bins", "beside"),
+    "inference.verdicts": ("eps", "level"),
+    "inference.gate_check": ("limit", "notion", "estimator", "level", "bins"),
+    "compare": ("reduction", "estimator", "bins", "level", "margin"),
+    "findings": ("bins", "by", "level", "fewest", "notion"),
+}
+"""Functions that answer in one of several ways, and options that count in all of them."""
+PAIRS = [(function, *pair) for function, options in TOGETHER.items() for pair in permutations(options, 2)]
+
+
+@pytest.mark.parametrize(("function", "chosen", "option"), PAIRS)
+def test_an_option_changes_the_answer_beside_another_that_is_chosen(function: str, chosen: str, option: str) -> None:
+    """Where one option leads to another way of computing, the others are not forgotten on it."""
+    beside = asked(function, chosen)[1]
+    one, other = ({**beside, option: call[option]} for call in asked(function, option))
+    assert beyond(said(function, one), option) != beyond(said(function, other), option), "the answer is the same"
 
 
 ASKED = dict(tuple(case.values) for case in CHANGING)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -81,6 +82,17 @@ def echoes(answer: Any, name: str) -> list[str]:
 def beyond(answer: Any, name: str) -> list[Leaf]:
     """What it says besides: an option that is repeated and not obeyed leaves this as it was."""
     return [leaf for leaf in leaves(answer) if not leaf[0] or leaf[0][-1] != name]
+
+
+def ends(answer: Any) -> dict[tuple[str, ...], str]:
+    """Where its intervals end: leaves called low or high, but for noise floors and what lies where a scale stops.
+
+    >>> ends({"low": 0.0, "gap_high": 0.25, "point": 0.1})
+    {('gap_high',): '0.25'}
+    """
+    named = {path: text for path, text in leaves(answer) if path and path[-1].rpartition("_")[2] in ("low", "high")}
+    named = {path: text for path, text in named.items() if "noise_floor" not in path}
+    return {path: text for path, text in named.items() if set(re.findall(r"[\d.]+", text)) - {"0.0", "1.0", "1"}}
 
 
 def other_value(param: Param) -> Any:
