@@ -77,6 +77,21 @@ def test_parts_are_the_whole_to_the_last_bit(many, key, source, ending):
     pd.testing.assert_frame_equal(a, b, check_exact=True)
 
 
+def test_the_share_abstained_is_that_of_the_rows_weights_in_parts_too(many):
+    """Heavy rows are unsure ones, so that the share of rows is another than that of their weight."""
+    frame = rows()
+    sure = frame[[name for name in frame.columns if name.startswith("p_")]].max(axis=1)
+    written("in.csv", frame.assign(weight=np.where(sure < sure.median(), 9.0, 1.0)))
+    weighed = ["in.csv", "--read", "weights=weight"]
+    run("fit", "in.csv", "--calibrator", "metacal-miscoverage", "--param", "miscoverage=0.2", "-o", "cal.json")
+    told = [run("apply", "cal.json", *weighed, "-o", "whole.csv").stderr.splitlines()[-1]]
+    many()
+    told.append(run("apply", "cal.json", *weighed, "-o", "parts.csv").stderr.splitlines()[-1].replace("parts", "whole"))
+    assert told[0] == told[1]
+    answered = ~pd.read_csv("whole.csv")["abstained"].astype(bool)
+    assert f"({100 * (1 - answered.mean()):.1f} % abstained)" not in told[0], "or the weights tell nothing"
+
+
 def test_words_among_numbers_begin_writing_anew(many):
     frame = rows().astype({"visit": object})
     frame.loc[290, "visit"] = "n.a."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import Predictions
+from calib_core.text import short_percent
 from dashboard import session
 from dashboard.chart import drawn, slot
 from dashboard.chart.click import Click
+from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
@@ -65,6 +68,36 @@ def test_the_diagram_is_of_the_risk_on_the_range_of_the_data(too_high: str) -> N
     np.testing.assert_array_equal(picture.trace("Base model")["y"], diagram.frame()["observed"])
     assert "are too high." in texts(app)
     assert "Gap from the smooth curve" in texts(app)
+
+
+def test_the_summary_beside_the_diagram_has_the_numbers_of_its_tables() -> None:
+    """Each cell is the number that its heading names, and the sentence has the estimate that the verdict is about."""
+    risk = 1 / (1 + np.exp(-np.random.default_rng(1).normal(-1, 1, 3000)))
+    little = file_of(risk, 0.97 * risk, 7)
+    app = opened(little, view="reliability", calibrators=())
+    scene = session.scene_of(Selection(source=Source(data=little, by="folds"), calibrators=()))
+    gaps = scene.get(EXHIBITS.make("curve-gaps").table(scene)).set_index("measure")
+    gaps.loc[["ici", "e50", "e90"], ["value", "low", "high", "floor"]] *= 100
+    curve, large = (table.value for table in app.table if "90 % interval" in table.value.columns)
+    for shown, keys in ((curve, ("ici", "e50", "e90")), (large, ("ratio", "intercept", "slope", "auroc"))):
+        assert list(shown.columns) == [*(["points"] if shown is curve else ["value"]), "90 % interval"] + (
+            ["noise"] if shown is curve else []
+        )
+        for (_, cells), key in zip(shown.iterrows(), keys, strict=True):
+            told = numbers(" ".join(cells).replace("\\", "").replace("\u200b", ""))
+            wanted = gaps.loc[key, ["value", "low", "high", *(["floor"] if shown is curve else [])]].tolist()
+            assert told == pytest.approx(wanted, rel=0.06), (key, told, wanted)
+            assert len({round(number, 6) for number in wanted}) == len(wanted), "or cells could stand for one another"
+    verdict = scene.get(EXHIBITS.make("verdict").table(scene)).iloc[0]
+    (line,) = (text for text in texts(app).split("\n") if text.startswith("Average error "))
+    assert line.startswith(f"Average error {short_percent(verdict['point'])} (")
+    assert short_percent(verdict["value"]) != short_percent(verdict["point"]), "or one could stand for the other"
+    assert numbers(line)[1:3] == pytest.approx([100 * verdict["low"], 100 * verdict["high"]], rel=0.05)
+
+
+def numbers(text: str) -> list[float]:
+    """All numbers of a text."""
+    return [float(found) for found in re.findall(r"-?\d+(?:\.\d+)?", text.replace("−", "-"))]
 
 
 def test_a_click_on_a_bin_shows_its_rows_whatever_class_was_predicted(too_high: str) -> None:
