@@ -9,12 +9,13 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from hostile_names import HOSTILE
 from shown_laws import hovers_speak_in_percent
 
-from calib_core import Predictions, diagrams, figures, inference
+from calib_core import Predictions, diagrams, figures, inference, slices
 from calib_core._base.errors import InputError
 from calib_core.estimators.kernel_ece import KernelECE
 from calib_core.figures.direct_labels import _AWAY, _HEIGHT, _sides, label_places
@@ -388,6 +389,78 @@ def test_class_errors_are_the_tables(predictions: Predictions) -> None:
     np.testing.assert_array_equal(marks.x, table.error[[1, 2]])
     np.testing.assert_array_equal(noise.x, tests["calibrated"][[1, 2]])
     assert [mark["code"] for mark in marks.customdata] == [1, 2]
+
+
+def test_slice_dots_draw_their_lines() -> None:
+    """Noise is what a calibrated model shows, so it lies around what is claimed and not around what happened."""
+    rng = np.random.default_rng(3)
+    said, site = rng.uniform(0.6, 1.0, 600), np.repeat(list("abc"), 200)
+    right = rng.random(600) < said - 0.3 * (site == "c")
+    p = Predictions.from_confidence(said, right, metadata=pd.DataFrame({"site": site}))
+    dots = diagrams.slice_dots(slices.table(p, "site"))
+    lines, drawn = dots.lines, {trace.name: trace for trace in figures.slice_dots(dots).data}
+    noise, off = drawn["noise alone"], drawn["stands out"]
+    for x, end in (
+        (noise.x[::3], lines["claimed"] - lines["floor"]),
+        (noise.x[1::3], lines["claimed"] + lines["floor"]),
+    ):
+        np.testing.assert_allclose(x, end.clip(0, 1))
+    out = lines["stands_out"]
+    assert 0 < out.sum() < len(lines)
+    np.testing.assert_array_equal(off.x[::3], lines["claimed"][out])
+    np.testing.assert_array_equal(off.x[1::3], lines["right"][out])
+    np.testing.assert_array_equal(drawn["says"].x, lines["claimed"])
+    mark = drawn["right, 90 % interval"]
+    np.testing.assert_array_equal(mark.x, lines["right"])
+    np.testing.assert_allclose(mark.x + mark.error_x.array, lines["high"])
+    np.testing.assert_allclose(mark.x - mark.error_x.arrayminus, lines["low"])
+
+
+def test_every_panel_is_in_the_colour_of_its_model() -> None:
+    """Heading and marks of a panel have one look, that of the model, whatever its place among the panels."""
+    rng = np.random.default_rng(4)
+    risk = rng.beta(2, 3, 900)
+    died = (rng.random(900) < risk).astype(int)
+    looks = {"first": 3, "second": 1, "third": 5}
+    made = {
+        name: diagrams.risk_diagram(Predictions(np.column_stack([1 - risk**power, risk**power]), died))
+        for name, power in zip(looks, (1.0, 1.5, 2.0), strict=True)
+    }
+    figure = figures.risk_diagram(made, looks=looks)
+    titles = [note for note in figure.layout.annotations if re.sub("<.*?>", "", note.text) in looks]
+    assert [re.sub("<.*?>", "", note.text) for note in titles] == list(looks)
+    for note, number in zip(titles, looks.values(), strict=True):
+        (sign,) = (shape for shape in figure.layout.shapes if (shape.xanchor, shape.yanchor) == (note.x, note.y))
+        assert style(number).colour in (sign.fillcolor, sign.line.color)
+    stars = {
+        trace.name: trace.marker.color
+        for trace in figure.data
+        if trace.name in looks and trace.error_y.array is not None
+    }
+    assert stars == {name: style(number).colour for name, number in looks.items()}
+
+
+def test_events_and_other_rows_are_counted_below_the_curve_of_a_risk() -> None:
+    rng = np.random.default_rng(5)
+    risk = rng.beta(2, 5, 700)
+    died = (rng.random(700) < risk).astype(int)
+    figure = figures.risk_diagram(diagrams.risk_diagram(Predictions(np.column_stack([1 - risk, risk]), died)))
+    told = [note.text for note in figure.layout.annotations]
+    assert f"with the event: {died.sum()}" in told
+    assert f"not: {700 - died.sum()}" in told
+
+
+def test_words_over_a_decision_curve_are_its_line() -> None:
+    rng = np.random.default_rng(6)
+    risk = rng.beta(2, 3, 400)
+    died = (rng.random(400) < risk).astype(int)
+    curve = diagrams.decision_curve(Predictions(np.column_stack([1 - risk, risk]), died), thresholds=(0.2, 0.4, 0.6))
+    (line,) = (trace for trace in figures.decision_curve(curve).data if trace.hovertext is not None)
+    for text, each in zip(line.hovertext, curve.frame().to_dict("records"), strict=True):
+        told = [float(number.replace("−", "-")) for number in re.findall(r"[−-]?\d+(?:\.\d+)?", text)]
+        names = ("threshold", "acted", "benefit", "low", "high", "over_all")
+        assert told == pytest.approx([100 * each[name] for name in names], abs=0.51)
+        assert abs(each["benefit"] - each["over_all"]) > 0.02 or each["threshold"] != 0.2
 
 
 def test_every_model_of_a_class_stands_on_its_line(predictions: Predictions) -> None:
