@@ -14,7 +14,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, Recipe
 from calib_core.calibrators import Calibrator
 from calib_core.evaluation.study import every_measure, summaries
-from calib_core.text import short_percent
+from calib_core.text import count, percent, short_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
@@ -230,6 +230,34 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
     assert "so does the order of the classes" in kept[0][1]
     assert "of the predictions change" in changed[0][1]
     assert any("abstains on" in sentence for _, sentence in silent)
+
+
+@pytest.mark.parametrize("data", ["demo:digits-naive-bayes", "demo:breast-cancer-svm"])
+def test_what_is_said_of_a_side_effect_is_its_column(data: str) -> None:
+    """Before is before and after is after, and a number that rises is not said to fall."""
+    keys = ("temperature", "class-wise-hb", "metacal-miscoverage")
+    chosen = tuple(Recipe("CALIBRATORS", key) for key in keys)
+    scene = session.scene_of(Selection(source=Source(data=data), calibrators=chosen))
+    for line in scene.get(EXHIBITS.make("side-effects").table(scene)).to_dict("records"):
+        said = " ".join(sentence for _, sentence in effects(line))
+        if "risk" in line:
+            old, new = (percent(line[name]) for name in ("risk_before", "risk"))
+            assert f"The mean risk of {old} " in said
+            verb = "stays" if old == new else "falls" if line["risk"] < line["risk_before"] else "rises"
+            assert f"{verb}{' to' if old != new else ''} {new}; the observed frequency is" in said
+        else:
+            old, new = (count(int(line[name])) if line[name] else "none" for name in ("sure_before", "sure"))
+            assert f": {old} before, {new} after" in said
+            for name, when in (("sure_right_before", "before"), ("sure_right", "after")):
+                assert (f"{percent(line[name])} {when}" in said) == (line[name] == line[name])
+        if line["abstained"]:
+            assert f"abstains on {short_percent(line['abstained'])} of the rows" in said
+    words = EXHIBITS.make("summary").words(scene)
+    silent = {model.title: scene.get(model.predictions) for model in scene.abstaining}
+    assert silent
+    for title, rows in silent.items():
+        assert 0 < rows.abstained.mean() != 0.5
+        assert any(f"{title} abstains on {percent(rows.abstained.mean())} of" in note for note in words.notes)
 
 
 def test_the_accuracy_named_where_risks_cross_one_half_is_of_all_rows() -> None:

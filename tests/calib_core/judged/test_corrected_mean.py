@@ -1,5 +1,7 @@
 """Shares that a judge marked, corrected by what people marked: against ppi-python, arithmetic, and drawn rows."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -168,6 +170,19 @@ def test_rows_that_people_picked_are_told_from_rows_drawn_at_random():
     assert "draw them at random" in note
     gap = cc.judged.judged_gap(np.full(400, 0.8), judge, doubtful)
     assert gap.note == note
+
+
+def test_rows_are_called_unlike_by_an_exact_test_of_both_sides():
+    """50 of 200 rows marked, of which the judge lets 100 pass: every number of them among the marked, by its chance."""
+    ways = [math.comb(100, k) * math.comb(100, 50 - k) for k in range(51)]
+    total, between = math.comb(200, 50), 0
+    for yes in range(51):
+        judge = np.repeat([1.0, 0.0, 1.0, 0.0], [yes, 50 - yes, 100 - yes, 50 + yes])
+        people = np.where(np.arange(200) < 50, np.arange(200) % 2, np.nan)
+        one_sided = min(sum(ways[: yes + 1]), sum(ways[yes:])) / total
+        assert bool(cc.judged.judged_share(judge, people).note) == (2 * one_sided < 0.01), yes
+        between += 0.005 <= one_sided < 0.01
+    assert between == 2, "or one side could stand for both"
 
 
 def test_what_cannot_be_used_is_refused_in_a_sentence():

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calib_core as cc
 
@@ -28,9 +29,9 @@ def test_the_estimate_is_that_of_two_other_packages():
     assert (found.right, found.wrong) == (44, 16)
 
 
-def twin(judge, people):
+def twin(judge, people, z=Z):
     """Every share on a grid whose distance from what the three means say is within z of its deviation."""
-    parts = [(judge[np.isnan(people)], Z * Z), (judge[people == 1], 2), (judge[people == 0], 2)]
+    parts = [(judge[np.isnan(people)], z * z), (judge[people == 1], 2), (judge[people == 0], 2)]
     low, high = judge.min(), judge.max()
     means, variances = [], []
     for part, more in parts:
@@ -41,7 +42,7 @@ def twin(judge, people):
         variances.append(squares / size**2)
     p = np.linspace(0, 1, 100_001)
     off = means[0] - p * means[1] - (1 - p) * means[2]
-    inside = p[off**2 <= Z * Z * (variances[0] + p**2 * variances[1] + (1 - p) ** 2 * variances[2])]
+    inside = p[off**2 <= z * z * (variances[0] + p**2 * variances[1] + (1 - p) ** 2 * variances[2])]
     return inside.min(), inside.max()
 
 
@@ -104,6 +105,16 @@ def test_rows_of_a_group_taken_together_widen_it():
     assert wide == pytest.approx(single, rel=0.1)
     assert not together.interval.tested
     assert "a rough guide" in together.sentence
+
+
+def test_groups_are_as_few_as_those_of_the_rarest_mark():
+    """Of groups of one row each nothing changes but the quantile: Student's, by the fewest groups of one kind."""
+    _, judge, people = marked(400, 60, 3, right=0.95, wrong=0.05)
+    found = cc.judged.judged_share(judge, people, groups=np.arange(400)).errors
+    fewest = min(found.right, found.wrong)
+    assert fewest < 25
+    ends = twin(judge, people, stats.t.isf(0.05, fewest - 1))
+    assert (found.interval.low, found.interval.high) == pytest.approx(ends, abs=2e-5)
 
 
 def test_a_judge_who_tells_nothing_apart_is_not_corrected():
