@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
+from calib_core.text import between, short_percent
 from dashboard.cli import main
 from dashboard.commands import _passages, gate
 from dashboard.commands._passages import COULD_NOT, Passage, annotation, junit, markdown, summary
@@ -71,6 +72,37 @@ def test_one_verdict_in_every_form(names, code):
         assert text.stdout.endswith(
             f"{sum(check['passed'] for check in record['checks'])} of {len(names)} files pass.\n"
         )
+
+
+@pytest.mark.parametrize(("names", "code"), CASES)
+def test_cells_and_counts_are_those_of_the_record(names, code):
+    """Each cell of the table on GitHub is the number that its heading names, and JUnit counts every file once."""
+    as_json = run(*names, *LIMIT, "--format", "json", "--junit", "gate.xml")
+    github = run(*names, *LIMIT, "--format", "github").stdout
+    heads, _, *lines = (
+        [cell.replace("\\", "").strip() for cell in re.split(r"(?<!\\)\|", line.strip("|"))]
+        for line in github.splitlines()
+        if line.startswith("| ")
+    )
+    checks = json.loads(as_json.stdout)["checks"]
+    for check, line in zip(checks, lines, strict=True):
+        cells = dict(zip(heads, line, strict=True))
+        assert cells["file"] == check["path"]
+        if check["error"] is not None:
+            continue
+        about = check["line"]
+        assert cells["verdict"] == check["verdict"]
+        for heading, name in (("estimate", "point"), ("as measured", "value")):
+            assert cells[heading] == short_percent(about[name]), heading
+        assert cells["interval"].startswith(between(about["low"], about["high"], 0.05))
+        assert cells["limit"] == "5 %"
+        assert cells["rows"] == f"{about['rows']:,}"
+    assert any(check["error"] is None and check["line"]["point"] != check["line"]["value"] for check in checks)
+    suite = ElementTree.parse("gate.xml").getroot().find("testsuite")
+    kinds = [case[0].tag for case in suite.findall("testcase")]
+    assert [int(suite.get(name)) for name in ("tests", "failures", "errors")] == [
+        len(names), kinds.count("failure"), kinds.count("error")
+    ]  # fmt: skip
 
 
 def test_what_could_not_run_leaves_the_other_forms_whole():

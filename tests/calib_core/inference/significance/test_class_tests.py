@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from null_rates import gumbel_labels, spread_rows
 
-from calib_core import InputError, NotAnswerable, Predictions, estimate
+from calib_core import InputError, NotAnswerable, Predictions, estimate, findings
 from calib_core.inference import benjamini_hochberg, holm, per_class_tests
-from calib_core.inference.significance.count_tests import SMALLEST
+from calib_core.inference.significance.count_tests import SMALLEST, kinds_of_places, predicted_classes
 
 
 def enumerated(scores, bins, outcomes):
@@ -128,3 +128,24 @@ def test_corrected_for_their_share_is_never_larger_than_corrected_for_any(p):
 def test_holm_refuses_what_is_no_p_value(wrong):
     with pytest.raises(InputError, match="p must be a list of numbers from 0 to 1"):
         holm(wrong)
+
+
+def test_classes_of_rows_in_groups_share_the_5_percent_with_the_other_kinds_of_places():
+    """As those of independent rows do: Holm's rule among the classes, times the kinds of places."""
+    rng = np.random.default_rng(2)
+    logits = rng.normal(size=(600, 3))
+    label = (logits + rng.gumbel(size=(600, 3))).argmax(axis=1)
+    sharp = np.exp(3 * logits)
+    p = Predictions(sharp / sharp.sum(axis=1, keepdims=True), label)
+    for rows in (p, p.replace(groups=np.arange(600) // 2)):
+        found = predicted_classes(rows)
+        raw = found["p"].to_numpy()
+        order = np.argsort(raw)
+        corrected = np.empty(3)
+        corrected[order] = np.maximum.accumulate(raw[order] * (3, 2, 1))
+        kinds = kinds_of_places(rows)
+        assert kinds > 1
+        np.testing.assert_allclose(found["p_holm"], np.minimum(kinds * corrected, 1.0))
+        assert (found["p_holm"] > raw).all()
+        listed = findings(rows).query("kind == 'predicted class'").set_index("class")["p_corrected"]
+        np.testing.assert_allclose(listed[found["class"]], found["p_holm"])

@@ -10,7 +10,9 @@ import pytest
 from score_laws import sample
 from verdict_shares import WORDS, judge, more_than
 
-from calib_core import estimate
+from calib_core import Predictions, estimate
+from calib_core.inference.intervals.interval_methods import rows_with_error
+from calib_core.text import exact_tolerance, rows
 
 SIZES = (30, 100, 400, 2000)
 SURE = ("certain", "all .995")
@@ -97,3 +99,16 @@ def test_of_few_rows_a_calibrated_model_reads_too_few_rows_to_tell(law, n):
     found = judge(law, "calibrated", n, runs=24, tests=False)
     assert found.share("too few rows to tell") + found.share("miscalibrated") == 1, found.words
     assert found.share("too few rows to tell") >= 0.9, found.words
+
+
+@pytest.mark.parametrize("eps", [0.02, 0.04])
+def test_rows_for_an_error_of_half_the_tolerance_are_those_of_that_error(eps):
+    """Recomputed by the rule that both numbers of rows share, from the error that the sentence names."""
+    rng = np.random.default_rng(1)
+    stated = rng.uniform(0.6, 0.95, 120)
+    measured = estimate(Predictions.from_confidence(stated, rng.random(120) < stated))
+    found = measured.verdict(eps)
+    assert found.word == "too few rows to tell"
+    wanted, none = (rows_with_error(measured.question, eps, share * eps, 0.9) for share in (0.5, 0.0))
+    assert found.rows_with_error == wanted > none == found.rows_needed
+    assert f"(about {rows(wanted)} rows for one with an error of {exact_tolerance(eps / 2)})" in found.sentence
