@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
@@ -14,7 +15,7 @@ from calib_core.text import points, score
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.cli import main
-from dashboard.exhibits import EXHIBITS
+from dashboard.exhibits import EXHIBITS, decisions
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain
 from dashboard.views import decision_costs
@@ -109,6 +110,14 @@ def test_costs_that_do_not_fit_are_refused_in_words_and_others_are_offered() -> 
 def test_rows_that_hold_no_whole_distribution_are_refused() -> None:
     app, _ = asked(source=Source(data="demo:language-model"))
     assert any("the probabilities of the other classes are unknown" in info.value for info in app.info)
+
+
+@pytest.mark.parametrize(("low", "high", "word"), [(0.01, 0.03, "more"), (-0.03, -0.01, "less"), (-0.01, 0.03, None)])
+def test_acting_is_worth_more_where_the_benefit_rises(low: float, high: float, word: str | None) -> None:
+    said = decisions._changed({"change_low": low, "change_high": high})
+    assert said.startswith(f"acting is worth {word} than before (" if word else "that acting is worth more or less")
+    sign = "+" if high > 0 else "−"
+    assert f"{sign}{abs(100 * high):g} point" in said
 
 
 def test_the_command_takes_costs() -> None:

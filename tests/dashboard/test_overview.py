@@ -19,7 +19,7 @@ from calib_core.diagrams import classes_standing_out, local_accuracy, local_freq
 from calib_core.figures.look import REFERENCE
 from calib_core.inference import primary
 from calib_core.palette import outline, style
-from calib_core.text import in_percent
+from calib_core.text import in_percent, short_percent
 from dashboard import session
 from dashboard.chart import drawn
 from dashboard.exhibits import EXHIBITS
@@ -30,7 +30,7 @@ from dashboard.hero.sentence_slider import _arrived, payload
 from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
-from dashboard.views import next_step, worst_places
+from dashboard.views import event_cards, next_step, worst_places
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 KEYS = [demo.key for demo in DEMOS]
@@ -239,6 +239,22 @@ def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> N
     none = " ".join(texts(opened(Selection(source=Source(data="demo:wine-logistic"), view="overview"))))
     assert "Nothing to split by" in none
     assert "such as camera, site or subject" in none.replace("\\", "")
+
+
+def test_the_card_of_subgroups_is_of_the_risk_with_predicted_before_observed() -> None:
+    """Of risks below a half the confidence is of the other class: neither it nor the order may stand for the risk."""
+    rng = np.random.default_rng(3)
+    risk, site = rng.uniform(0.05, 0.45, 1500), np.repeat(list("ABC"), 500)
+    died = (rng.random(1500) < np.where(site == "C", 0.3, 1.0) * risk).astype(int)
+    frame = pd.DataFrame({"risk": risk.round(4), "died": died, "site": site})
+    key = session.hold(frame.to_csv(index=False).encode(), "subgroups.csv").key
+    scene = session.scene_of(Selection(source=Source(data=key, by="folds"), calibrators=()))
+    title, basis = event_cards.words(cc.diagrams.slice_dots(scene.get(event_cards.subgroups(scene))), "died")
+    worst = frame[frame["site"] == "C"]
+    predicted, observed = (short_percent(worst[name].mean()) for name in ("risk", "died"))
+    assert predicted != observed
+    assert title == f"site = C has the largest gap: {predicted} predicted, {observed} died"
+    assert basis.startswith("500 rows; ")
 
 
 def test_a_column_that_divides_the_rows_is_no_slice() -> None:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import calib_core as cc
 from calib_core import NotAnswerable, Recipe
-from calib_core.text import chance
+from calib_core.text import chance, score
 from dashboard import session
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import better, first_named
@@ -201,6 +201,35 @@ def test_of_two_files_it_is_said_which_is_better_and_of_which_cards_and_advice_s
     line = cc.compare({m.title: scene.get(m.predictions) for m in scene.bases}, None, "log-loss").iloc[0]
     assert (line["verdict"], sentence.partition(":")[0]) == ("worse", "random forest is better than naive Bayes")
     assert chance(line["p"]) in sentence
+    assert line["second_value"] < line["first_value"]
+    assert f"{score(line['second_value'])} against {score(line['first_value'])} (" in sentence, "the better one's first"
     assert first_named(scene) == "naive Bayes"
     alone = session.scene_of(BOTH.replace(others=()))
     assert (better(alone), first_named(alone)) == ((), "")
+
+
+def test_every_recalibrated_risk_is_compared_with_its_own_file() -> None:
+    """Rows near a risk are those near it before recalibration, by the model that was recalibrated."""
+    rng = np.random.default_rng(9)
+    risk = rng.beta(2, 4, 1200)
+    died = (rng.random(1200) < 0.7 * risk).astype(int)
+    keys = [
+        session.hold(
+            pd.DataFrame({"risk": said.round(5), "died": died}).to_csv(index=False).encode(), f"{name}.csv"
+        ).key
+        for name, said in (("one", risk), ("two", risk**1.4))
+    ]
+    chosen = (Recipe("CALIBRATORS", "intercept"),)
+    scene = session.scene_of(Selection(source=Source(data=keys[0]), others=((keys[1], ""),), calibrators=chosen))
+    answers = EXHIBITS.make("hero").answers(scene)
+    after = [model for model in scene.models.recalibrated if model.title in answers]
+    assert len(after) == 2
+    risks = scene.get(answers[scene.titles[0]]).confidence
+    for model in after:
+        before = scene.get(model.base.predictions)
+        wanted = cc.diagrams.updated_frequency(before, scene.get(model.predictions), risks)
+        found = scene.get(answers[model.title])
+        np.testing.assert_array_equal(found.right, wanted.right)
+        np.testing.assert_array_equal(found.claimed, wanted.claimed)
+    bases = [scene.get(model.base.predictions) for model in after]
+    assert not np.array_equal(bases[0].probs, bases[1].probs), "or one could stand for the other"

@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 import calib_core as cc
 from calib_core import InputError, lab
 from calib_core.calibrators import Reduced
+from calib_core.lab.experiments import _over_truths
 from calib_core.lab.repeats import COLUMNS, ROWS_AT_A_TIME, _worst
 from calib_core.lab.true_errors import holdout
 
@@ -215,3 +217,11 @@ def test_what_cannot_be_answered_says_why_and_leaves_the_rest():
 def test_bad_input_is_refused(how, why):
     with pytest.raises(InputError, match=why):
         lab.repeated(**{"truths": "drawn", "n": 20, "draws": 2, **how})
+
+
+def test_over_truths_a_value_is_their_median_between_their_quartiles():
+    values = [0.1, 0.9, 0.2, 0.4, 0.3]
+    frame = pd.DataFrame({"series": "ECE", "x": 30, "bins": np.nan, "value": values, "draws": 2, "note": ""})
+    (found,) = _over_truths(frame).to_dict("records")
+    assert [found[name] for name in ("low", "value", "high")] == [sorted(values)[i] for i in (1, 2, 3)]
+    assert found["draws"] == 10
