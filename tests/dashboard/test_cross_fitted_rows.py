@@ -21,6 +21,7 @@ from calib_core.evaluation.cross_fitting import CROSS_FITTED, OF_ALL_ROWS, over_
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, papers
+from dashboard.exhibits.recommendation import Recommendation
 from dashboard.export import csv_bytes
 from dashboard.report.sections import front_page
 from dashboard.selection import Selection, Source
@@ -332,3 +333,9 @@ def test_pairs_of_rows_are_turned_round_within_folds_alone(scene: Scene) -> None
         assert frame[name, "reversed"] == pytest.approx(turned[alike].mean())
         differ += turned[alike].mean() != turned[np.triu_indices(len(fold), 1)].mean()
     assert differ, "pairs of two folds are turned round, too"
+
+
+def test_the_seed_of_the_rows_is_that_of_the_advice() -> None:
+    source = Source(data="demo:breast-cancer-svm", by="folds", seed=7)
+    scene = session.scene_of(Selection(source=source, calibrators=()))
+    assert dict(Recommendation.suited(scene).found(scene).options)["random_state"] == 7

@@ -380,3 +380,15 @@ def test_what_acting_on_all_is_worth_does_not_depend_on_the_order_of_models() ->
                 assert frame.loc[name, "over_all"] == pytest.approx(frame.loc[name, "benefit"] - every["benefit"])
     alone = net_benefits({"a": silent, "b": silent}, 0.3)["model"].tolist()
     assert alone == ["a", "b", "acting on all", "acting on none"]
+
+
+def test_decisions_that_change_are_counted_by_the_weights_of_their_rows():
+    before = np.array([0.6, 0.6, 0.3, 0.2])
+    after = np.array([0.4, 0.7, 0.6, 0.1])
+    weights = np.array([1.0, 2.5, 4.0, 0.5])
+    models = {
+        name: Predictions(np.column_stack([1 - risk, risk]), [1, 0, 1, 0], weights=weights)
+        for name, risk in (("before", before), ("after", after))
+    }
+    found = decision_costs(models, bases={"after": "before"}).set_index("model").loc["after", "changed"]
+    assert found == pytest.approx((1.0 + 4.0) / weights.sum())

@@ -122,3 +122,20 @@ def test_an_update_gains_the_same_where_a_calibrator_is_chosen():
     for update, key in (("intercept", "intercept"), ("logistic recalibration", "logistic-recalibration")):
         ends = ["gain", "low", "high"]
         np.testing.assert_array_equal(gains.loc[update, ends].astype(float), chosen.loc[key, ends].astype(float))
+
+
+def test_an_update_helps_where_its_corrected_p_value_shows_it_and_not_where_its_own_alone_does():
+    rng = np.random.default_rng(4)
+    risk, site = rng.beta(2, 5, 600), np.repeat(list("abc"), 200)
+    died = rng.random(600) < np.where(site == "c", 0.4, 1.0) * risk
+    p = Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=pd.DataFrame({"site": site}))
+    lines = cc.update_gains(p, "site").frame()
+    between = lines[lines["p"] < lines["p_holm"]]
+    assert len(between) == 5
+    for line in between.to_dict("records"):
+        level = 1 - (line["p"] + line["p_holm"]) / 2
+        again = cc.update_gains(p, "site", level=level).frame()
+        found = dict(zip(again["update"], again["helps"], strict=True))
+        assert line["gain"] > 0
+        assert not found[line["update"]]
+        assert all(found[name] for name in lines.loc[lines["p_holm"] < 1 - level, "update"])

@@ -518,3 +518,15 @@ def test_a_range_of_numbers_means_the_same_rows_whatever_is_chosen():
     one = cc.slices.part(rows, next(iter(ranges)))
     assert [str(part) for part in cc.slices.cut(one, "age")] == [next(iter(ranges))]
     assert "age" not in set(cc.slices.by_column(one)["column"]), "one range divides nothing"
+
+
+def test_columns_without_a_significant_slice_stand_by_how_far_their_slices_lie_apart():
+    rng = np.random.default_rng(5)
+    stated = rng.uniform(0.5, 1.0, 900)
+    columns = {f"column {i}": rng.choice(list("abc"), 900) for i in range(4)}
+    rows = Predictions.from_confidence(stated, rng.random(900) < stated, metadata=pd.DataFrame(columns))
+    found = cc.slices.by_column(rows)
+    assert not found["stands_out"].any()
+    spread = found.groupby("column", sort=False)["spread"].first()
+    assert spread.nunique() == 4
+    assert spread.is_monotonic_decreasing

@@ -112,3 +112,18 @@ def test_rows_for_an_error_of_half_the_tolerance_are_those_of_that_error(eps):
     wanted, none = (rows_with_error(measured.question, eps, share * eps, 0.9) for share in (0.5, 0.0))
     assert found.rows_with_error == wanted > none == found.rows_needed
     assert f"(about {rows(wanted)} rows for one with an error of {exact_tolerance(eps / 2)})" in found.sentence
+
+
+@pytest.mark.parametrize("level", [0.8, 0.9])
+def test_an_error_above_the_tolerance_is_called_so_only_where_chance_shows_it_as_rarely_as_the_level_allows(
+    level, monkeypatch
+):
+    rng = np.random.default_rng(3)
+    stated = rng.uniform(0.6, 0.95, 1000)
+    rows = Predictions.from_confidence(stated, rng.random(1000) < stated - 0.15)
+    tail, words = (1 - level) / 2, []
+    for p in (tail * 0.99, tail * 1.01, 1.9 * tail):
+        measured = estimate(rows)
+        monkeypatch.setattr(type(measured), "p_value_at", lambda self, level, p=p: p)
+        words.append(measured.verdict(0.02, level).word)
+    assert words == ["miscalibrated", "too close to call", "too close to call"]
