@@ -19,7 +19,7 @@ import click
 import numpy as np
 import pandas as pd
 import pytest
-from answers import beyond, echoes
+from answers import beyond, echoes, ends
 from click.testing import CliRunner
 
 import calib_core as cc
@@ -546,3 +546,26 @@ def test_a_level_is_the_one_that_was_asked_for_wherever_it_is_said(
     for said in (text, more, *(leaf for _, leaf in beyond(record, "python"))):
         assert not AT_DEFAULT.search(said)
     assert in_percent(LEVEL) in text
+
+
+OF_INTERVALS = {
+    **{command: words for command, words in LEVELS.items() if command != "plan"},  # whose interval is in its sentence
+    "audit of a risk": BASE["audit"].replace("FILE", "risk.csv"),
+    "judge of confidences": CASES["judge --confidence"][0] + " " + CASES["judge --confidence"][2],
+}
+"""Calls whose records have intervals."""
+
+
+@pytest.mark.parametrize("name", OF_INTERVALS)
+def test_no_interval_of_a_record_ends_where_one_of_another_level_does(
+    name: str, called: list[Any], folder: Path
+) -> None:
+    one, other = (run(f"{OF_INTERVALS[name]}{level}", called, folder)["answer"] for level in ("", f" --level {LEVEL}"))
+    assert ends(one)
+    assert not {*ends(one).items()} & {*ends(other).items()}
+
+
+def test_parts_count_for_the_worst_group_as_for_every_slice(called: list[Any], folder: Path) -> None:
+    words = "slices three.csv --by age --worst-group --json"
+    usual, two = (run(f"{words}{parts}", called, folder) for parts in ("", " --parts 2"))
+    assert answers(usual, "--parts") != answers(two, "--parts")

@@ -220,3 +220,23 @@ def test_the_p_value_is_that_of_the_error_where_it_is_shown_at_one_side_of_the_l
     found = Verdict("miscalibrated", 0.02, "", low=0.03, point=0.06, high=0.09, ratio=ratio)
     estimate = SimpleNamespace(p_value_at=lambda level: p)
     assert _with_p(found, estimate, 0.9).p_value == {"error": p, "ratio": 0.001}[decides]
+
+
+@pytest.mark.parametrize("eps", [0.02, 0.035, 0.06])
+def test_the_ratio_is_called_stricter_where_its_tolerance_is_of_fewer_events(eps):
+    """1.25 times the events expected are a quarter of their rate too many, however many were observed."""
+    rng = np.random.default_rng(7)
+    risk = np.full(3000, 0.2)
+    found = cc.estimate(predictions(risk, rng.random(3000) < 0.1), "event").verdict(eps)
+    assert 0.02 < 0.25 * found.ratio.observed / 3000 < 0.035 < 0.25 * found.ratio.expected / 3000 < 0.06
+    assert ("the stricter tolerance" in found.sentence) == (eps == 0.06)
+
+
+def test_every_model_is_judged_by_the_tolerance_of_ratios_that_is_chosen():
+    rng = np.random.default_rng(8)
+    risk = rng.beta(2, 5, 900)
+    died = rng.random(900) < risk / 1.4
+    models = {name: predictions(risk**power, died) for name, power in (("one", 1.0), ("two", 1.05))}
+    for limit in (1.25, 3.0, math.inf):
+        lines = [line.line for line in primaries(models, ratio=limit).values()]
+        assert [line.ratio_limit for line in lines] == [None if limit == math.inf else limit] * 2
