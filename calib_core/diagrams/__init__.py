@@ -25,12 +25,12 @@ from calib_core.diagrams.class_list import (
     classes_standing_out,
     ranked_classes,
 )
-from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band
+from calib_core.diagrams.corp import CorpBand, CorpCurve, brier_parts, corp, corp_band, reconciled
 from calib_core.diagrams.curve import BANDS, KERNEL_CURVE, KernelCurve, kernel_curve, kernel_curves
 from calib_core.diagrams.decision_curve import DecisionCurve, decision_curve
 from calib_core.diagrams.error_by_bins import ErrorSweep, error_sweep, swept_estimators, swept_kinds
 from calib_core.diagrams.fitted_numbers import BinaryMap, FittedParameters, binary_map, fitted_parameters
-from calib_core.diagrams.forest import Forest, forest
+from calib_core.diagrams.forest import Forest, SliceDots, forest, slice_dots
 from calib_core.diagrams.levels import Levels, levels, models_in_range, rows_in_range
 from calib_core.diagrams.local_accuracy import (
     EventWords,
@@ -41,22 +41,23 @@ from calib_core.diagrams.local_accuracy import (
     opening,
     updated_frequency,
 )
-from calib_core.diagrams.movement import Movement, TemperaturePath, movement, temperature_path
 from calib_core.diagrams.one_class import ClassBins, class_bins, class_claims, class_confusions, class_rows
 from calib_core.diagrams.overall_gap import OverallGap, overall_gap
 from calib_core.diagrams.plan_curve import REPEATS, ConstraintDiagram, PlanCurve, constraint, plan_curve, wanted_rates
 from calib_core.diagrams.recalibration import (
+    Movement,
     RecalibrationDiagram,
+    TemperaturePath,
     canonical_validity,
     cell_rows,
+    movement,
     recalibration,
+    temperature_path,
     validity_by_cell,
 )
-from calib_core.diagrams.reconciling import reconciled
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.risk_diagram import LargeLines, RiskDiagram, large_lines, risk_diagram
 from calib_core.diagrams.selective import RiskCoverage, selective
-from calib_core.diagrams.slice_dots import SliceDots, slice_dots
 from calib_core.diagrams.small_diagrams import (
     ClassCurves,
     ClassPanels,

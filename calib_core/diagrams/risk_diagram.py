@@ -26,8 +26,7 @@ from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.top import Confidence
 from calib_core.risk import smooth_curve
-from calib_core.risk.event_scores import scores, summary
-from calib_core.risk.in_the_large import COLUMNS, InTheLarge, in_the_large
+from calib_core.risk.in_the_large import COLUMNS, InTheLarge, in_the_large, scores, summary
 from calib_core.risk.smooth_curve import SmoothCurve
 
 _STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01)

@@ -166,25 +166,25 @@ def update_gains(
     if rows.metadata is None or column not in rows.metadata:
         raise InputError(f"there is no metadata column {column!r}")
     as_whole(folds, "folds", 2)
-    at = _Places.of(rows, column)
-    if len(at.conditions) < 2:
+    places = _Places.of(rows, column)
+    if len(places.conditions) < 2:
         raise NotAnswerable(f"the column {column!r} has one value only, so that nothing can be updated by it")
     if len(np.unique(rows.true_labels)) < 2:
         raise NotAnswerable("only one class is observed: no update of a risk can be told from it")
     fold = plain_folds(rows, folds, random_state)
-    value = at.worst(rows)
+    value = places.worst(rows)
     after = {_NONE: rows}
     for done, update in enumerate(_TITLES):
         if progress is not None:
             progress(100 * done // len(_TITLES))
-        after[update] = _over_folds(rows, update, at, fold)
-    lines = [_line(rows, update, seen, at.codes == value, level) for update, seen in after.items()]
+        after[update] = _over_folds(rows, update, places, fold)
+    lines = [_line(rows, update, seen, places.codes == value, level) for update, seen in after.items()]
     found = pd.DataFrame(lines)
     p = found["p"].to_numpy()[1:]
     found["p_holm"] = np.append(np.nan, holm(p))
     found["helps"] = (found["gain"] > 0) & (found["p_holm"] <= 1 - level)
     order = ["update", "log_loss", "gain", "low", "high", "p", "p_holm", "helps", "oe", "oe_value", "oe_others"]
-    return UpdateGains(column, at.text(value), _differs(rows, at, value), found[order], at.of_ranges)
+    return UpdateGains(column, places.text(value), _differs(rows, places, value), found[order], places.of_ranges)
 
 
 def worst_column(predictions: Predictions, random_state: int = SEED) -> str | None:
@@ -232,20 +232,20 @@ def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
     if column is None:
         return ()
     rows = predictions.answered
-    at = _Places.of(rows, column)
-    if len(at.conditions) < 2 or len(np.unique(rows.true_labels)) < 2:
+    places = _Places.of(rows, column)
+    if len(places.conditions) < 2 or len(np.unique(rows.true_labels)) < 2:
         return ()
-    value = at.worst(rows)
-    if not _differs(rows, at, value):
+    value = places.worst(rows)
+    if not _differs(rows, places, value):
         return ()
-    alone = CALIBRATORS.described("intercept", by=column, only=at.text(value))
-    return (alone,) if at.of_ranges else (alone, CALIBRATORS.described("intercept", by=column))
+    alone = CALIBRATORS.described("intercept", by=column, only=places.text(value))
+    return (alone,) if places.of_ranges else (alone, CALIBRATORS.described("intercept", by=column))
 
 
-def _differs(rows: Predictions, at: _Places, value: int) -> bool:
+def _differs(rows: Predictions, places: _Places, value: int) -> bool:
     """Is the gap of this value's rows significantly different from that of all others?"""
-    slices = table(rows, at.column, notion="event")
-    return bool(slices.loc[slices["slice"] == at.conditions[value].title, "differs"].any())
+    slices = table(rows, places.column, notion="event")
+    return bool(slices.loc[slices["slice"] == places.conditions[value].title, "differs"].any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,17 +311,17 @@ def _weights(rows: Predictions) -> Float64s:
     return np.ones(rows.n_rows) if rows.weights is None else rows.weights
 
 
-def _over_folds(rows: Predictions, update: str, at: _Places, fold: Codes) -> Predictions:
+def _over_folds(rows: Predictions, update: str, places: _Places, fold: Codes) -> Predictions:
     """Every row after an update that was fitted on the other folds."""
-    named = at.named(rows)
+    named = places.named(rows)
     key = "intercept" if update.startswith("intercept") else "logistic-recalibration"
-    ready: Calibrator = CALIBRATORS.make(key, **({"by": at.column} if update.endswith("by column") else {}))
+    ready: Calibrator = CALIBRATORS.make(key, **({"by": places.column} if update.endswith("by column") else {}))
     probs = rows.probs.copy()
     for part in np.unique(fold):
         fit, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
         if update == _ALONE:
-            worst = at.worst(rows, fit)
-            fit, test = fit[at.codes[fit] == worst], test[at.codes[test] == worst]
+            worst = places.worst(rows, fit)
+            fit, test = fit[places.codes[fit] == worst], test[places.codes[test] == worst]
         if len(fit) and len(test):
             probs[test] = clone(ready).fit_on(named.take(fit)).apply(named.take(test)).probs
     return rows.with_probs(probs)

@@ -10,12 +10,10 @@ if not (find_spec("plotly") and find_spec("PIL")):
     raise ImportError('figures are drawn with Plotly and Pillow, which are not installed: pip install "calib[plot]"')
 
 from calib_core.figures.aligned_measures import large_lines
-from calib_core.figures.class_bias import class_bias
-from calib_core.figures.classes import class_curves, class_panels, class_table, class_validity
-from calib_core.figures.decision_curve import decision_curve
+from calib_core.figures.classes import class_bias, class_curves, class_panels, class_table, class_validity
 from calib_core.figures.findings import findings
 from calib_core.figures.fitted_numbers import binary_map, fitted_parameters
-from calib_core.figures.forest import forest
+from calib_core.figures.forest import forest, slice_dots
 from calib_core.figures.judged_parts import judged_answers
 from calib_core.figures.lab import error_curves, error_distances, truth_curve
 from calib_core.figures.levels import levels, selective, validity, validity_pair
@@ -32,9 +30,8 @@ from calib_core.figures.overlay import (
 from calib_core.figures.plan_curve import constraint, plan_curve
 from calib_core.figures.recalibration import calibration_map, recalibration
 from calib_core.figures.reliability import reliability
-from calib_core.figures.risk_curve import risk_diagram
+from calib_core.figures.risk_curve import decision_curve, risk_diagram
 from calib_core.figures.shown import draw
-from calib_core.figures.slice_dots import slice_dots
 from calib_core.figures.sweep import error_sweep, temperature_path, trade_off, trade_points
 from calib_core.figures.verdict_strip import verdict_strip
 from calib_core.figures.zoom import class_bins, models_in_range, zoom, zoom_lines

@@ -1,4 +1,7 @@
-"""What several figures share: the diagonal, models and their looks, marks that say what they stand for."""
+"""What several figures share: the diagonal, models and their looks, marks that say what they stand for.
+
+The symbol of a model beside its name: drawn, for few fonts have all of them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.figures.look import REFERENCE, style
-from calib_core.palette import Style
+from calib_core.palette import Style, outline
 from calib_core.text import plain
 
 Diagrams = TypeVar("Diagrams")
@@ -126,3 +129,14 @@ def taken(values: ArrayLike, places: Codes) -> Float64s:
 def taken_from(records: Sequence[Record], places: Codes) -> list[Record | None]:
     """The records at these places, None at gaps."""
     return [None if place < 0 else records[place] for place in places.tolist()]
+
+
+def symbol(look: Style, across: float, up: float, radius: float = 7.0, **place: Any) -> dict[str, object]:
+    """A shape: the symbol of a look, with its middle so many pixels beside and above an anchor.
+
+    ``place`` says where that is: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.
+    """
+    # Pixels of a shape count upwards.
+    corners = " L ".join(f"{across + radius * x:.2f} {up + radius * y:.2f}" for x, y in outline(look.symbol))
+    drawn = {"type": "path", "path": f"M {corners} Z", "fillcolor": look.colour, "line": {"width": 0}}
+    return drawn | {"xsizemode": "pixel", "ysizemode": "pixel", **place}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from calib_core.diagrams.movement import Movement
+from calib_core.diagrams.recalibration import Movement
 from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.look import REFERENCE, finished, style
 from calib_core.figures.marks import FEW_ROWS, diagonal, numbers, records, symbols, taken, taken_from, with_gaps

@@ -16,12 +16,10 @@ from calib_core.diagrams.reliability import ReliabilityDiagram
 from calib_core.figures.bin_marks import BinMarks, Panel, key
 from calib_core.figures.direct_labels import along, label_places
 from calib_core.figures.look import finished
-from calib_core.figures.marks import diagonal, numbered
+from calib_core.figures.marks import diagonal, numbered, symbol
 from calib_core.figures.overlay import laid_over
-from calib_core.figures.panel_headings import heading, name_lines
-from calib_core.figures.probability_axis import ProbabilityAxis, axis_for, on_axis
+from calib_core.figures.probability_axis import ProbabilityAxis, axis_for, heading, name_lines, on_axis
 from calib_core.figures.shown import draws
-from calib_core.figures.symbol import symbol
 from calib_core.text import plain, short_percent
 
 TOGETHER = ("auto", "overlay", "side by side")

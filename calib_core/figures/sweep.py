@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from calib_core._base.errors import InputError
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.error_by_bins import ErrorSweep
-from calib_core.diagrams.movement import TemperaturePath
+from calib_core.diagrams.recalibration import TemperaturePath
 from calib_core.diagrams.trade import TradeOff, TradePoints
 from calib_core.figures.look import Style, finished, style
 from calib_core.figures.marks import numbers, records

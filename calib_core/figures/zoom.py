@@ -15,10 +15,9 @@ from plotly.subplots import make_subplots
 from calib_core.diagrams.one_class import ClassBins
 from calib_core.diagrams.zoom import BinZoom
 from calib_core.figures.look import DIVERGING, REFERENCE, finished, style
-from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, numbers, records, symbols
+from calib_core.figures.marks import FEW_ROWS, diagonal, numbered, numbers, records, symbol, symbols
 from calib_core.figures.probability_axis import percent_ticks
 from calib_core.figures.shown import draws
-from calib_core.figures.symbol import symbol
 from calib_core.text import between, count, in_percent, percent, plain, share_range
 
 BARS = 20

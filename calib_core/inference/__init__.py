@@ -44,21 +44,19 @@ from calib_core.inference.verdicts.estimate_line import (
 )
 from calib_core.inference.verdicts.estimate_tables import (
     EstimateOrReason,
+    canonical_errors,
+    coverage_table,
     estimate_lines,
     estimates,
+    group_errors_table,
+    paired_table,
+    rejection_table,
     unbinned_bounds,
     unbinned_tests,
     verdicts,
 )
 from calib_core.inference.verdicts.other_notions import other_errors, other_errors_of
-from calib_core.inference.verdicts.partition_table import canonical_errors
 from calib_core.inference.verdicts.primary_measure import PrimaryLine, deciding, primaries, primary
-from calib_core.inference.verdicts.simulation_tables import (
-    coverage_table,
-    group_errors_table,
-    paired_table,
-    rejection_table,
-)
 from calib_core.inference.verdicts.verdict import event_ratio, on_scale_of, on_tolerance_scale, verdict
 from calib_core.results.uncertainty import EventRatio, Interval, NoiseFloor, TestOfCalibration, Verdict
 from calib_core.results.verdict_table import in_full

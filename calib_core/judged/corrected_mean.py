@@ -31,8 +31,8 @@ FEWEST_OF_EACH = 5
 """Rows that people call right, and wrong, from which on the interval was simulated: with fewer it is a rough guide."""
 FEWEST_OTHERS = 30
 """Rows that people did not mark, from which on it was."""
-_METHOD = "Fieller's interval of Rogan and Gladen's estimate, with rows of both marks added"
-_ABOUT = "the share right among the rows that people did not mark"
+_JUDGED_METHOD = "Fieller's interval of Rogan and Gladen's estimate, with rows of both marks added"
+_ABOUT_OTHERS = "the share right among the rows that people did not mark"
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +115,7 @@ def judge_errors(judge: Float64s, human: Float64s, known: Bools, groups: RowGrou
         )
     enough = min(n1, n0) >= FEWEST_OF_EACH and others >= FEWEST_OTHERS
     tested = groups is None and enough and LEVELS[0] <= level <= LEVELS[1]
-    return JudgeErrors(m1, m0, n1, n0, value, around(value, ends, level, _METHOD, tested, _ABOUT))
+    return JudgeErrors(m1, m0, n1, n0, value, around(value, ends, level, _JUDGED_METHOD, tested, _ABOUT_OTHERS))
 
 
 def _fieller(

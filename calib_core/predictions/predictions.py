@@ -47,8 +47,6 @@ from calib_core.predictions.validation import (
 )
 from calib_core.text import percent
 
-__all__ = ["row_table"]
-
 
 def row_table(
     predictions: Stored,
@@ -137,6 +135,7 @@ __all__ = [
     "code_of_event",
     "effective_rows",
     "event_among",
+    "row_table",
     "split_rows",
     "whole",
 ]

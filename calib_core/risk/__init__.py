@@ -2,8 +2,7 @@
 
 from calib_core.inference.intervals.observed_expected import ratio_ends
 from calib_core.inference.verdicts.events_needed import EventsNeeded, events_needed
-from calib_core.risk.event_scores import scores, summary
-from calib_core.risk.in_the_large import InTheLarge, RatioVerdict, in_the_large, ratio_verdict
+from calib_core.risk.in_the_large import InTheLarge, RatioVerdict, in_the_large, ratio_verdict, scores, summary
 from calib_core.risk.smooth_curve import SmoothCurve, smooth_curve
 
 __all__ = [

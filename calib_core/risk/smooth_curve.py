@@ -15,14 +15,14 @@ from calib_core._base.errors import InputError, NotAnswerable, as_share
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, SEED
 from calib_core.inference.intervals.event_rows import EventRows, Trials, log_odds
-from calib_core.inference.intervals.logistic_regression import (
+from calib_core.inference.intervals.observed_expected import (
     ONE_RISK,
     FirthLine,
     LogisticFit,
     information,
     maximum_likelihood,
+    trials_of_fit,
 )
-from calib_core.inference.intervals.observed_expected import trials_of_fit
 from calib_core.predictions.predictions import Predictions
 
 _SPAN, _CELL, _MARGIN = 0.75, 0.2, 0.005

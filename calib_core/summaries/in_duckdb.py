@@ -24,8 +24,7 @@ from calib_core.readers.streams import runs
 from calib_core.readers.table import file_label
 from calib_core.summaries.cells import CELLS, EDGES, SUMS, Cells, cells_of
 from calib_core.summaries.counted_claims import LossSums, claim_losses
-from calib_core.summaries.kept_rows import Sample, row_keys, sample_size
-from calib_core.summaries.mergeable import MOST_VALUES, Summary
+from calib_core.summaries.mergeable import MOST_VALUES, Sample, Summary, row_keys, sample_size
 
 _SLOTS = 4096
 """Slots of equal width in [0, 1], a power of two: a row looks up its slot's line, and compares few edges."""

@@ -26,8 +26,7 @@ from calib_core.readers.table import SUMMARY as WHAT
 from calib_core.readers.table import Table, file_label
 from calib_core.summaries.cells import CELLS, NUMBERS, SUMS, WANTED, Cells, PairCells, edges_of
 from calib_core.summaries.counted_claims import LOSS_SUMS, LossSums
-from calib_core.summaries.kept_rows import Sample
-from calib_core.summaries.mergeable import Summary
+from calib_core.summaries.mergeable import Sample, Summary
 
 VERSION = 1
 """Of the files: what they hold and how."""

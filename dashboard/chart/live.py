@@ -29,7 +29,7 @@ def live_path(
     Parameters
     ----------
     path : TemperaturePath
-        ``calib_core.diagrams.movement`` of the model before recalibration, on the bins of the figure.
+        ``calib_core.diagrams.recalibration`` of the model before recalibration, on the bins of the figure.
     uid : str
         The ``uid`` of the trace of stars: marks with records that name their ``bin``, with or without a line.
     bars : str, optional

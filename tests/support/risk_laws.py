@@ -6,8 +6,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from calib_core.inference.intervals.event_rows import Trials, log_odds
-from calib_core.inference.intervals.logistic_regression import maximum_likelihood
-from calib_core.inference.intervals.observed_expected import intercept_at
+from calib_core.inference.intervals.observed_expected import intercept_at, maximum_likelihood
 from calib_core.predictions.predictions import Predictions
 from calib_core.risk import in_the_large, smooth_curve
 from calib_core.risk.smooth_curve import Spline, places

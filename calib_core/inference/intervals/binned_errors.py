@@ -34,9 +34,8 @@ from calib_core.inference.intervals.inversion import (
     square_high,
 )
 from calib_core.inference.intervals.larger_samples import cells_with, high_of_most, number_within, times_for_power
-from calib_core.inference.intervals.largest_errors import largest_ends
 from calib_core.inference.intervals.simulated_domain import Facts, in_bins
-from calib_core.inference.intervals.squared_errors import Pairs, pairs, root_ends, root_high
+from calib_core.inference.intervals.squared_errors import Pairs, largest_ends, pairs, root_ends, root_high
 from calib_core.inference.intervals.wild_bootstrap import reach
 from calib_core.inference.noise.cell_draws import FineCells, Outcomes, SharedNoise, counts_suffice, shared_outcomes
 from calib_core.inference.noise.cell_sums import outcome_sums, shared_of

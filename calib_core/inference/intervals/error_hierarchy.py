@@ -21,15 +21,21 @@ from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, TOP_LABEL, facts_of, target
 from calib_core.inference.intervals.elementary import OF_ABOVE, alone, raised
-from calib_core.inference.intervals.event_gap import EventGap, OtherClass, joint_ends
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps, Ends, binomial_null
-from calib_core.inference.intervals.mean_gap import Gap, GapSums, MeanGap, mean_of_gaps
+from calib_core.inference.intervals.mean_gap import (
+    EventGap,
+    Gap,
+    GapSums,
+    MeanGap,
+    OtherClass,
+    joint_ends,
+    mean_of_gaps,
+)
 from calib_core.inference.intervals.observed_expected import EventEnds, grouped_p_value
 from calib_core.inference.intervals.simulated_domain import in_bins
-from calib_core.inference.noise.noise_floor import noise_floor
+from calib_core.inference.noise.noise_floor import CLASS_WISE, CLOSE, EVENT, OF_ONE_STRATUM, mirrored, noise_floor
 from calib_core.inference.noise.outcome_draws import NULL_DRAWS
-from calib_core.inference.noise.two_classes import CLASS_WISE, CLOSE, EVENT, OF_ONE_STRATUM, mirrored
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import made_for_single_rows
 from calib_core.reductions.base import Reduction, claims_in, scope
@@ -614,9 +620,9 @@ def _gap_of(question: Question) -> Gap:
     return OtherClass(found) if scope(reduction).of == "class" and reduction.cls != event else found
 
 
-def _same_bins(one: InBins, other: InBins) -> bool:
+def _same_bins(first: InBins, other: InBins) -> bool:
     """Are both judged in the same bins?"""
-    return np.array_equal(one.table.lower, other.table.lower, equal_nan=True)
+    return np.array_equal(first.table.lower, other.table.lower, equal_nan=True)
 
 
 def _seen(node: Gap | InBins) -> float:

@@ -13,8 +13,8 @@ from calib_core.inference.intervals.clustered_rows import FEWEST, GroupsInCells,
 from calib_core.inference.intervals.elementary import IN_BINS, NOISELESS, alone, around, beyond, raised
 from calib_core.inference.intervals.event_rows import EventRows
 from calib_core.inference.intervals.inversion import CellGaps
-from calib_core.inference.intervals.largest_errors import largest_ends
 from calib_core.inference.intervals.observed_expected import ends_of_groups, grouped_p_value
+from calib_core.inference.intervals.squared_errors import largest_ends
 from calib_core.inference.noise.noise_floor import noise_floor
 from calib_core.inference.noise.redrawn_errors import of_counts
 from calib_core.predictions.predictions import NotAnswerable

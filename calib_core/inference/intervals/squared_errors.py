@@ -1,4 +1,7 @@
-"""Intervals for squared errors: of bins with few rows, and of pairs of rows under a kernel."""
+"""Intervals for squared errors: of bins with few rows, and of pairs of rows under a kernel.
+
+Bounds for the largest error of many cells.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 import scipy
 from scipy.special import ndtr, rel_entr, xlogy
 
-from calib_core._base.arrays import LARGE_BLOCK_BYTES, Float64s
+from calib_core._base.arrays import LARGE_BLOCK_BYTES, Codes, Float64s
 from calib_core._base.distributions import norm, t
 from calib_core._base.errors import NotAnswerable
 from calib_core._base.parallel import chunks
@@ -18,7 +21,7 @@ from calib_core.claims.exact_sums import Moments
 from calib_core.claims.probability_vectors import Vectors
 from calib_core.estimators.residuals import OfPairs
 from calib_core.estimators.skce import KernelCalibrationError
-from calib_core.inference.intervals.elementary import beyond
+from calib_core.inference.intervals.elementary import beyond, clopper_pearson
 from calib_core.inference.intervals.inversion import CellGaps, Ends
 from calib_core.inference.intervals.wild_bootstrap import excess, residuals, strata_of, wild_chunks
 
@@ -361,3 +364,23 @@ def _where(law: Callable[[float], float]) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if law(middle**2) > 0 else (low, middle)
     return ((low + high) / 2) ** 2
+
+
+def largest_ends(gaps: CellGaps, level: float, bins: Codes | None = None) -> Ends:
+    """Bounds for the largest gap: all cells' bounds hold at once, whatever their dependence (Bonferroni).
+
+    With ``bins`` (cells,): for the largest mean, by weight, of the gaps of a bin's cells.
+    """
+    low, high = clopper_pearson(gaps.outcome * gaps.rows, gaps.rows, 1 - (1 - level) / len(gaps.rows))
+    least = np.maximum(np.maximum(low - gaps.score, gaps.score - high), 0.0)
+    most = np.maximum(high - gaps.score, gaps.score - low)
+
+    def largest(each: Float64s) -> float:
+        if bins is None:
+            return float(each.max())
+        share = np.bincount(bins, gaps.weight)
+        mean = np.bincount(bins, gaps.weight * each) / np.where(share > 0, share, np.inf)
+        return float(mean.max())
+
+    end, start = min(largest(most), 1.0), largest(least)
+    return Ends(start, float(np.clip(largest(np.abs(gaps.gap)), start, end)), end)

@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 import calib_core as cc
 from calib_core import risk
-from calib_core.inference.intervals.event_gap import EventGap
 from calib_core.inference.intervals.event_rows import EventRows
+from calib_core.inference.intervals.mean_gap import EventGap
 from calib_core.inference.intervals.observed_expected import binomial_ends
 from calib_core.inference.verdicts.estimate_tables import unbinned_tests
 from calib_core.risk.smooth_curve import SEPARATED

@@ -14,10 +14,12 @@ from calib_core import Predictions, Summary, risk
 from calib_core._base.errors import InputError, NotAnswerable
 from calib_core.inference.intervals.elementary import clopper_pearson
 from calib_core.inference.intervals.event_rows import EventRows, Trials, log_odds
-from calib_core.inference.intervals.logistic_regression import FirthLine, maximum_likelihood, slope_profile
 from calib_core.inference.intervals.observed_expected import (
+    FirthLine,
     effective_number,
     intercept_at,
+    maximum_likelihood,
+    slope_profile,
     trials_of_fit,
 )
 from calib_core.inference.verdicts.events_needed import verdict_power
