@@ -164,6 +164,7 @@ def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
     assert data["places"][data["asked"]] == pytest.approx(opening(p), abs=0.001)
     assert data["low"] <= data["asked"] <= data["last"] <= len(data["places"]) - 1
     assert max(data["ticks"]) <= 100 * data["places"][data["last"]] + 1e-9
+    assert max(data["ticks"]) + data["ticks"][1] > 100 * data["places"][data["last"]] - 1e-9
     assert 3 <= len(data["ticks"]) <= 7
     (model,) = data["models"]
     assert data["percents"][data["asked"]] in model["headline"][data["asked"]]

@@ -376,6 +376,18 @@ def test_latex_sets_the_best_in_bold_ties_included():
         assert line.count("mathbf") == 2
 
 
+def test_latex_says_percent_where_shares_are():
+    frame = pd.DataFrame(
+        {"file": "f", "split": 0, "calibrator": ["x", "y"] * 2, "measure": ["Accuracy"] * 2 + ["Log loss"] * 2,
+         "value": [0.9, 0.8, 0.3, 0.4], "rows": 5, "answered": 1.0, "note": ""}
+    )  # fmt: skip
+    heads = [line for line in latex(method_table(frame)).splitlines() if "multicolumn" in line]
+    assert [(name in head, r"(\%)" in head) for name, head in zip(("Accuracy", "Log loss"), heads, strict=True)] == [
+        (True, True),
+        (True, False),
+    ]
+
+
 def test_digits_follow_the_middle_of_the_values():
     assert decimals([0.5, 0.0011, 0.00091], "share") == 3
     assert decimals([0.0, float("nan")], "share") == decimals([], "score") == 2
