@@ -1,4 +1,4 @@
-"""Plants faults in what is shown, one at a time, in a copy of the tree, and counts those that the tests see.
+"""Plants faults in the package, one at a time, in a copy of the tree, and counts those that the tests see.
 
 A fault is judged by the tests that execute its line, as `executed` has recorded it: those of the nearest file first
 and the quickest before others, as many as take ``--budget`` seconds. `make mutants` makes the lines that `faults.csv`
@@ -30,18 +30,17 @@ ROOT = Path(__file__).parents[2]
 TABLE = Path(__file__).with_name("faults.csv")
 NAMED = ["module", "operator", "scope", "before", "after", "nth"]
 COLUMNS = [*NAMED, "line", "outcome", "by", "tests", "left", "seconds", "why"]
-PLACES = ["dashboard", "calib_core/figures"]
+PLACES = ["calib_core", "dashboard"]
 """Where faults are planted."""
-CONCERNED = re.compile(r"\b(dashboard|figures)\b")
-"""What a test file names that ought to see them."""
+TESTS = ["tests/calib_core", "tests/dashboard", "tests/golden", "tests/laws", "tests/meaning"]
+"""Where the tests are that ought to see them; a browser is too slow for it."""
 
 
-def concerned() -> list[str]:
-    """The test files that ought to see the faults; a browser is too slow for it."""
-    files = [
-        file for name in ("calib_core", "dashboard", "laws") for file in (ROOT / "tests" / name).rglob("test_*.py")
-    ]
-    return sorted(str(file.relative_to(ROOT)) for file in files if CONCERNED.search(file.read_text("utf-8")))
+def files_in(places: list[str], pattern: str) -> list[str]:
+    """The files of this pattern in folders, and those that are named themselves."""
+    paths = [ROOT / place for place in places]
+    files = [file for path in paths for file in ([path] if path.is_file() else path.rglob(pattern))]
+    return sorted({str(file.relative_to(ROOT)) for file in files})
 
 
 @contextmanager
@@ -107,19 +106,17 @@ def main() -> int:
     asks = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     asks.add_argument("--count", type=int, default=112, help="faults in all")
     asks.add_argument("--in", dest="where", nargs="*", default=PLACES, help="folders or modules to plant them in")
+    asks.add_argument("--tests", nargs="*", default=TESTS, help="folders or files of the tests that may see them")
     asks.add_argument("--budget", type=float, default=90, help="seconds that the tests of one fault may take")
     asks.add_argument("--minutes", type=float, default=600, help="stop after so many; run it again to go on")
     asks.add_argument("--jobs", type=int, default=2, help="copies of the tree in which tests run at the same time")
     asks.add_argument("--out", type=Path, default=TABLE)
     given = asks.parse_args()
-    files = [
-        f for place in map(ROOT.joinpath, given.where) for f in ([place] if place.is_file() else place.rglob("*.py"))
-    ]
-    modules = {str(f.relative_to(ROOT)): f.read_bytes() for f in sorted(files)}
+    modules = {file: (ROOT / file).read_bytes() for file in files_in(given.where, "*.py")}
     faults = sample([Module(path, source) for path, source in modules.items()], given.count)
     known, start = read(given.out), time.monotonic()
     missing = [fault for fault in faults if fault.name not in known]
-    executed = Executed(concerned(), given.jobs)
+    executed = Executed(files_in(given.tests, "test_*.py"), given.jobs)
     for test in sorted(executed.failing):
         sys.stderr.write(f"fails without a fault, and is left out: {test}\n")
     with ExitStack() as stack:

@@ -47,6 +47,13 @@ def test_the_sample_is_spread_and_survives_a_shift_of_lines():
     assert all(module.changes(fault) for module in modules for fault in taken if fault.module == module.path)
 
 
+def test_the_sample_is_spread_over_folders_before_modules():
+    source = "".join(f"z = {before}\n" for before, _ in PLANTED.values()).encode()
+    taken = operators.sample([operators.Module(path, source) for path in ("a/x.py", "a/y.py", "b/z.py")], 24)
+    # 8 of 24 would be those of one module in three; some operators find no other fault in it.
+    assert sum(fault.module == "b/z.py" for fault in taken) >= 11
+
+
 SOURCE = """\
 MOST = 3
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "executed"
-RECORDED = ["dashboard", "calib_core/figures"]
+RECORDED = ["calib_core", "dashboard"]
 TOOK = re.compile(r"^([\d.]+)s (?:setup|call|teardown) +(\S.*)$", re.MULTILINE)
 FAILED = re.compile(r"^(?:FAILED|ERROR) (tests\S*(?:\[.*?\])?)(?: - |$)", re.MULTILINE)
 
@@ -23,31 +23,35 @@ def sources():
 
 
 class Executed:
-    """What the tests of some files execute; each file runs once, and again when it or a module has changed."""
+    """What the tests of some files execute; those of a folder run once, and again when one or a module has changed."""
 
     def __init__(self, files, jobs):
         self.code = hashlib.sha256(b"".join(file.read_bytes() for file in sources())).hexdigest()[:12]
         self.text = {file: (ROOT / file).read_text("utf-8") for file in files}
         self.seconds, self.failing = {}, set()
         self.lines = defaultdict(lambda: defaultdict(set))
+        folders = defaultdict(list)
+        for file in files:
+            folders[Path(file).parent].append(file)
         with ThreadPoolExecutor(jobs) as pool:
-            for kept in pool.map(self._record, files):
+            for kept in pool.map(self._record, folders, folders.values()):
                 self._read(kept)
 
-    def _record(self, file):
-        """Where the file's lines and times are kept; the file's tests run in a process of their own."""
-        kept = KEPT / f"{Path(file).stem}-{hashlib.sha256(self.text[file].encode()).hexdigest()[:12]}-{self.code}"
+    def _record(self, folder, files):
+        """Where the lines and times of a folder's files are kept; their tests run in a process of their own."""
+        texts = "\0".join(part for file in files for part in (file, self.text[file]))
+        kept = KEPT / f"{folder.name}-{hashlib.sha256(texts.encode()).hexdigest()[:12]}-{self.code}"
         if not (told := kept.with_suffix(".txt")).exists():
             KEPT.mkdir(parents=True, exist_ok=True)
-            sys.stderr.write(f"what {file} executes is recorded\n")
+            sys.stderr.write(f"what {folder} executes is recorded\n")
             own = {"COVERAGE_FILE": str(kept.with_suffix(".coverage")), "PYTHONDONTWRITEBYTECODE": "1"}
             own |= {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}", "OPENBLAS_NUM_THREADS": "1"}
             command = [sys.executable, "-m", "pytest", "-q", "-rfE", "-vv", "--durations=0", "--durations-min=0"]
             command += [*(f"--cov={place}" for place in RECORDED), "--cov-context=test", "--cov-report="]
-            command += ["-m", "not browser and not wide", file]
+            command += ["-m", "not browser and not wide", *files]
             ran = subprocess.run(command, cwd=ROOT, env=os.environ | own, capture_output=True, text=True, check=False)
             if ran.returncode not in (0, 1, 5):
-                raise SystemExit(f"{file}: pytest ended with {ran.returncode}:\n{ran.stdout[-2000:]}{ran.stderr}")
+                raise SystemExit(f"{folder}: pytest ended with {ran.returncode}:\n{ran.stdout[-2000:]}{ran.stderr}")
             told.write_text(ran.stdout, "utf-8")
         return kept
 

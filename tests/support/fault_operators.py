@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 SWAPPED = """before after, low high, lower upper, first second, first last, base recalibrated, fit test, x y,
 confidence accuracy, score outcome, score scores, error score, value point, rows classes, mean median"""
@@ -239,17 +240,21 @@ OPERATORS = [swapped_name, swapped_arguments, another_column, another_attribute,
 OPERATORS += [threshold_times_100, best_for_worst, percent_for_share, another_model, other_branch]
 
 
+def folder_of(fault):
+    return str(Path(fault.module).parent)
+
+
 def sample(modules, count):
-    """``count`` faults, spread over operators first and over modules then: always the same ones of the same code."""
+    """``count`` faults, spread over operators, then folders, then modules: always the same ones of the same code."""
     of, waiting = {module.path: module for module in modules}, defaultdict(list)
     for fault in sorted((fault for module in modules for fault in module.faults()), key=lambda fault: fault.rank):
         waiting[fault.operator].append(fault)
     taken, planted = [], Counter()
     while len(taken) < count and any(waiting.values()):
         for faults in filter(None, waiting.values()):
-            fault = min(faults, key=lambda fault: planted[fault.module])
+            fault = min(faults, key=lambda fault: (planted[folder_of(fault)], planted[fault.module]))
             faults.remove(fault)
             if of[fault.module].changes(fault):
-                planted[fault.module] += 1
+                planted.update((folder_of(fault), fault.module))
                 taken.append(fault)
     return taken[:count]

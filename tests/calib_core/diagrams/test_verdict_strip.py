@@ -12,6 +12,7 @@ from calib_core.figures.verdict_strip import ROW
 from calib_core.inference import estimate_line, on_scale_of, on_tolerance_scale, primaries, primary
 from calib_core.inference.verdicts.primary_measure import PrimaryLine
 from calib_core.palette import style
+from calib_core.results.verdict_table import MISCALIBRATED, VERDICTS, WITHIN
 from calib_core.text import exact_tolerance
 
 
@@ -169,3 +170,12 @@ def test_a_gap_beside_a_verdict_that_cannot_tell():
 def test_too_few_rows_near_it_contradict_nothing():
     p = said([0.9] * 5 + [0.6] * 400, [True] * 5 + [True] * 80 + [False] * 320)
     assert reconciled(local_accuracy(p), 0.9, line_of(p)) == ""
+
+
+def test_green_is_the_badge_of_what_is_within_and_red_of_what_is_not():
+    """The strongest part of the drawn colour says the same."""
+    assert {word for word, written in VERDICTS.items() if written.badge == "green"} == {WITHIN}
+    assert {word for word, written in VERDICTS.items() if written.badge == "red"} == {MISCALIBRATED}
+    red, green = (VERDICTS[word].colour for word in (MISCALIBRATED, WITHIN))
+    assert int(red[1:3], 16) > int(red[3:5], 16)
+    assert int(green[3:5], 16) > int(green[1:3], 16)

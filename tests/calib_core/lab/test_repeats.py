@@ -10,7 +10,7 @@ from sklearn.base import clone
 import calib_core as cc
 from calib_core import InputError, lab
 from calib_core.calibrators import Reduced
-from calib_core.lab.experiments import _over_truths
+from calib_core.lab.experiments import EXPERIMENTS, _over_truths
 from calib_core.lab.repeats import COLUMNS, ROWS_AT_A_TIME, _worst
 from calib_core.lab.true_errors import holdout
 
@@ -225,3 +225,7 @@ def test_over_truths_a_value_is_their_median_between_their_quartiles():
     (found,) = _over_truths(frame).to_dict("records")
     assert [found[name] for name in ("low", "value", "high")] == [sorted(values)[i] for i in (1, 2, 3)]
     assert found["draws"] == 10
+
+
+def test_experiments_are_of_more_and_more_rows_and_enough_to_fit():
+    assert all(list(each.n) == sorted(each.n) and each.n[0] >= 30 for each in EXPERIMENTS.values())
