@@ -326,6 +326,8 @@ RULES: list[tuple[str, Collect, str]] = [
     ("cell-rows", of_cell, r"{fit} calibration rows say a: {target} %, b: {target} %, c: {target} %"),
     ("decisions", of_decisions, r"predicts a cost of {expected} per {thousand} rows; it is {realised} "
                                 r"\({level} % interval {realised_low} to {realised_high}\)"),
+    # The end towards the predicted frequency has a level that no column has: it depends on the nested errors.
+    ("in-the-large", of_settings, r"The levels here: {any_level} % and {level} %"),
     ("movement", of_parts, r"Judged on {judged} rows"),
     ("rows", of_parts, r"a share of {share} to the calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
