@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import calib_core as cc
 from calib_core.registry.registry import Recipe
+from calib_core.text import short_percent
 from dashboard.cli import main
 
 CANDIDATES = ("temperature", "isotonic-ovr")
@@ -109,3 +110,18 @@ def test_where_the_model_is_kept_it_does_as_well_as_the_best(tmp_path):
     assert not record["gain_shown"]
     assert record["lines"][0]["calibrator"] == "identity"
     assert record["lines"][0]["equal_to_best"]
+
+
+def test_a_gap_beside_the_advice_is_that_of_the_rows_that_are_judged(tmp_path):
+    """The calibration rows are right, so that nothing is recalibrated; the test rows are far off."""
+    rng = np.random.default_rng(6)
+    risk, fit = rng.uniform(0.05, 0.95, 900), np.arange(900) < 300
+    died = rng.random(900) < np.where(fit, risk, 0.5 * risk)
+    frame = pd.DataFrame({"risk": risk, "died": died.astype(int), "split": np.where(fit, "cal", "test")})
+    frame.to_csv(tmp_path / "parts.csv", index=False)
+    made = CliRunner().invoke(main, ["choose", str(tmp_path / "parts.csv"), "--json"], prog_name="calib")
+    assert made.exit_code == 0, made.output
+    record = json.loads(made.stdout)
+    assert record["remaining"] is None, "nothing is recalibrated"
+    predicted, observed = (short_percent(frame.loc[~fit, name].mean()) for name in ("risk", "died"))
+    assert f"is {predicted}, and the observed frequency is {observed}" in record["gap"]

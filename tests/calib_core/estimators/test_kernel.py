@@ -21,6 +21,7 @@ from calib_core.smoothing import (
     Triweight,
     local_calibration,
 )
+from calib_core.smoothing.bandwidths import BANDWIDTHS
 
 
 def direct_density(scores, at, bandwidth, kernel, low):
@@ -216,3 +217,9 @@ def test_a_wide_fixed_bandwidth_errs_at_the_end_and_says_so_where_a_narrow_one_d
 def test_the_canonical_notion_has_no_curve():
     with pytest.raises(NotAnswerable, match="no binary score"):
         estimate(Predictions([[0.7, 0.3]], [0]), "canonical", "ece-kde")
+
+
+@pytest.mark.parametrize("key", BANDWIDTHS)
+def test_many_lines_have_the_bandwidths_that_each_has_by_itself(key):
+    rule, lines = BANDWIDTHS.make(key), np.random.default_rng(1).beta(4, 2, (3, 50))
+    np.testing.assert_allclose(rule.of_lines(lines), [rule(line) for line in lines], rtol=1e-12)

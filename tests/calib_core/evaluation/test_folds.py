@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import calib_core as cc
 from calib_core import CALIBRATORS, InputError, NotAnswerable, Predictions, evaluate
 from calib_core.calls import divide, fitted, recalibrated, within
-from calib_core.evaluation.splitting import Division, Marked, three_corners
+from calib_core.evaluation.splitting import FEW, Division, Marked, three_corners, usual_folds
 
 RNG = np.random.default_rng(8)
 N, K = 240, 4
@@ -138,3 +138,9 @@ def test_the_interval_of_a_score_covers_what_these_maps_lose():
             covered[line.model] += line.low <= lost <= line.high
     # Of 90 expected 3.3 standard errors less; of isotonic maps on their own rows about 75 were seen.
     assert covered["cross-fitted"] >= 80 > covered["fitted rows"], covered
+
+
+def test_up_to_a_thousand_rows_are_cross_fitted_where_nothing_else_is_chosen():
+    rows = Predictions.from_confidence(np.full(1001, 0.8), np.arange(1001) % 5 > 0)
+    assert usual_folds(rows.take(np.arange(FEW)))
+    assert usual_folds(rows) is None
