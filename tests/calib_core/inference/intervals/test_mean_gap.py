@@ -110,3 +110,13 @@ def test_it_is_refused_where_it_means_nothing():
         mean_gap(cc.Predictions([[0.7, 0.2, 0.1]] * 6, [0, 1, 2] * 2), "class-wise")
     with pytest.raises(NotAnswerable):
         mean_gap(p)
+
+
+def test_the_class_that_is_not_the_event_has_the_events_gap_with_the_other_sign():
+    rng = np.random.default_rng(3)
+    risk = rng.beta(2, 5, 500)
+    died = rng.random(500) < 0.7 * risk
+    rows = cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int))
+    event, other = (cc.inference.mean_gap(rows, cc.reductions.ClassSpecific(code)) for code in (1, 0))
+    assert event.low < event.gap < event.high < 0
+    assert (other.gap, other.low, other.high) == pytest.approx((-event.gap, -event.high, -event.low))
