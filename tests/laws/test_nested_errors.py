@@ -93,6 +93,31 @@ def test_the_event_and_its_mean_gap_are_in_order(truth, weighted):
         )
 
 
+@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
+@pytest.mark.parametrize("truth", ["calibrated", "over-confident", "shift .05"])
+def test_of_two_classes_confidence_event_and_top_label_are_in_order(truth, weighted):
+    for seed, n in enumerate((60, 300, 1000)):
+        p = drawn("network", truth, n, 2, seed, weighted)
+        for level, bins in ((0.9, None), (0.8, 10)):
+            lines = [answer(p, notion, level, bins) for notion in ("confidence", "event", "top-label")]
+            assert_in_order(lines[0], lines[1])
+            assert_in_order(lines[1], lines[2])
+
+
+def test_an_event_off_on_both_sides_is_seen_in_its_own_words():
+    """Risks too far out on both sides of 1/2: the mean risk is right, and each class is claimed too surely."""
+    rng = np.random.default_rng(1)
+    risk = 1 / (1 + np.exp(-rng.normal(0, 1.2, (12, 2000))))
+    points, sure = [], 0
+    for q in risk:
+        p = 1 / (1 + np.exp(-1.4 * np.log(q / (1 - q))))
+        span = estimate(cc.Predictions(np.column_stack([1 - p, p]), rng.random(2000) < q), "event").interval()
+        points.append(span.point - np.abs(p - q).mean())
+        sure += span.low > 0.02
+    assert abs(np.mean(points)) < 0.006  # 0.019 too low where the event had its own bins alone
+    assert sure >= 6
+
+
 @pytest.mark.parametrize("name", ["network, over", "few rows", "one class off"])
 def test_all_classes_and_their_mean_gaps_are_in_order(name):
     p = drawn(*LAWS[name])

@@ -59,6 +59,7 @@ _GIVEN = ", given these predictions"
 _OR_OF = ", or the {} in its own bins where that is more"
 _OR_TOGETHER = ", or over all classes together where that is more"
 _OR_EVENT = ", or over all classes together or of the event where that is more"
+_OR_CONFIDENCE = ", or of the confidence where that is more"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """What calibrated draws show, by what is asked: every line of the same predictions needs it."""
 
@@ -71,9 +72,12 @@ class Chain:
     averaged <= error in the cells. In nested bins that is an order of the true errors. Groups of rows need not be
     nested in the bins of all classes together, so the error class by class is taken to be the larger of the two. Of
     two classes with a probability each the errors of both classes, and so their mean, are that of the event, in
-    mirrored bins: their line is the event's. The event's error is not above that class by class, and bounds the
-    confidence's on no side: the error class by class is the largest of the three. No point of a mean over more classes
-    lies below the mean of the points of their mean gaps. Ends:
+    mirrored bins: their line is the event's. A claim of confidence c in the class less likely is one of risk 1 - c: the
+    error of confidence averages those of two risks, c and 1 - c, with opposite signs, and is never larger than the
+    event's where a bin of confidence is a bin of the risk and its mirror. A bin of risks around 1/2, and groups, are
+    not such, so the event's error is taken to be the larger of the two, and the error class by class, which parts the
+    event's bins at 1/2, the largest of the three. No point of a mean over more classes lies below the mean of the
+    points of their mean gaps. Ends:
 
         upper  the largest of the lines' own upper ends, each missing with (1 - level)/2,
         lower  the largest of the lines' own lower ends, line j's read at the chance w_j a to miss,
@@ -183,10 +187,12 @@ class Chain:
     @property
     def about(self) -> str:
         """What the interval is about, in words."""
-        about = self._bins.about(1)
+        about, event = self._bins.about(1), self._event is not None
+        if self._notion == EVENT and event:
+            return about.replace(_GIVEN, f"{_OR_CONFIDENCE}{_GIVEN}")
         if self._notion != TOP_LABEL or self._nested:
             return about
-        return about.replace(_GIVEN, f"{_OR_TOGETHER if self._event is None else _OR_EVENT}{_GIVEN}")
+        return about.replace(_GIVEN, f"{_OR_EVENT if event else _OR_TOGETHER}{_GIVEN}")
 
     @property
     def _nested(self) -> bool:
@@ -220,7 +226,7 @@ class Chain:
         of = target(estimator)
         if of is None or of[0] != 1:
             return [self._bins if of is not None and of[0] != OF_BINS else self._asked]
-        return self._up_to if self._notion == TOP_LABEL else [self._bins]
+        return self._up_to if self._notion in (TOP_LABEL, EVENT) else [self._bins]
 
     def ends(self, level: float) -> Ends:
         """Ends of the line that was asked about."""
@@ -324,7 +330,7 @@ class Chain:
     def lines(self) -> list[InBins]:
         """The lines in bins, from the lowest up; none where a notion has no order to keep.
 
-        Of two classes that of the event stands apart: it bounds the error of confidence neither from above nor below.
+        Of two classes that of the event stands apart, between the two: it is not of the class predicted.
         """
         bins = self._bins
         if self._notion == CLASS_WISE:
@@ -348,9 +354,9 @@ class Chain:
         """The line that was asked about, and those below it."""
         if self._event is None:
             return self.lines[: self.lines.index(self._bins) + 1]
-        if self._notion == TOP_LABEL:
-            return [self.lines[0], self._event, self.lines[1]]
-        return [self._bins]
+        if self._notion == CONFIDENCE:
+            return [self._bins]
+        return [self.lines[0], self._event, *([self.lines[1]] if self._notion == TOP_LABEL else [])]
 
     @cached_property
     def _nodes(self) -> list[Gap | InBins]:
@@ -374,8 +380,6 @@ class Chain:
         """The mean gaps that the line asked about is never smaller than."""
         if self._event is None or self._notion == CONFIDENCE:
             return [] if self._gap is None else [self._gap]
-        if self._notion == EVENT:
-            return [self._event_gap]
         assert self._gap is not None
         return [self._gap, self._event_gap]
 
