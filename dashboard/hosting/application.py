@@ -11,7 +11,7 @@ import streamlit as st
 
 from calib_core._base import lazy_modules, parallel
 from dashboard.chart import component, page_head
-from dashboard.hosting import ending, housekeeping
+from dashboard.hosting import ending
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import Intake
 from dashboard.hosting.visits import Visits
@@ -51,7 +51,7 @@ async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[No
     if opens:
         # The address is bound by now, and answers as soon as this has returned.
         asyncio.get_running_loop().run_in_executor(None, webbrowser.open, _url())
-    tidying = asyncio.create_task(housekeeping.tidied())
+    tidying = asyncio.create_task(ending.tidied())
     if processes:
         open_pool(processes, max(1, parallel.threads() // processes))
     try:

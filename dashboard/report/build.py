@@ -14,11 +14,10 @@ from dashboard import session
 from dashboard.exhibits import event_words
 from dashboard.export import zipped
 from dashboard.report import recipe
-from dashboard.report.document import Block, Document, Section, within
+from dashboard.report.document import Block, Document, Section, TypesetTable, within
 from dashboard.report.page import html_page
 from dashboard.report.request import Options, Request
 from dashboard.report.sections import CHAPTERS, wanted
-from dashboard.report.typeset import TypesetTable
 from dashboard.selection import COLUMNS, Selection
 
 

@@ -10,8 +10,7 @@ from calib_core import NotAnswerable, Recipe
 from calib_core.text import count
 from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits.line_words import READING
-from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph
-from dashboard.report.typeset import TypesetTable
+from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Paragraph, TypesetTable
 from dashboard.session import Scene
 
 NUMBERS = "The numbers, and how to read them"

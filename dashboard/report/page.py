@@ -13,9 +13,8 @@ from jinja2 import Environment, StrictUndefined, Template
 from plotly.offline import get_plotlyjs
 
 from dashboard.exhibits.line_words import READING
-from dashboard.report.document import Document, Figure
+from dashboard.report.document import Document, Figure, TypesetTable
 from dashboard.report.picture import PARTS, as_json, printed, script_safe
-from dashboard.report.typeset import TypesetTable
 from dashboard.theme import unbroken
 
 _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')

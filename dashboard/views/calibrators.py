@@ -1,21 +1,139 @@
-"""Recalibrate: a list of calibrators, before and after next to it, and details of the ticked ones below."""
+"""Recalibrate: a list of calibrators, before and after next to it, and details of the ticked ones below.
+
+The right side of Recalibrate: before and after, side effects, guarantee and export of one calibrator.
+
+A fitted calibrator as files: for this library, for any Python, for other languages; and the command that uses it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
+from calib_core import NotAnswerable, exporting
+from calib_core.figures.movement import ARROWS, MARKS
+from calib_core.text import begun
 from dashboard import session, widgets
+from dashboard.chart import chart, live_path
 from dashboard.exhibits import EXHIBITS
-from dashboard.exhibits.calibration_maps import made_of_maps, mapped
+from dashboard.exhibits.calibration_maps import made_of_maps, mapped, path
+from dashboard.exhibits.calibrators import effects
 from dashboard.exhibits.ranking import keeping_rates
 from dashboard.navigation import view
-from dashboard.session import Model, Scene
+from dashboard.onnx_export import onnx_bytes
+from dashboard.session import Model, Scene, call
 from dashboard.theme import markdown_plain
-from dashboard.views import beside_cards, calibrator_cards, decision_costs
-from dashboard.views.exhibited import MOST_TURNED, exhibited
+from dashboard.views import calibrator_cards, decision_costs
+from dashboard.views.exhibited import MOST_TURNED, exhibited, progress
 from dashboard.views.on_request import on_request
+
+WHAT = (
+    "JSON: `cc.load_calibrator(path).predict_proba(probs)` gives the numbers shown here, equal to the last bit. "
+    "Python: a module that needs no packages. ONNX: for other languages and model servers. The last two are run "
+    "beside the calibrator when you click, and refused where they differ from it by more than 0.000001."
+)
+
+
+def offer(scene: Scene, model: Model) -> None:
+    """Buttons for the files of one calibrator, and the command that recalibrates another file with it."""
+    name = model.recipe.key.replace("+", "-")
+    calibrator = scene.get(model.fitted)
+    why = scene.refusal(call(exporting.program, model.fitted))
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"take-home-{model.key}"):
+        st.markdown("**Export**", width="content")
+        widgets.download("JSON", f"calibrator-{name}.json", calibrator.to_json, key=f"saved.{model.key}")
+        if not why:
+            module = f"calibrator_{name.replace('-', '_')}.py"
+            source = partial(exporting.python_source, calibrator)
+            widgets.download("Python", module, source, key=f"python.{model.key}")
+            onnx = partial(onnx_bytes, calibrator)
+            widgets.download("ONNX", f"calibrator-{name}.onnx", onnx, key=f"onnx.{model.key}")
+        with st.popover("Apply to a file", key=f"apply.{model.key}"):
+            st.caption("With the JSON file, on any file of predictions that is read as this one:")
+            st.code(f"calib apply calibrator-{name}.json new.csv -o calibrated.csv", language="sh", wrap_lines=True)
+            st.caption(f"{WHAT} {scene.of_all_rows}".rstrip())
+    if why:
+        st.caption(markdown_plain(f"{why}."))
+
+
+_HEIGHT = 340
+"""Pixels of the picture: side effects and guarantee fit below it on a first screen."""
+_BESIDE_SLIDER = {
+    "confidence": "Next to the slider: mean confidence and accuracy at its temperature.",
+    "event": "Next to the slider: mean risk at its temperature, and observed frequency.",
+}
+_SLIDER_WORDS = {"confidence": ("mean confidence", "accuracy"), "event": ("mean risk", "observed")}
+
+
+def beside_the_cards(scene: Scene, model: Model | None) -> None:
+    """Draw all of it for the calibrator looked at."""
+    if model is None:
+        st.markdown("**Before and after**")
+        st.info("Tick a calibrator to see its diagram before and after, its side effects and its guarantee.")
+        return
+    seen = scene.focused(model=model.title)
+    st.markdown(f"**Before and after** · {markdown_plain(model.title)}")
+    _switch(scene, model)
+    with progress(seen) as watched:
+        try:
+            _picture(watched)
+            changed = watched.get(EXHIBITS.make("side-effects").table(watched))
+            promised = watched.get(EXHIBITS.make("promises").table(watched))
+        except NotAnswerable as why:
+            st.info(markdown_plain(f"{why}."))
+            return
+    line = next(line for line in changed.to_dict("records") if line["calibrator"] == model.title)
+    _listed("Side effects", list(effects(line)))
+    promise = next(line for line in promised.to_dict("records") if line["calibrator"] == model.title)
+    aside = [("info", promise["set_aside"])] if promise["set_aside"] else []
+    _listed("Guarantee", [("verified" if promise["holds"] else "remove_moderator", promise["sentence"]), *aside])
+    offer(scene, model)
+
+
+def _switch(scene: Scene, model: Model) -> None:
+    """The choice among the recalibrated models, where there are several: of other files, or of other calibrators."""
+    titles = [each.title for each in scene.models.recalibrated]
+    if len(titles) > 1:
+        st.selectbox(
+            "Calibrator in focus",
+            titles,
+            label_visibility="collapsed",
+            **widgets.tied_to(titles, "looked-at.focus", model.title, lambda title: widgets.change(model=title)),
+        )
+
+
+def _picture(scene: Scene) -> None:
+    """Both models' marks, and an arrow in every bin."""
+    exhibit = EXHIBITS.make("movement")
+    words, drawn = exhibit.words(scene), exhibit.figure(scene)
+    beside = ""
+    if drawn is not None:
+        figure = scene.get(drawn)
+        slider = _slider(scene)
+        chart(figure, key="movement", label=words.alt, height=_HEIGHT, live=slider)
+        beside = _BESIDE_SLIDER[scene.claims] if slider else ""
+    st.caption(markdown_plain(f"{words.caption} {beside}".rstrip()))
+
+
+def _slider(scene: Scene) -> dict[str, Any] | None:
+    """The slider that moves the marks, where the calibrator is one temperature."""
+    found = path(scene)
+    if found is None:
+        return None
+    wanted, fitted = found
+    marks = {1.0: "uncalibrated"} if abs(fitted - 1) < 0.05 else {1.0: "uncalibrated", fitted: "fitted"}
+    return live_path(
+        scene.get(wanted), MARKS, hides=(ARROWS,), value=fitted, marks=marks, words=_SLIDER_WORDS[scene.claims]
+    )
+
+
+def _listed(title: str, sentences: list[tuple[str, str]]) -> None:
+    """Sentences under a heading, each after its icon."""
+    lines = "\n".join(f"- :material/{icon}: {markdown_plain(begun(text))}" for icon, text in sentences)
+    st.markdown(f"**{title}**\n{lines}")
 
 
 @view("calibrators", "Recalibrate", 10, room="recalibrate")
@@ -32,7 +150,7 @@ def render() -> None:
     with left, st.container(gap="small"):
         calibrator_cards.draw(scene, model)
     with right, st.container(key="looked-at", border=True):
-        beside_cards.draw(scene, model)
+        beside_the_cards(scene, model)
     _more(scene, model)
 
 

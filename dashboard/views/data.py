@@ -1,4 +1,7 @@
-"""The data view: choose a file, see what was found in it, and say how it is read and which rows are which."""
+"""The data view: choose a file, see what was found in it, and say how it is read and which rows are which.
+
+Labels in another file: joined with the scores on trial into one file, which is then looked at like any other.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,37 @@ from pathlib import Path
 import streamlit as st
 
 from calib_core import InputError
+from calib_core.readers import all_endings
 from calib_core.readers.limits import FILE_BYTES, size
-from dashboard import launch, session, widgets
+from dashboard import launch, session, uploads, widgets
 from dashboard.navigation import view
 from dashboard.selection import NONE
 from dashboard.theme import markdown_plain
-from dashboard.views import (
-    data_card,
-    data_choice,
-    data_findings,
-    data_inspect,
-    data_labels,
-    data_models,
-    data_reading,
-    data_rows,
-)
+from dashboard.views import data_card, data_choice, data_findings, data_inspect, data_models, data_reading, data_rows
+from dashboard.views.data_choice import take
 from dashboard.views.data_trial import Role, in_use, sentence, trial
 from dashboard.views.exhibited import exhibited
+
+_WIDGET = "data.labels"
+
+
+def labels_of(key: str) -> None:
+    """Draw the field that takes the file of labels; both together are a file named after them."""
+    with st.expander("The labels are in another file", icon=":material/link:", key="data.labels.box"):
+        in_order = st.checkbox(
+            "Both files have their rows in the same order, and no column that tells rows apart",
+            key="data.labels.in_order",
+            help="Else rows are joined by the column that both files have and that tells them apart, such as id.",
+        )
+        file = uploads.uploader("Drop the file of labels here", key=_WIDGET, types=all_endings())
+    if file is None:
+        return
+
+    with st.spinner("Joining the files"):
+        take("data", lambda: session.join(key, file.getvalue(), file.name, () if in_order else None))
+    uploads.forget(file, key=_WIDGET)
+    st.rerun()  # the page was drawn for the data of before
+
 
 _OPENED = "calib.data.opened"
 
@@ -85,7 +102,7 @@ def _on_trial(key: str) -> None:
         data_inspect.findings("data")
         candidate = trial("data")
         if candidate is not None and candidate.reading is None:
-            data_labels.draw(key)
+            labels_of(key)
     reading, rows = st.tabs(["How it is read", "First rows"], key="data.tabs.trial")
     with reading:
         data_reading.draw("data")

@@ -19,7 +19,7 @@ from dashboard.hero import hero
 from dashboard.navigation import view
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
-from dashboard.views import next_step, overview_cards, worst_places
+from dashboard.views import next_step, overview_cards, place_detail
 from dashboard.views.card import named
 from dashboard.views.exhibited import below, numbers, progress
 from dashboard.views.workspace import model_in_focus
@@ -36,7 +36,7 @@ def render() -> None:
     find_out = next_step.begun_step(scene)  # above the cards, where it is on the first screen
     overview_cards.draw(scene)
     _off_elsewhere(scene, off)
-    worst_places.draw(scene)
+    place_detail.draw(scene)
     find_out()
 
 

@@ -1,7 +1,11 @@
-"""The overview's three cards: what was tested over all rows, by class and by slice, each with the way there."""
+"""The overview's three cards: what was tested over all rows, by class and by slice, each with the way there.
+
+The overview's three cards of two classes: risks of all rows, of bins from low to high risk, and of subgroups.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,24 +13,121 @@ import streamlit as st
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.text import begun
+from calib_core.text import at_level, begun, chance, of_rows, share_range, short_percent, told_apart
+from dashboard.exhibits import event_words
+from dashboard.exhibits.event_words import on_average
 from dashboard.exhibits.findings import ClassesStandingOut, Findings
+from dashboard.exhibits.risk import RiskGroups, headline
 from dashboard.exhibits.slices import ADDED, SliceColumns, columns_of, too_many
 from dashboard.exhibits.verdict import Overall
 from dashboard.glossary import term
-from dashboard.hero import class_spark, diagram_spark, points_of
+from dashboard.hero import class_spark, diagram_spark, group_spark, points_of
 from dashboard.selection import NOWHERE
-from dashboard.session import Scene, call
-from dashboard.views import event_cards, sample_offered, worst_places
+from dashboard.session import Call, Scene, call
+from dashboard.views import place_detail, sample_offered
 from dashboard.views.card import card, named, refused
 from dashboard.views.exhibited import progress
-from dashboard.views.worst_places import leading
+from dashboard.views.place_detail import leading
+
+
+def draw_event(scene: Scene) -> None:
+    """Draw the cards, side by side."""
+    overall, groups, subgroups = st.columns(3, gap="small")
+    with overall, st.container(border=True, height="stretch", key="card-overall"):
+        _overall_event(scene)
+    with groups, st.container(border=True, height="stretch", key="card-groups"):
+        _by_risk(scene)
+    with subgroups, st.container(border=True, height="stretch", key="card-slices"):
+        _by_subgroup(scene)
+
+
+def _overall_event(scene: Scene) -> None:
+    try:
+        found = scene.get(event_words.in_the_large(scene))
+        rows = scene.model.predictions
+        diagram = scene.get(call(cc.diagrams.reliability, rows, bins=scene.bins, notion="event"))
+    except NotAnswerable as why:
+        refused("Overall", why)
+        return
+    # More digits than a reader needs show a difference only where it is more than chance.
+    shares = (found.mean_predicted, found.observed)
+    low, high = told_apart(*shares, short_percent) if found.differs else map(short_percent, shares)
+    basis = (
+        f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
+        f"({low} predicted, {high} observed{'' if math.isnan(found.p_value) else f'; {chance(found.p_value)}'})."
+    )
+    alt = "Across the predicted risk, up the observed frequency, larger for more rows"
+    drawn = points_of(diagram)
+    most = min(1.0, 1.1 * max([share for point in drawn for share in point[:2]], default=1.0) or 1.0)
+    card(named("Overall", scene), on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
+    leading("overall", "See the diagram", view="reliability", model=scene.model.title, **NOWHERE)
+
+
+def _events(number: float) -> str:
+    text = f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+    return f"{text} {'event' if text == '1' else 'events'}"
+
+
+def _by_risk(scene: Scene) -> None:
+    with progress(scene) as watched:
+        try:
+            frame = watched.get(RiskGroups().table(watched))
+        except NotAnswerable as why:
+            refused("By predicted risk", why)
+            return
+    first, basis = headline(scene, frame)
+    alt = "For each bin, from low to high risk: grey, events expected; in colour, events observed"
+    expected = (frame["count"] * frame["confidence"]).tolist()
+    observed = (frame["count"] * frame["accuracy"]).tolist()
+    picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
+    card(named("By predicted risk", scene), first, f"Grey: expected events; blue: observed. {basis}", picture)
+    leading("groups", "See all bins", view="reliability", model=scene.model.title, **NOWHERE)
+
+
+def subgroups(scene: Scene) -> Call[Any]:
+    """The event's risk in the slices of every column, by the model in focus."""
+    return call(cc.slices.by_column, scene.model.predictions, notion="event", stem="slices")
+
+
+def _by_subgroup(scene: Scene) -> None:
+    with progress(scene) as watched:
+        try:
+            if too_many(watched):
+                card("By subgroup", "Many columns", "So many rows and columns are looked at when they are asked for.")
+            else:
+                found = watched.get(call(cc.diagrams.slice_dots, subgroups(watched)))
+                worst, basis = words(found, event_words.in_words(scene)[1])
+                card(named("By subgroup", scene), worst, basis)
+        except NotAnswerable:
+            card("By subgroup", "No column of subgroups", ADDED)
+            return
+    leading("slices", "Compare subgroups", view="slices", model=scene.model.title, **NOWHERE)
+
+
+def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
+    """The worst subgroup and what it rests on; or that none is clearly off."""
+    if not found.tests:
+        return "Too few rows in every subgroup", "No subgroup has enough rows to be tested."
+    among = f"{found.tests:,} subgroups" if found.tests > 1 else "the only subgroup"
+    corrected = "; corrected for multiple testing" if found.tests > 1 else ""
+    if not found.outstanding:
+        return "No subgroup is significantly off", f"Of {among} none differs from its predicted risk{corrected}."
+    worst = found.worst
+    assert worst is not None
+    says, happens = told_apart(float(worst["claimed"]), float(worst["right"]), short_percent)
+    ends = share_range(float(worst["low"]), float(worst["high"]))
+    some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
+    return (
+        f"{worst['slice']} has the largest gap: {says} predicted, {happens} {phrase}",
+        f"{some}; {ends} ({at_level(found.level)} interval). {found.outstanding:,} of {among} "
+        f"{'is' if found.outstanding == 1 else 'are'} significantly off{corrected}.",
+    )
 
 
 def draw(scene: Scene) -> None:
     """Draw the cards, side by side."""
     if scene.claims == "event":
-        event_cards.draw(scene)
+        draw_event(scene)
         return
     overall, by_class, by_slice = st.columns([1, 1.25, 0.95], gap="small")
     with overall, st.container(border=True, height="stretch", key="card-overall"):
@@ -80,7 +181,7 @@ def _by_class(scene: Scene) -> None:
             claim,
             f"{begun(basis.removesuffix(').'))}. No class is significantly off over all its bins.",
         )
-        leading("classes", "Look at this place", **worst_places.place(place, scene))
+        leading("classes", "Look at this place", **place_detail.place(place, scene))
         return
     picture = (
         class_spark(found),

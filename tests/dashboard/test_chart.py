@@ -23,7 +23,7 @@ from calib_core.diagrams import temperature_path
 from calib_core.figures.look import figure_template
 from dashboard.chart import Click, drawn, live_path, page_head, slot
 from dashboard.chart.click import parse
-from dashboard.chart.payload import figure_json, payload
+from dashboard.chart.show import figure_json, payload
 
 CLICK = {"trace": 0, "point": 2, "customdata": [7, 1], "x": 0.5, "y": "a", "seq": 5}
 

@@ -14,8 +14,8 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits import columns as of
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene, scene_of
-from dashboard.views import sortable
-from dashboard.views.sortable import styled, words_added
+from dashboard.views import exhibited
+from dashboard.views.exhibited import styled, words_added
 
 FOUR_DIGITS = re.compile(r"\b0\.0*[1-9]\d{3,}\b")
 BIN = re.compile(r"\[[\d., ]+[\])]")
@@ -100,10 +100,10 @@ def test_the_grid_on_screen_says_what_the_report_says_and_sorts_by_number(scene:
 def test_a_grid_is_as_high_as_its_lines_up_to_a_limit(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     exhibit, heights = EXHIBITS.make("reliability"), list[int]()
     frame = scene.get(exhibit.table(scene))
-    monkeypatch.setattr(sortable.st, "dataframe", lambda *_, height, **__: heights.append(height))
+    monkeypatch.setattr(exhibited.st, "dataframe", lambda *_, height, **__: heights.append(height))
     for lines in (frame.head(3), pd.concat([frame] * 20)):
-        sortable.grid(exhibit, lines, "grid")
-    assert heights == [35 * 4 + 3, sortable.TALLEST]
+        exhibited.grid(exhibit, lines, "grid")
+    assert heights == [35 * 4 + 3, exhibited.TALLEST]
 
 
 def test_levels_have_a_decimal_where_there_is_one() -> None:

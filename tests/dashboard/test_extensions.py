@@ -19,8 +19,7 @@ from dashboard.exhibits import EXHIBITS, Exhibit, added
 from dashboard.exhibits import columns as of
 from dashboard.navigation import VIEWS
 from dashboard.report import CHAPTERS, Options, build
-from dashboard.report.document import Block, Heading, Paragraph
-from dashboard.report.typeset import TypesetTable
+from dashboard.report.document import Block, Heading, Paragraph, TypesetTable
 from dashboard.selection import Selection, Source
 from dashboard.session import Scene, call, server_limits
 from dashboard.session.call import public

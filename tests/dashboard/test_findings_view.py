@@ -17,7 +17,7 @@ from dashboard.report.request import Options, Request
 from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
-from dashboard.views.worst_places import LISTED
+from dashboard.views.place_detail import LISTED
 from tests.dashboard.test_views import opened
 
 DIGITS = Source(data="demo:digits-naive-bayes")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.hosting import ending, guard, housekeeping, intake, machine, visits
+from dashboard.hosting import ending, guard, intake, machine, visits
 from dashboard.hosting.guard import Guard
 from dashboard.hosting.intake import UNREAD_FILES, Intake
 from dashboard.hosting.machine import memory
@@ -297,13 +297,13 @@ def test_sessions_whose_time_is_over_are_looked_for_and_noticed(monkeypatch: pyt
     manager = SimpleNamespace(list_sessions=lambda: here)
     monkeypatch.setattr(runtime, "exists", lambda: True)
     monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(_session_mgr=manager))
-    monkeypatch.setattr(housekeeping, "_counted", {})
-    assert not housekeeping._sessions_over()
+    monkeypatch.setattr(ending, "_counted", {})
+    assert not ending._sessions_over()
     here.pop()
-    assert housekeeping._sessions_over()
-    assert not housekeeping._sessions_over()
+    assert ending._sessions_over()
+    assert not ending._sessions_over()
     del manager.list_sessions
-    assert not housekeeping._sessions_over(), "another release of Streamlit"
+    assert not ending._sessions_over(), "another release of Streamlit"
 
 
 def test_a_server_that_is_told_to_end_waits_for_no_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ from dashboard.hero.sentence_slider import _arrived, payload
 from dashboard.hero.tiles import tile_of
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
-from dashboard.views import event_cards, next_step, worst_places
+from dashboard.views import next_step, overview_cards, place_detail
 
 APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 KEYS = [demo.key for demo in DEMOS]
@@ -250,7 +250,7 @@ def test_the_card_of_subgroups_is_of_the_risk_with_predicted_before_observed() -
     frame = pd.DataFrame({"risk": risk.round(4), "died": died, "site": site})
     key = session.hold(frame.to_csv(index=False).encode(), "subgroups.csv").key
     scene = session.scene_of(Selection(source=Source(data=key, by="folds"), calibrators=()))
-    title, basis = event_cards.words(cc.diagrams.slice_dots(scene.get(event_cards.subgroups(scene))), "died")
+    title, basis = overview_cards.words(cc.diagrams.slice_dots(scene.get(overview_cards.subgroups(scene))), "died")
     worst = frame[frame["site"] == "C"]
     predicted, observed = (short_percent(worst[name].mean()) for name in ("risk", "died"))
     assert predicted != observed
@@ -306,8 +306,8 @@ def test_what_takes_long_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_all_else_is_drawn_before_the_choice_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    order, draw = [], worst_places.draw
-    monkeypatch.setattr(worst_places, "draw", lambda scene: order.append("what stands out") or draw(scene))
+    order, draw = [], place_detail.draw
+    monkeypatch.setattr(place_detail, "draw", lambda scene: order.append("what stands out") or draw(scene))
     monkeypatch.setattr(next_step, "chosen", lambda *_: order.append("choice"))
     app = opened(Selection(source=Source(data="demo:wine-logistic", seed=78), view="overview"))
     assert order == ["what stands out", "choice"]

@@ -17,7 +17,7 @@ from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain
-from dashboard.views import VIEWS, papers, sortable
+from dashboard.views import VIEWS, exhibited, papers
 from tests.dashboard.test_views import opened
 
 
@@ -155,8 +155,8 @@ def test_a_click_on_a_line_of_the_list_chooses_its_entry_and_keeps_the_rest(monk
     monkeypatch.setattr(papers.widgets, "change_exhibit", changed.append)
     for lines in ([5], []):  # chosen, and taken back
         clicked = {"papers.table": SimpleNamespace(selection=SimpleNamespace(rows=lines))}
-        monkeypatch.setattr(sortable.st, "session_state", clicked)
-        sortable._picked("papers.table", papers._choose)
+        monkeypatch.setattr(exhibited.st, "session_state", clicked)
+        exhibited._picked("papers.table", papers._choose)
     assert [recipe.build() for recipe in changed] == [
         EXHIBITS.make(papers.KEY, which=overview()["key"][5], size="quick")
     ]

@@ -16,10 +16,10 @@ from calib_core.readers.file_format import unpacked_bytes
 from dashboard import session
 from dashboard.navigation import ROOMS
 from dashboard.selection import Source
-from dashboard.session import files, server_limits, uploaded_files, visitors
+from dashboard.session import files, server_limits, visitors
 from dashboard.session.call import call
+from dashboard.session.files import AT_A_TIME, Full, Uploads
 from dashboard.session.server_limits import LOCAL, ServerLimits, agree
-from dashboard.session.uploaded_files import AT_A_TIME, Full, Uploads
 from dashboard.session.visitors import PRESENT, visitor
 from dashboard.views import VIEWS
 
@@ -239,7 +239,7 @@ def test_two_are_read_at_a_time_and_the_others_wait(little: None) -> None:
 def test_a_wait_has_an_end_and_a_file_that_cannot_be_read_takes_no_room(
     little: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploaded_files, "QUEUE_SECONDS", 0.05)
+    monkeypatch.setattr(files, "QUEUE_SECONDS", 0.05)
     kept: Uploads[int] = Uploads()
     ended = threading.Event()
 

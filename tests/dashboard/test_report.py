@@ -35,12 +35,11 @@ from dashboard.exhibits.hero import off_elsewhere
 from dashboard.exhibits.line_words import READING
 from dashboard.hosting import guard
 from dashboard.report import CHAPTERS, Options, Progress, Report, chromium, page
-from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, within
+from dashboard.report.document import Beside, FactList, Figure, Folded, Headline, Paragraph, TypesetTable, within
 from dashboard.report.picture import DOUBLE, PARTS, SINGLE, as_json, fitting, printed
 from dashboard.report.request import Request
-from dashboard.report.sections.choices_behind import settings_table
+from dashboard.report.sections.again import settings_table
 from dashboard.report.sections.front_page import HeadlineAnswer, _judged, _rows, _score, headline
-from dashboard.report.typeset import TypesetTable
 from dashboard.selection import Selection, Source
 from tests.support.named import HOSTILE, hostile_csv
 

@@ -22,7 +22,7 @@ from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS
 from dashboard.navigation import views_of
 from dashboard.report import CHAPTERS, Options, build
-from dashboard.report.typeset import TypesetTable
+from dashboard.report.document import TypesetTable
 from dashboard.selection import Selection, Source
 from dashboard.views import VIEWS
 from tests.dashboard.test_views import opened

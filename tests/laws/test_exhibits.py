@@ -36,8 +36,7 @@ from dashboard.exhibits import EXHIBITS, Exhibit
 from dashboard.exhibits import columns as of
 from dashboard.export import csv_bytes
 from dashboard.report import exhibited
-from dashboard.report.document import Figure, Paragraph
-from dashboard.report.typeset import TypesetTable
+from dashboard.report.document import Figure, Paragraph, TypesetTable
 from dashboard.selection import Selection, Source
 from dashboard.session import Call, Scene, call
 from tests.laws.test_words import code_in

@@ -32,8 +32,7 @@ from dashboard.exhibits.findings import SHOWN
 from dashboard.exhibits.fitted_curves import isotonic
 from dashboard.exhibits.stars import stars
 from dashboard.report.build import build
-from dashboard.report.document import Bullets, Figure, Headline, Paragraph, within
-from dashboard.report.typeset import TypesetTable
+from dashboard.report.document import Bullets, Figure, Headline, Paragraph, TypesetTable, within
 from dashboard.selection import Selection, Source
 from dashboard.views import calibrator_cards, card_words, place_detail
 from tests.laws.test_prose import READ, N, World, compiled, number, of_finding, of_line, of_lines, of_rows, world, wrong

@@ -17,8 +17,8 @@ from calib_core.figures.look import DIVERGING
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits import columns as of
 from dashboard.report import exhibited
-from dashboard.report.typeset import TypesetTable
-from dashboard.views.sortable import _BOLD, styled
+from dashboard.report.document import TypesetTable
+from dashboard.views.exhibited import _BOLD, styled
 
 pytestmark = pytest.mark.law
 FILES = {"site", "age"}

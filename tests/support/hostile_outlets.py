@@ -169,7 +169,7 @@ def handout(names: Names) -> Any:
 
 def classes(names: Names) -> Any:
     """The table of classes as the report prints it."""
-    from dashboard.report.typeset import TypesetTable
+    from dashboard.report.document import TypesetTable
 
     shown, found = handout(names).exhibit("classes")
     return TypesetTable("classes", f"Of {names[14]} and {names[7]}", found, shown.columns(found))

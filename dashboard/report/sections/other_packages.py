@@ -7,11 +7,10 @@ from collections.abc import Generator, Iterator
 
 from calib_core import Recipe
 from dashboard.exhibits import EXHIBITS, added, broken
-from dashboard.report.document import Block, Figure, Heading, Paragraph
+from dashboard.report.document import Block, Figure, Heading, Paragraph, TypesetTable
 from dashboard.report.exhibited import shown
 from dashboard.report.picture import printed
 from dashboard.report.request import Request
-from dashboard.report.typeset import TypesetTable
 
 NAMED = "added-"
 """What the names of files of its tables and figures begin with."""
