@@ -17,7 +17,7 @@ from calib_core.diagrams import EventWords
 from calib_core.predictions.plausibility import Doubt
 from calib_core.predictions.validation import NO_NAME, event_title, is_code
 from calib_core.risk import InTheLarge
-from calib_core.text import called, points
+from calib_core.text import called, percent, points, short_percent, told_apart
 from dashboard import session
 from dashboard.session import Call, Model, Scene, call
 from dashboard.session.result_cache import RESULTS
@@ -97,6 +97,25 @@ def on_average(found: InTheLarge) -> str:
     if not math.isfinite(times) or times > 100:
         much = "more than 100 times"
     return f"Mean risk is {much} too {'high' if found.ratio < 1 else 'low'}"
+
+
+def predicted_and_observed(found: InTheLarge) -> tuple[str, str]:
+    """Mean risk and observed frequency in percent: where ``on_average`` says points, with the digits of these.
+
+    More digits than a reader needs show a difference only where it is more than chance.
+
+    >>> rows = cc.Predictions([[0.714, 0.286]] * 4000, [0] * 2996 + [1] * 1004)
+    >>> found = cc.risk.in_the_large(rows)
+    >>> on_average(found), predicted_and_observed(found)
+    ('Mean risk is 3.5 points too high', ('28.6 %', '25.1 %'))
+    """
+    shares = found.mean_predicted, found.observed
+    if not found.differs:
+        return short_percent(shares[0]), short_percent(shares[1])
+    usual = told_apart(*shares, short_percent)
+    decimals = len(points(found.gap).split()[0].partition(".")[2])
+    exact = percent(shares[0], decimals), percent(shares[1], decimals)
+    return exact if "point" in on_average(found) and len(exact[0]) > len(usual[0]) else usual
 
 
 def beside_advice(scene: Scene) -> str:

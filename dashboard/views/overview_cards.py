@@ -49,9 +49,7 @@ def _overall_event(scene: Scene) -> None:
     except NotAnswerable as why:
         refused("Overall", why)
         return
-    # More digits than a reader needs show a difference only where it is more than chance.
-    shares = (found.mean_predicted, found.observed)
-    low, high = told_apart(*shares, short_percent) if found.differs else map(short_percent, shares)
+    low, high = event_words.predicted_and_observed(found)
     basis = (
         f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
         f"({low} predicted, {high} observed{'' if math.isnan(found.p_value) else f'; {chance(found.p_value)}'})."
