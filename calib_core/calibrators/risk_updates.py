@@ -361,6 +361,7 @@ class InterceptUpdate(RiskUpdate):
     >>> cal = InterceptUpdate().fit([[0.5, 0.5]] * 10, [1] * 2 + [0] * 8)
     >>> cal.predict_proba([[0.5, 0.5], [0.2, 0.8]]).round(6).tolist()
     [[0.8, 0.2], [0.5, 0.5]]
+    >>> import pandas as pd
     >>> site = pd.DataFrame({"site": ["a"] * 400 + ["b"] * 400})
     >>> p = Predictions([[0.5, 0.5]] * 800, ([1] * 80 + [0] * 320) + ([1] * 200 + [0] * 200), metadata=site)
     >>> InterceptUpdate(by="site").fit_on(p).apply(p).probs[[0, 400], 1].round(2).tolist()

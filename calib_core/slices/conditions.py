@@ -197,6 +197,7 @@ class Slice:
     def rows(self, predictions: Predictions) -> Bools:
         """Which rows of the predictions are in it, shape (n,); NotAnswerable where there is no such column.
 
+        >>> import pandas as pd
         >>> p = Predictions([[0.7, 0.3]] * 3, [0, 1, 0], metadata=pd.DataFrame({"age": [39, 40, None]}))
         >>> [Slice.read(text).rows(p).tolist() for text in ("age=40..60", "age=", "age=39")]
         [[False, True, False], [False, False, True], [True, False, False]]
@@ -216,6 +217,7 @@ def part(predictions: Predictions, where: str | Slice) -> Predictions:
     Of a summary the counts of the values of the column that lie in it, where it keeps these: of the predicted class's
     confidence and whether it was right, and of no other class.
 
+    >>> import pandas as pd
     >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"age": [39, 40]}))
     >>> part(p, "age=40..").n_rows
     1

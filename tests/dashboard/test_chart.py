@@ -1,7 +1,6 @@
 """Charts as far as a script sees them; what the browser makes of them is in tests/browser/test_chart.py."""
 
 import ast
-import asyncio
 import base64
 import copy
 import gzip
@@ -14,6 +13,7 @@ import numpy as np
 import plotly
 import plotly.graph_objects as go
 import pytest
+from own_loop import run_in_own_loop
 from starlette.routing import Route
 from streamlit.testing.v1 import AppTest
 
@@ -187,7 +187,7 @@ def asked(app: object, path: str, method: str = "GET", **headers: str) -> tuple[
 
     lines = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": method, "path": path, "headers": lines, "query_string": b""}
-    asyncio.run(app(scope, receive, send))  # type: ignore[operator]
+    run_in_own_loop(app(scope, receive, send))  # type: ignore[operator]
     answer = {name.decode(): value.decode() for name, value in messages[0]["headers"]}  # type: ignore[attr-defined]
     return answer, b"".join(message.get("body", b"") for message in messages[1:])  # type: ignore[misc]
 

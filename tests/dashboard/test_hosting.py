@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from own_loop import run_in_own_loop
 
 from dashboard.hosting import ending, guard, intake, machine, visits
 from dashboard.hosting.guard import Guard
@@ -41,7 +42,7 @@ def asked(app: Any, path: str = "/calib/", method: str = "GET", **headers: str |
         for value in ([value_or_several] if isinstance(value_or_several, str) else value_or_several)
     ]
     scope = {"type": "http", "scheme": "http", "method": method, "path": path, "headers": lines, "query_string": b""}
-    asyncio.run(app(scope, receive, send))
+    run_in_own_loop(app(scope, receive, send))
     answer = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
     return messages[0]["status"], answer, b"".join(m.get("body", b"") for m in messages[1:]).decode()
 
@@ -57,7 +58,7 @@ def opened(app: Any, path: str = "/calib/_stcore/stream", **headers: str) -> lis
         return {"type": "websocket.connect"}
 
     lines = [(n.replace("_", "-").encode(), v.encode()) for n, v in {"host": "h:81", **headers}.items()]
-    asyncio.run(app({"type": "websocket", "scheme": "ws", "path": path, "headers": lines}, receive, send))
+    run_in_own_loop(app({"type": "websocket", "scheme": "ws", "path": path, "headers": lines}, receive, send))
     return messages
 
 
@@ -200,7 +201,7 @@ def test_who_closes_the_tab_has_left_sooner_than_one_whose_line_broke(code: int,
         present = Presence(lambda now=now: now[0])
         app = Visits(left, ServerLimits(private=True, user_header="X-User", absence=absence), present)
         scope = {"type": "websocket", "path": visits.STREAM, "headers": [(b"x-user", b"ann"), (b"host", b"h")]}
-        asyncio.run(app(scope, gone, unheard))
+        run_in_own_loop(app(scope, gone, unheard))
         now[0] = seconds - 0.1
         assert not present.absent("user:ann", absence)
         now[0] = seconds
@@ -259,7 +260,7 @@ def test_a_sender_who_leaves_in_the_middle_is_no_error_and_takes_no_room() -> No
         raise AssertionError("nobody is there to be answered")
 
     scope = {"type": "http", "method": "PUT", "path": UPLOAD.format("a", "1"), "headers": [(b"content-length", b"600")]}
-    asyncio.run(Intake(left, MANY, waiting)(scope, unheard, unheard))
+    run_in_own_loop(Intake(left, MANY, waiting)(scope, unheard, unheard))
     assert sent == [1]
     assert waiting.files("a") == 0
 
@@ -329,7 +330,7 @@ def test_a_server_that_is_told_to_end_waits_for_no_file(monkeypatch: pytest.Monk
     scope = {"type": "http", "method": "PUT", "path": UPLOAD.format("a", "1"), "headers": [(b"content-length", b"9")]}
     try:
         with ending.watched():
-            asyncio.run(Intake(half, MANY, Waiting())(scope, sender, unheard))
+            run_in_own_loop(Intake(half, MANY, Waiting())(scope, sender, unheard))
             assert parts == ["http.request", "http.disconnect"]
             assert told == [signal.SIGTERM], "it ends as it would have"
         signal.raise_signal(signal.SIGTERM)

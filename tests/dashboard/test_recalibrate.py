@@ -382,5 +382,7 @@ def test_a_card_says_how_many_predictions_change(changed: float, words: str) -> 
 
 def test_rows_that_would_make_the_log_loss_infinite_are_told_where_it_stands() -> None:
     certain = cc.Predictions([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0]], [1, 0, 0])
-    assert calibrator_cards._endless(certain) == (" (1 row gave the true class probability 0; clipped at a loss of 36)")
+    assert calibrator_cards._endless(certain) == (
+        " (1 of 3 rows gave the true class probability 0; clipped at a loss of 36)"
+    )
     assert calibrator_cards._endless(certain.take([1, 2])) == ""

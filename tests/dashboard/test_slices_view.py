@@ -110,7 +110,7 @@ def _lines(app: Any) -> list[str]:
 
 def test_a_file_without_columns_says_what_one_would_add() -> None:
     app = opened(Selection(source=Source(data="demo:wine-logistic"), view="slices"))
-    assert any("tells whether the probabilities fail in one of them" in info.value for info in app.info)
+    assert any("would show whether the probabilities fail for one" in info.value for info in app.info)
     listed = opened(Selection(source=Source(data="demo:wine-logistic"), view="reliability"))
     absent = next(caption for caption in listed.caption if "not available" in caption.value)
     assert "Slices: " in absent.help

@@ -140,7 +140,7 @@ class Chain:
             return own
         least, p, p_of = tuple(map(scale, below.ends(level))), below.p_value, below.p_of or _ECE
         others = {_ECE: below._bins}
-        if (square := self._mean_square) is not None:
+        if of[0] == _LARGEST and (square := self._mean_square) is not None:
             others[_RMSCE], root = square._bins, square._bins.ends(_SQUARE, level)
             ends = square._bins.ends(_SQUARE, alone(level, _OWN[_SQUARE])).low, root.point, root.high
             least = tuple(map(max, least, ends))
@@ -173,10 +173,8 @@ class Chain:
 
     @cached_property
     def _mean_square(self) -> Chain | None:
-        """Of the largest error the line of the root mean square error, which it is never smaller than."""
-        of, question = target(self.estimator), self._asked.original
-        if of is None or of[0] != _LARGEST:
-            return None
+        """The line of the root mean square error in the same bins, which the largest error is never smaller than."""
+        question = self._asked.original
         squares = replace(question, estimator=Binned(question.estimator.binning, _SQUARE))
         with suppress(NotAnswerable):  # where every bin holds one row there is none
             line = Chain.of(squares, self._asked.seed)
@@ -210,7 +208,7 @@ class Chain:
             return own
         _, scale = of
         others = [scale(below.typical_high(below.estimator, level, count, share))]
-        if (square := self._mean_square) is not None:
+        if of[0] == _LARGEST and (square := self._mean_square) is not None:
             others.append(square._bins.typical_high(square.estimator, level, count, share))
         return max(own, *others)
 
