@@ -7,9 +7,11 @@ values, on rows where the two answers have to differ beyond an echo of the optio
 from __future__ import annotations
 
 import inspect
+import re
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from answers import beyond, echoes, ends
+from answers import beyond, echoes, ends, leaves
 
 import calib_core as cc
 from calib_core.evaluation.study import every_measure
@@ -363,6 +365,7 @@ BY_NAME: dict[str, Any] = {
 """Arguments of every function that has a parameter of the name; others are those of `Given`."""
 
 AT: dict[str, dict[str, Any]] = {
+    "slices.table": {"by": "site"},
     "stacked": {"parts": Lazy(lambda: {"one": GIVEN.slices})},
     "judged_gap": {"confidence": Lazy(lambda: GIVEN.predictions.confidence)},
     "summaries.count_in_duckdb": {"source": given("parquet")},
@@ -761,6 +764,7 @@ CASES: dict[str, Any] = {
     "planning.balance_in_use.fit": Of(given("fit"), {"bins": "equal-mass"}, is_answer=True),
     "slices.scan.notion": Of("event", RISK | {"random_state": 2}, "confidence"),
     "slices.table.edges": Of([30, 40], {"by": "age"}),
+    "slices.table.parts": Of(2, {"by": "age"}),
     "slices.table.columns": Of(9, RISK | {"notion": "event", "by": "site"}),
     "readers.with_labels.key": Of(["site"], first=["id"]),
     "readers.file_format.recognise": Lazy(lambda: lambda data: True),
@@ -887,10 +891,69 @@ def test_an_option_changes_the_answer(function: str, option: str) -> None:
         assert not {*echoes(first, option)} & {*echoes(second, option)}, "the answer repeats another level"
     if option == "level" and function not in OF_INTERVALS:
         assert not {*ends(first).items()} & {*ends(second).items()}, "an interval ends where one of another level does"
+    if function not in (*UNPAIRED, *UNDIVIDED) and f"{function}.{option}" not in OF_ROWS:
+        assert not forgotten((one, other), function, (first, second), kept), "counts forget it"
 
 
 OF_INTERVALS = {"diagrams.slice_dots": "draws the intervals of a table"}
 """Functions that are told the level of intervals that others have made."""
+
+
+# ---- counts in place of rows ---------------------------------------------------------------------------------
+
+UNPAIRED = ("compare", "inference.not_worse", "inference.paired_difference", "inference.shown_at_all")
+"""Functions that look at two models row by row, which counts do not know: they say less, and draw nothing."""
+UNDIVIDED = ("divide", "worst_column", "evaluate", "readers.columns_compared")
+"""Functions that are about which rows are where, or fit a calibrator: counts are one part, and fit few."""
+OF_ROWS = {
+    "diagrams.reliability_bands.reduction": "how many bins lie outside is as it is drawn",
+    "inference.estimates.bins": "which intervals are at hand is no answer",
+    "inference.estimates.by_model": "which intervals are at hand is no answer",
+    "inference.unbinned_tests.notion": "Kuiper's test alone is about a notion, and needs rows",
+}
+"""Single options that change of counts less than of rows, with the reason."""
+
+
+def counted(value: Any) -> Any:
+    """Predictions, and models by name, as counts of their rows; all else as it is."""
+    if isinstance(value, cc.Predictions):
+        return cc.Summary.of(value, [] if value.metadata is None else list(value.metadata.columns))
+    if isinstance(value, dict) and value and all(isinstance(each, cc.Predictions) for each in value.values()):
+        return {name: counted(each) for name, each in value.items()}
+    return value
+
+
+def of_counts(function: str, arguments: Mapping[str, Any]) -> Any:
+    """The answer from counts; refused where there are no rows that they could stand for."""
+    taken = {name: counted(value) for name, value in arguments.items()}
+    same = all(taken[name] is arguments[name] for name in taken)
+    return Refused("no rows") if same else said(function, taken)
+
+
+def known(answer: Any, kept: str) -> dict[tuple[str, ...], str]:
+    """The parts of an answer but for those without a value."""
+    parts = dict(beyond(answer, kept))
+    return {path: text for path, text in parts.items() if set(re.findall(r"[\w.]+", text)) - {"nan", "None"}}
+
+
+def moved(first: Any, second: Any, kept: str) -> set[str]:
+    """The names of parts that differ between two answers, of all lines together."""
+    one, other = known(first, kept), dict(beyond(second, kept))
+    return {named(path) for path in one.keys() & other.keys() if one[path] != other[path]}
+
+
+def named(path: tuple[str, ...]) -> str:
+    return ".".join(name for name in path if not name.isdigit())
+
+
+def forgotten(calls: tuple[Any, Any], function: str, answers: tuple[Any, Any], kept: str) -> set[str]:
+    """The parts of an answer that an option changes where they come from rows and not where they come from counts."""
+    one, other = (of_counts(function, arguments) for arguments in calls)
+    if any(isinstance(answer, Refused) for answer in (*answers, one, other)):
+        return set()
+    counts = {named(path) for path in known(one, kept)}
+    return (moved(*answers, kept) & counts) - moved(one, other, kept)
+
 
 TOGETHER = {
     "inference.primaries": ("eps", "level", "bins", "notion"),
@@ -914,6 +977,70 @@ def test_an_option_changes_the_answer_beside_another_that_is_chosen(function: st
 
 ASKED = dict(tuple(case.values) for case in CHANGING)
 """A function, and one of its options."""
+
+
+NEAR = {
+    "diagrams.error_sweep": "its noise floor is drawn",
+    "diagrams.reliability_bands": "the bands are drawn",
+    "diagrams.risk_diagram": "the bands are drawn",
+    "diagrams.local_frequency": "the nearest rows are those of the nearest cells",
+    "diagrams.validity_against": "its places are those of all rows or of the cells",
+    "inference.unbinned_tests": "Kuiper's test needs rows, and the others are corrected without it",
+    "summaries.tally": "of counts it is a view of them",
+}
+"""Functions whose answers from counts are about those from rows, or are others, with the reason."""
+
+
+def numbers(text: str) -> list[float]:
+    """The numbers of a part of an answer, where it is nothing else."""
+    words = re.findall(r"[^\s,()\[\]]+", text)
+    with suppress(ValueError):
+        return [float(word.replace("None", "nan")) for word in words]
+    return []
+
+
+@pytest.mark.parametrize("function", [function for function in ASKED if function not in (*UNPAIRED, *UNDIVIDED, *NEAR)])
+def test_counts_say_what_rows_say(function: str) -> None:
+    """As exactly as their cells are narrow; a count is that of the rows."""
+    one, _ = asked(function, ASKED[function])
+    if isinstance(found := of_counts(function, one), Refused):
+        pytest.skip("not of counts")
+    rows, counts = known(said(function, one), ""), known(found, "")
+    for path in rows.keys() & counts.keys():
+        expected = pytest.approx(numbers(rows[path]), rel=2e-3, abs=2e-4, nan_ok=True)
+        assert numbers(counts[path]) == expected, path
+
+
+OF_ANOTHER = {
+    "choose": "ends beside an accuracy or AUROC are those of its change",
+    "risk.ratio_verdict": "the ratio beside the ends is a tolerance",
+}
+"""Functions whose ends are of a number that is not the one of their name."""
+BARE = ("point", "value", "gap", "difference", "ratio", "gain", "change", "right", "floor")
+"""What ends that are called low and high alone can be of."""
+
+
+def intervals(answer: Any) -> Iterator[tuple[tuple[str, ...], list[float], list[list[float]], list[float]]]:
+    """(path, lower ends, what they can be of, upper ends) of every interval of an answer."""
+    parts = dict(leaves(answer))
+    for path, text in parts.items():
+        name, _, end = path[-1].rpartition("_") if path else ("", "", "")
+        above = (*path[:-1], f"{name}_high".lstrip("_"))
+        if end == "low" and above in parts and "noise_floor" not in path:
+            ends_of = [parts.get((*path[:-1], each)) for each in ([name] if name else BARE)]
+            yield path, numbers(text), [numbers(each) for each in ends_of if each is not None], numbers(parts[above])
+
+
+@pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_ANOTHER])
+def test_an_interval_holds_what_it_is_of(function: str) -> None:
+    """Ends that are swapped, or are those of another number, do not."""
+    for path, low, points, high in intervals(said(function, asked(function, ASKED[function])[0])):
+        assert not any(one > other for one, other in zip(low, high, strict=True)), path
+        points = [each for each in points if len(each) == len(low)]
+        inside = [
+            all(not (a > b + 1e-9 or b > c + 1e-9) for a, b, c in zip(low, each, high, strict=True)) for each in points
+        ]
+        assert any(inside) or not inside, path
 
 
 @pytest.mark.parametrize("function", ASKED)
