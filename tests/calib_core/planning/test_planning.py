@@ -12,6 +12,7 @@ from scipy.stats import beta, binom
 import calib_core as cc
 from calib_core import NotAnswerable, Predictions
 from calib_core.planning import PLANS, Plan, answer, answers, balance_in_use
+from calib_core.registry.registry import Choice, params_of
 
 NEEDS_SCORES = {"error-interval", "within"}
 NUMBERS = {"rows": 1000, "classes": 4, "accuracy": 0.9, "rarest": 0.1}
@@ -241,6 +242,58 @@ def test_numbers_left_open_are_those_of_the_data():
     assert answer(PLANS.make("balance", rows=77), fit, test).plan.rows == 77
     weighted = three.replace(weights=[1.0] * 9 + [5.0])
     assert answer(PLANS.make("histogram-binning", rows=10), weighted).plan.rarest == pytest.approx(3 / 14)
+
+
+OF_CALIBRATION, OF_TEST = "rows of calibration", "rows of test"
+TAKEN = {
+    "histogram-binning": {"rows": OF_CALIBRATION, "classes": "classes", "rarest": "rarest class predicted"},
+    "balance": {"rows": OF_CALIBRATION, "tied": "share of equal confidences"},
+    "scaling-binning": {},
+    "estimating": {},
+    "accuracy-interval": {"rows": OF_TEST, "accuracy": "share right"},
+    "error-interval": {"rows": OF_TEST},
+    "within": {"rows": OF_TEST, "error": "tolerance"},
+    "verified": {"rows": OF_TEST, "accuracy": "mean output", "error": "tolerance"},
+    "miscoverage": {"rows": "a tenth of the right rows of calibration"},
+    "abstaining-rates": {"rows": {"withheld": "right rows of test", "right": OF_TEST}},
+    "abstaining-gain": {"accuracy": "share right", "classes": "classes"},
+}
+"""What each plan takes from the data where nobody says it, by the choice that decides it where one does."""
+
+
+def test_every_plan_takes_from_the_data_what_it_is_about_whatever_else_is_chosen():
+    rng = np.random.default_rng(4)
+
+    def three(n):
+        probs = rng.dirichlet([4.0, 2.0, 0.5], n).round(2)
+        return Predictions(probs, rng.integers(0, 3, n))
+
+    fit, test = three(300), three(500)
+    ties = np.unique(fit.confidence, return_counts=True)[1]
+    known = {
+        OF_CALIBRATION: 300,
+        OF_TEST: 500,
+        "classes": 3,
+        "rarest class predicted": np.bincount(fit.predicted).min() / 300,
+        "share of equal confidences": ties[ties > 1].sum() / 300,
+        "share right": test.correct.mean(),
+        "tolerance": 0.07,
+        "mean output": test.confidence.mean(),
+        "a tenth of the right rows of calibration": fit.correct.sum() // 10,
+        "right rows of test": test.correct.sum(),
+    }
+    for key in PLANS:
+        params = params_of(type(PLANS.make(key)))
+        open_ones = {param.name for param in params if param.default is None}
+        assert open_ones == TAKEN[key].keys(), key
+        choices = [{}] + [
+            {p.name: option} for p in params if isinstance(p.domain, Choice) for option in p.domain.options
+        ]
+        for chosen in choices:
+            plan = answer(PLANS.make(key, **chosen), fit, test, tolerance=0.07).plan
+            for name, what in TAKEN[key].items():
+                wanted = known[what if isinstance(what, str) else what[next(iter(chosen.values()), "withheld")]]
+                assert getattr(plan, name) == pytest.approx(wanted, rel=1e-3), (key, chosen, name)
 
 
 def test_what_nobody_says_is_refused_by_name():
