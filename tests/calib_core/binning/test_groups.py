@@ -228,9 +228,18 @@ def _by_variance_slowly(count, score, variance):
 @pytest.mark.parametrize("variance", [0.5, 2.0, 8.0, 60.0])
 @pytest.mark.parametrize("classes", [1, 3, 12, 40])
 def test_groups_by_variance_are_those_of_the_rule_written_out(classes, variance):
-    rng = np.random.default_rng(classes)
-    said = rng.integers(classes, size=600) ** 2 // classes
-    p = Predictions.from_confidence(rng.beta(5, 1.3, 600), predicted=said, labels=np.zeros(600, dtype=int))
+    said = np.random.default_rng(classes).integers(classes, size=600) ** 2 // classes
+    _follows_the_rule(said, variance)
+
+
+@pytest.mark.parametrize("sizes", [(5, 300, 90, 200), (90, 5, 200, 300), (300, 200, 90, 2, 3)])
+def test_classes_too_few_even_together_take_the_smallest_of_the_others(sizes):
+    _follows_the_rule(np.repeat(np.arange(len(sizes)), sizes), 5.0)
+
+
+def _follows_the_rule(said, variance):
+    scores = np.random.default_rng(1).beta(5, 1.3, len(said))
+    p = Predictions.from_confidence(scores, predicted=said, labels=np.zeros(len(said), dtype=int))
     fine = tabulate(TopLabel().split(p), [EqualWidth(15)])[0]
     codes = variance_codes(fine, variance)
     held = np.argwhere(fine.count > 0)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy
 from scipy.special import expit, logit
-from scipy.stats import beta, chi2, poisson
+from scipy.stats import beta, chi2, norm, poisson
 from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 from calib_core import Predictions, Summary, risk
@@ -248,6 +248,18 @@ def test_weights_that_are_not_whole_keep_points_and_are_no_tested_interval():
     assert found.ratio_high - found.ratio_low > plain.ratio_high - plain.ratio_low
     equal = risk.in_the_large(predictions(s, y, weights=np.full(200, 0.5)))
     assert (equal.ratio_low, equal.ratio_high) == pytest.approx((plain.ratio_low, plain.ratio_high))
+
+
+@pytest.mark.parametrize("heavy", [0.02, 0.5])
+def test_weights_widen_the_ratio_by_where_the_events_are(heavy):
+    """As many events as predicted: the interval is about that of a sum of independent rows, by hand."""
+    s = np.repeat([0.02, 0.5], [3600, 400])
+    y = np.r_[np.arange(3600) % 50 == 0, np.arange(400) % 2 == 0]
+    w = np.where(s == heavy, 6.1, 0.3)
+    found = risk.in_the_large(predictions(s, y, weights=w))
+    half = norm.isf(0.05) * np.sqrt(np.square(w) @ (s * (1 - s))) / (w @ s)
+    assert found.ratio == pytest.approx(1)
+    assert (found.ratio_high - found.ratio_low) / 2 == pytest.approx(half, rel=0.05)
 
 
 def test_rows_of_a_group_widen_the_ratio_and_have_no_interval_of_the_slope():

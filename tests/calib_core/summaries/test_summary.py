@@ -43,8 +43,15 @@ def drawn(seed: int, n: int, k: int = 3, kind: str = "full", dtype: type = np.fl
     kind=st.sampled_from(KINDS),
     cuts=st.lists(st.integers(1, 39), max_size=4, unique=True).map(sorted),
     order=st.randoms(use_true_random=False),
+    kept=st.sampled_from([7, 40]),
 )
-def test_split_anywhere_and_merged_in_any_order_it_is_the_whole(seed, kind, cuts, order):
+def test_split_anywhere_and_merged_in_any_order_it_is_the_whole(seed, kind, cuts, order, kept):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("calib_core.summaries.mergeable.sample_size", lambda n_classes: kept)
+        _merged_it_is_the_whole(seed, kind, cuts, order)
+
+
+def _merged_it_is_the_whole(seed, kind, cuts, order):
     rows = drawn(seed, 40, kind=kind)
     ends = [0, *cuts, 40]
     parts = [Summary.of(rows.take(np.arange(a, b)), ["site"], source="rows", first_row=a) for a, b in pairwise(ends)]

@@ -69,6 +69,19 @@ def test_it_is_the_mean_of_outcomes_less_scores():
     assert (same.low, same.high, same.p_value) == pytest.approx((alone.low, alone.high, alone.p_value))
 
 
+@pytest.mark.parametrize("more", [{}, {"weights": 0.4 + np.arange(90) % 3}])
+def test_of_two_classes_the_gap_of_each_is_that_of_the_other_turned(more):
+    rng = np.random.default_rng(5)
+    risk = rng.beta(2, 5, 90)
+    p = Predictions(np.column_stack([1 - risk, risk]), (rng.random(90) < 0.5 * risk).astype(int), **more)
+    one, other = (mean_gap(p, cc.REDUCTIONS.make("class-specific", cls=c)) for c in (0, 1))
+    assert other.low < other.gap < other.high
+    assert (one.low, one.gap, one.high) == pytest.approx((-other.high, -other.gap, -other.low))
+    assert (one.claimed, one.came_true) == pytest.approx((1 - other.claimed, 1 - other.came_true))
+    for name in ("least", "point", "most", "p_value"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name))
+
+
 def test_one_of_many_classes_has_the_ends_of_its_residuals():
     rng = np.random.default_rng(0)
     probs, w = rng.dirichlet(np.ones(3), 60), rng.integers(1, 4, 60)
