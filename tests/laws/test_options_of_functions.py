@@ -933,7 +933,9 @@ def of_counts(function: str, arguments: Mapping[str, Any]) -> Any:
 def known(answer: Any, kept: str) -> dict[tuple[str, ...], str]:
     """The parts of an answer but for those without a value."""
     parts = dict(beyond(answer, kept))
-    return {path: text for path, text in parts.items() if set(re.findall(r"[\w.]+", text)) - {"nan", "None"}}
+    shape = re.compile(r"^\([\d, ]*\) ")
+    words = {path: set(re.findall(r"[\w.]+", shape.sub("", text))) for path, text in parts.items()}
+    return {path: text for path, text in parts.items() if words[path] - {"nan", "None"}}
 
 
 def moved(first: Any, second: Any, kept: str) -> set[str]:

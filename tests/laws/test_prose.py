@@ -42,12 +42,12 @@ N = r"−?\d[\d,]*(?:\.\d+)?(?:e-\d+)?"
 # ---- data ----------------------------------------------------------------------------------------------------
 
 
-def three(n: int) -> bytes:
-    """Three classes, far too sure."""
+def three(n: int, sure: float = 2.5, tilt: float = 0.0) -> bytes:
+    """Three classes, far too sure; one of them too likely where there is a tilt."""
     rng = np.random.default_rng(1)
     logits = rng.normal(size=(n, 3))
     label = (logits + rng.gumbel(size=(n, 3))).argmax(axis=1)
-    sharp = np.exp(2.5 * logits)
+    sharp = np.exp(sure * logits + np.array([0.0, tilt, 0.0]))
     frame = pd.DataFrame(sharp / sharp.sum(axis=1, keepdims=True), columns=["p_a", "p_b", "p_c"])
     return frame.assign(label=np.array(list("abc"))[label]).to_csv(index=False).encode()
 
@@ -75,6 +75,17 @@ FILES = {
     "risk, divided": risk(1_500, 0.97, 0.6),
     "confidences": thin(),
 }
+SEVERAL = {
+    "several models, divided": (
+        three(700),
+        three(700, 1.6, 0.7),
+        (
+            Recipe("CALIBRATORS", "temperature"),
+            Recipe("CALIBRATORS", "metacal-miscoverage", (("miscoverage", 0.4),)),
+        ),
+    )
+}
+"""Two files of the same rows, and calibrators: one that abstains."""
 
 
 @dataclass(frozen=True)
@@ -126,13 +137,16 @@ class World:
 
 @lru_cache
 def world(name: str) -> World:
-    key = session.hold(FILES[name], f"{name}.csv").key
+    usual = (FILES.get(name, b""), b"", (Recipe("CALIBRATORS", "temperature"),))
+    file, other, calibrators = SEVERAL.get(name, usual)
+    key = session.hold(file, f"{name}.csv").key
     # In unequal parts, so that one is not taken for the other.
     divided = {"share": 0.4} if "divided" in name else {}
     return World(
         Selection(
             source=Source(data=key, **divided),
-            calibrators=(Recipe("CALIBRATORS", "temperature"),),
+            others=((session.hold(other, "other.csv").key, ""),) if other else (),
+            calibrators=calibrators,
             eps=TOLERANCE,
             ratio=RATIO,
         )
