@@ -1013,6 +1013,44 @@ def test_counts_say_what_rows_say(function: str) -> None:
         assert numbers(counts[path]) == expected, path
 
 
+def turned(value: Any) -> Any:
+    """Predictions of two classes, and models of such by name, with the classes in the other order; all else as it is.
+
+    The event stays what it is: its code is 0.
+    """
+    if isinstance(value, cc.Predictions) and value.kind == "full" and value.n_classes == 2:
+        names = None if value.class_names is None else value.class_names[::-1]
+        rows = cc.Predictions(value.probs[:, ::-1], 1 - value.labels, class_names=names, metadata=value.metadata)
+        return rows.with_event(0)
+    if isinstance(value, dict) and value and all(isinstance(each, cc.Predictions) for each in value.values()):
+        return {name: turned(each) for name, each in value.items()}
+    return value
+
+
+OF_CODES = {
+    "diagrams.decision_curve": "is asked about a class by its code",
+    "findings": "of both classes over all rows it names that of code 1, whichever is the event",
+    "inference.shown_at_all": "its p-value is drawn",
+    "inference.unbinned_tests": "a p-value of it is drawn",
+}
+"""Functions whose answer the order of two classes moves, with the reason."""
+
+
+@pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_CODES])
+def test_an_event_is_judged_alike_whichever_of_two_classes_it_is(function: str) -> None:
+    """Neither side of a gap nor the class of a code is looked at more than the other."""
+    option = "notion" if (function, "notion") in OPTIONS else ASKED[function]
+    _, arguments = asked(function, option)
+    mirrored = {name: turned(value) for name, value in arguments.items()}
+    if all(mirrored[name] is arguments[name] for name in mirrored):
+        pytest.skip("not of two classes")
+    one, other = (known(said(function, each), "") for each in (arguments, mirrored))
+    for path in one.keys() & other.keys():
+        if not {"labels", "chosen_event", "event", "code"} & set(path):
+            expected = pytest.approx(numbers(one[path]), rel=1e-6, abs=1e-9, nan_ok=True)
+            assert numbers(other[path]) == expected, path
+
+
 OF_ANOTHER = {
     "choose": "ends beside an accuracy or AUROC are those of its change",
     "risk.ratio_verdict": "the ratio beside the ends is a tolerance",
