@@ -145,7 +145,8 @@ class CalibratorChoice(OneLine):
     gave the true class a probability of (nearly) 0. ``order`` says how simple each of ``recipes`` is, simplest least
     (``candidates.simplicity``), and ``of_value`` how many rows an update of one value of a column is fitted on.
     ``others`` is the gain of the recommended calibrator without the ``floored`` rows, by the same fits; None where none
-    is recommended, or no row is floored.
+    is recommended, or no row is floored. ``same_events``: whether calibration and held-out rows have the same share of
+    events, so that the gain of an update of the mean risk is a little too large.
     """
 
     recipe: Recipe
@@ -172,6 +173,7 @@ class CalibratorChoice(OneLine):
     order: tuple[tuple[float, ...], ...] = ()
     of_value: int = 0
     others: Difference | None = None
+    same_events: bool = False
 
     def frame(self) -> pd.DataFrame:
         """One line per candidate, the uncalibrated model first: its score on rows that its maps were not fitted on.
@@ -342,8 +344,15 @@ class CalibratorChoice(OneLine):
         gain, in_folds = (f"{written(each.point)} ({self._ends(each)})" for each in (self.gain, self.choosing))
         lowers = f"{which} lowers the {name} by {gain} on {self.judged_on}"
         if self.held_out and self.gain.low > 0:
-            return f"{lowers}. Folds of the calibration rows decide too, and show too little: {in_folds}."
-        return f"{lowers}, too little evidence to change it."
+            why = f". Folds of the calibration rows decide too, and show too little: {in_folds}."
+        else:
+            why = ", too little evidence to change it."
+        return f"{lowers}{why}{self._same_events(self.about)}"
+
+    def _same_events(self, *recipes: Recipe) -> str:
+        """What flatters the gain of such of the recipes as move the mean risk of all rows; empty where nothing does."""
+        moved = any(recipe.key in _NUMBERS and not dict(recipe.params).get("by") for recipe in recipes)
+        return f" {_SAME_EVENTS}" if self.same_events and moved else ""
 
     @property
     def _lines(self) -> tuple[Any, Any]:
@@ -373,7 +382,8 @@ class CalibratorChoice(OneLine):
         contract = self._contract
         needed = int(line["rows_needed"])
         texts = (
-            f"The gain is {written(self.gain.point)} ({self._ends(self.gain)}), judged on {self.judged_on}.",
+            f"The gain is {written(self.gain.point)} ({self._ends(self.gain)}), judged on {self.judged_on}."
+            f"{self._same_events(self.about)}",
             "" if contract.keeps_argmax else f"Accuracy changes by {_with_ends(line, 'accuracy', self.level)}.",
             self._best(),
             self._ranking(base, line),
@@ -514,9 +524,23 @@ class CalibratorChoice(OneLine):
             f"{self._at_most()}. Its {name} counts {_FLOOR} there, so that gains look smaller than they are."
             if self.floored
             else "",
+            "" if self._same_events(self.about) else self._same_events(*self.recipes).strip(),
             *(f"{line.title}: {line.note}." for line in left.itertuples()),
         )
         return tuple(filter(None, texts))
+
+
+def same_events(fit: Predictions, held_out: Predictions) -> bool:
+    """Do both have the same share of events but for rounding, as where rows are split class by class?
+
+    >>> p = Predictions([[0.7, 0.3]] * 1000, [0, 0, 0, 1] * 250)
+    >>> same_events(p, p.take(range(501))), same_events(p, p.take(range(0, 1000, 2)))
+    (True, False)
+    """
+    if fit.event is None or held_out.event is None:
+        return False
+    here, there = (np.asarray(rows.true_labels == rows.event) for rows in (fit, held_out))
+    return bool(abs(here.sum() * len(there) - there.sum() * len(here)) <= len(here))
 
 
 def auroc_heading(table: pd.DataFrame) -> str:
@@ -525,6 +549,10 @@ def auroc_heading(table: pd.DataFrame) -> str:
 
 
 _NUMBERS = {"intercept": "intercept", "logistic-recalibration": "intercept and slope"}
+_SAME_EVENTS = (
+    "The calibration rows and the held-out rows have the same share of events, so the gain of an update of the mean "
+    "risk is a little too large."
+)
 _SAME = 5e-4
 """A change of AUROC, or of the mean risk or confidence, that is not said."""
 _ONE = "the one calibrator tried"
@@ -708,6 +736,7 @@ class _Tried:
             order=self.order,
             of_value=_of_value(counting(predictions), recipes[found]),
             others=others,
+            same_events=held_out is not None and same_events(predictions, held_out),
         )
 
     def _without_floored(self, found: int, predictions: Predictions, held_out: Predictions | None) -> Difference:

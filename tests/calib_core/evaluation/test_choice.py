@@ -16,7 +16,7 @@ from calib_core.calibrators import Calibrator, Contract
 from calib_core.estimators import LogLoss
 from calib_core.evaluation.candidate_ranking import Contest, bold_claims
 from calib_core.evaluation.candidates import COLUMNS, FoldTrial, candidates_for, simplicity
-from calib_core.evaluation.choice import auroc_heading
+from calib_core.evaluation.choice import auroc_heading, same_events
 from calib_core.evaluation.cross_fitting import over_folds, plain_folds
 from calib_core.evaluation.update_gains import own_recipes
 from calib_core.evaluation.usefulness import changes
@@ -375,7 +375,9 @@ def test_rows_that_belong_together_are_counted_together():
     assert few.gain.low < choose(p.replace(groups=None), FAST).gain.low * 1.2
     none = choose(again.replace(groups=np.tile(np.arange(400) // 80, 9)), FAST)
     assert not none.recalibrate
-    assert none.sentence.startswith("Leave the model as it is. No gain can be shown, since rows belong to 5 groups")
+    assert none.sentence.startswith(
+        "No calibrator is shown to help. No gain can be shown, since rows belong to 5 groups"
+    )
 
 
 def test_what_cannot_be_tried_says_why_and_the_rest_is_chosen_from():
@@ -977,3 +979,21 @@ def test_a_candidate_that_may_lose_without_bound_has_no_gain_on_held_out_rows_ei
         assert "a probability of 0" in line["note"]
         assert np.isnan(line[["score", "gain", "low", "high", "p", "p_holm", "gain_in_folds"]].astype(float)).all()
         assert np.isfinite(line["accuracy"])
+
+
+def test_halves_with_the_same_share_of_events_are_named_beside_the_gain_of_an_update_of_the_mean():
+    parts = cc.calls.divide(risks(3000, seed=2, off=2.0))
+    assert same_events(parts.fit, parts.test)
+    word = "same share of events"
+    for key, moves in (("intercept", True), ("temperature", False)):
+        found = choose(parts.fit, [key], held_out=parts.test)
+        about = replace(found, recipe=Recipe("CALIBRATORS", key))
+        none = replace(found, recipe=Recipe("CALIBRATORS", "identity"))
+        assert (word in " ".join(about.price)) == (word in none.sentence) == moves
+        assert word not in " ".join(found.notes), "once, beside the gain it is about"
+    both = choose(parts.fit, ["intercept", "temperature"], held_out=parts.test)
+    of_temperature = replace(both, about=Recipe("CALIBRATORS", "temperature"))
+    assert word in " ".join(of_temperature.notes), "the table has the gain of an update"
+    other = risks(1500, seed=9, off=1.5)
+    assert not same_events(parts.fit, other)
+    assert word not in " ".join(choose(parts.fit, ["intercept"], held_out=other).price)
