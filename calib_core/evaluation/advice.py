@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from math import isfinite
+from typing import NamedTuple
 
 from calib_core import risk
-from calib_core.defaults import LEVEL, RATIO, TOLERANCE
+from calib_core._base.pandas_input import title_of
+from calib_core.binning.base import BinningScheme
+from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
+from calib_core.estimators.base import ESTIMATORS
 from calib_core.evaluation.choice import CalibratorChoice, Remaining
 from calib_core.evaluation.update_gains import UpdateGains, update_gains, worst_column
-from calib_core.inference.verdicts.primary_measure import primary
+from calib_core.inference.verdicts.other_notions import other_errors_said
+from calib_core.inference.verdicts.primary_measure import PrimaryLine, primary
+from calib_core.inference.verdicts.verdict import any_size
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
-from calib_core.text import at_level, called, short_percent, told_apart
+from calib_core.registry.registry import Recipe
+from calib_core.results.verdict_table import MISCALIBRATED
+from calib_core.risk import InTheLarge
+from calib_core.text import at_level, called, chance, inside, short_percent, told_apart
 from calib_core.text import score as written
 
-__all__ = ["headline", "own_update", "remaining", "sentences", "shown_gap"]
+__all__ = ["headline", "own_update", "remaining", "sentences", "shown_error"]
 
 
 def remaining(
@@ -53,46 +64,115 @@ def own_update(
     return found if found is not None and found.off else None
 
 
-def shown_gap(predictions: Predictions, event: str = "") -> str:
-    """What has to be said where no calibrator is advised although the event's mean risk is shown to be off; else empty.
+def shown_error(
+    predictions: Predictions,
+    event: str = "",
+    eps: float = TOLERANCE,
+    ratio: float = RATIO,
+    bins: int | str | BinningScheme | None = None,
+) -> str:
+    """What has to be said where no calibrator is advised although something shows an error; empty where nothing does.
 
-    ``event`` is what the event is called; by default its class.
+    In this order, the first that shows one: the event's mean risk (``risk.in_the_large``), the verdict, the calibration
+    slope's interval, Spiegelhalter's test, the p-value of the error that decides, and other notions
+    (``inference.other_errors``). ``event`` is what the event is called, by default its class; the rest as in
+    ``inference.primary``. What can mislead: each is tried at its own level, so that a calibrated model has one of them
+    more often than in 1 of 20 samples.
 
-    >>> shown_gap(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:53]
-    'That does not show that the model is calibrated: the '
+    >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:81]
+    'That no gain is shown does not mean that the model is calibrated. The mean predic'
+    >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50))
+    ''
     """
-    if predictions.grain == "counts" or predictions.event is None or predictions.kind != "full":
-        return ""
-    try:
-        found = risk.in_the_large(predictions)
-    except NotAnswerable:
-        return ""
-    if not found.differs:
+    for fact in (_gap, _verdict, _slope, _any_size, _large_error, _other_notions):
+        with suppress(NotAnswerable):
+            if found := fact(_Shown(predictions, event, eps, ratio, bins)):
+                return f"That no gain is shown does not mean that the model is calibrated. {found}"
+    return ""
+
+
+class _Shown(NamedTuple):
+    """Rows in which an error may be shown, and how they are judged."""
+
+    predictions: Predictions
+    event: str
+    eps: float
+    ratio: float
+    bins: int | str | BinningScheme | None
+
+    @property
+    def first(self) -> PrimaryLine:
+        return primary(self.predictions, self.eps, bins=self.bins, ratio=self.ratio)
+
+    @property
+    def large(self) -> InTheLarge | None:
+        rows = self.predictions
+        return None if rows.event is None or rows.kind != "full" else risk.in_the_large(rows, bins=self.bins)
+
+
+def _gap(rows: _Shown) -> str:
+    found = rows.large
+    if found is None or not found.differs:
         return ""
     states, happens = told_apart(found.mean_predicted, found.observed, short_percent)
     return (
-        f"That does not show that the model is calibrated: the mean predicted risk of {called(event or found.event)} "
-        f"is {states}, and the observed frequency is {happens}. This gap is shown."
+        f"The mean predicted risk of {called(rows.event or found.event)} is {states}, and the observed frequency is "
+        f"{happens}. This gap is shown."
     )
 
 
-def headline(choice: CalibratorChoice, gap: str = "") -> str:
-    """What to do, in a few words; ``gap`` is ``shown_gap``'s."""
-    return "No calibrator is shown to help" if gap and not choice.recalibrate else choice.headline
+def _verdict(rows: _Shown) -> str:
+    first = rows.first
+    return f"The verdict is {first.headline}." if first.line.verdict == MISCALIBRATED else ""
+
+
+def _slope(rows: _Shown) -> str:
+    found = rows.large
+    if found is None or not (found.slope_low > 1 or found.slope_high < 1):
+        return ""
+    risks = "too moderate" if found.slope_low > 1 else "too extreme"
+    ends = f"{at_level(found.level)} interval {written(found.slope_low)} to {written(found.slope_high)}"
+    value = f"{written(found.slope)} ({ends})" if isfinite(found.slope) else f"not 1 ({ends})"
+    return f"The calibration slope is {value}: the risks are {risks}. This error is shown."
+
+
+def _any_size(rows: _Shown) -> str:
+    shown = rows.first.shown
+    return any_size(None, shown) if shown.p_value <= SIGNIFICANCE else ""
+
+
+def _large_error(rows: _Shown) -> str:
+    line = rows.first.line
+    if line.p is None or line.p > SIGNIFICANCE:
+        return ""
+    return f"{line.title} is larger than in nearly all calibrated models ({chance(line.p)})."
+
+
+def _other_notions(rows: _Shown) -> str:
+    return other_errors_said(rows.first)
+
+
+def headline(choice: CalibratorChoice, error: str | None = None, update: UpdateGains | None = None) -> str:
+    """What to do, in a few words: to leave the model as it is only where nothing shows an error.
+
+    ``error`` is ``shown_error``'s, None where nobody looked for one; ``update`` is ``own_update``'s.
+    """
+    return choice.headline if choice.recalibrate or error != "" or update is not None else "Leave the model as it is"
 
 
 def sentences(
     choice: CalibratorChoice,
     left: Remaining | None = None,
     update: UpdateGains | None = None,
-    gap: str = "",
+    error: str | None = None,
     whose: str = "",
 ) -> tuple[str, ...]:
     """The advice in sentences, the same wherever it is given: what to use, whether that is enough, and for whom.
 
     The first has the error before and after (of ``left``), what changes, and the score. ``update`` (``own_update``)
-    adds what one map for all would do to the value of a column that is off; ``gap`` (``shown_gap``) is used where
-    nothing is recommended. ``whose`` says of which rows the advice is, where the reader looks at others.
+    adds what one map for all would do to the value of a column that is off or, where no gain is shown, what its own
+    update and one map for all would gain; ``error`` (``shown_error``) is used where nothing is recommended. ``whose``
+    says of which rows the advice is, where the reader looks at others.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
     >>> from calib_core.evaluation.choice import choose
@@ -100,10 +180,50 @@ def sentences(
     >>> [sentence.partition(".")[0] for sentence in sentences(found, found.remaining(p))]
     ['Use temperature scaling', 'The remaining calibration error is still above the tolerance of 2 % (13 %, 90 % ...
     """
-    error = left.error if choice.recalibrate and left is not None else ""
-    first = " ".join(filter(None, (f"{headline(choice, gap)}.", whose, choice.effect(error))))
-    then = left.sentence if choice.recalibrate and left is not None else ""
-    return tuple(filter(None, (first, then, _of_one_value(choice, update), "" if choice.recalibrate else gap)))
+    first = f"{headline(choice, error, update)}."
+    if not choice.recalibrate:
+        off = _too_few_rows(choice, update)
+        effect = "" if off and choice.about == _own_recipe(choice, update) else choice.effect()
+        said = " ".join(filter(None, (first, whose, effect, off)))
+        return tuple(filter(None, (said, "" if off else _of_one_value(choice, update), error)))
+    effect = choice.effect("" if left is None else left.error)
+    said = " ".join(filter(None, (first, whose, effect)))
+    return tuple(filter(None, (said, "" if left is None else left.sentence, _of_one_value(choice, update))))
+
+
+def _own_recipe(choice: CalibratorChoice, update: UpdateGains | None) -> Recipe | None:
+    """The candidate that updates the one value alone; None where there is none."""
+    own = (recipe for recipe in choice.recipes if update and dict(recipe.params).get("only") == update.value)
+    return next(own, None)
+
+
+def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None) -> str:
+    """That one value is off, but no gain of its own update is shown: what it and one map for all would gain."""
+    own = _own_recipe(choice, update)
+    if own is None or update is None:
+        return ""
+    mine = _gain(choice, own)
+    if not mine:
+        return ""
+    common = next(
+        (_gain(choice, recipe) for recipe in choice.recipes if recipe == Recipe("CALIBRATORS", "intercept")), ""
+    )
+    for_all = f"; one intercept for all rows would gain {common}" if common else ""
+    score = inside(ESTIMATORS[choice.score].title)
+    rows = "use more rows, or judge all of them (--judge all)" if choice.held_out else "use more rows"
+    return (
+        f"{title_of(update.column, update.value)} is off more than the other rows. On {choice.judged_on} updating its "
+        f"intercept alone would gain {mine} in {score}{for_all}. That is too little evidence of a gain: {rows}."
+    )
+
+
+def _gain(choice: CalibratorChoice, recipe: Recipe) -> str:
+    """The gain of a candidate with its interval; empty where it has none."""
+    line = choice.table.iloc[choice.recipes.index(recipe)]
+    gain, low, high = (float(line[name]) for name in ("gain", "low", "high"))
+    if not all(map(isfinite, (gain, low, high))):
+        return ""
+    return f"{written(gain)} ({at_level(choice.level)} interval {written(low)} to {written(high)})"
 
 
 def _of_one_value(choice: CalibratorChoice, update: UpdateGains | None) -> str:

@@ -255,7 +255,7 @@ class CalibratorChoice(OneLine):
     def headline(self) -> str:
         """What to do, in a few words."""
         if not self.recalibrate:
-            return "Leave the model as it is"
+            return "No calibrator is shown to help"  # only advice, which looks for errors, says to leave the model
         params = dict(self.recipe.params)
         if params.get("only"):
             return f"Update the {_NUMBERS[self.recipe.key]} of {title_of(str(params['by']), str(params['only']))} alone"

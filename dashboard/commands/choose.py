@@ -151,11 +151,11 @@ def _record(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) 
 
 
 class _Advice(NamedTuple):
-    """What remains after the calibrator recommended, one value's own update, and the gap that is shown all the same."""
+    """What remains after the calibrator recommended, one value's own update, and the error shown all the same."""
 
     left: Remaining | None
     update: UpdateGains | None
-    gap: str
+    error: str
 
     def record(self) -> dict[str, Any]:
         """All of it in plain values."""
@@ -165,7 +165,7 @@ class _Advice(NamedTuple):
             "own_update": None
             if update is None
             else {"sentence": update.sentence, "column": update.column, "lines": update.frame().to_dict("records")},
-            "gap": self.gap or None,
+            "shown_error": self.error or None,
         }
 
     def sentences(self, found: CalibratorChoice) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
         return _Advice(left, update, "")
     judged = given.rows if given.held_out is None else given.held_out
     event = "" if judged.event is None else event_words.of_scene(given.scene)
-    return _Advice(None, update, advice.shown_gap(judged, event))
+    return _Advice(None, update, advice.shown_error(judged, event))
 
 
 def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str) -> list[str]:

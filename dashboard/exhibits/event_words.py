@@ -119,12 +119,12 @@ def predicted_and_observed(found: InTheLarge) -> tuple[str, str]:
 
 
 def beside_advice(scene: Scene) -> str:
-    """What has to be said where the advice is to leave a model as it is whose event is shown to be off; else empty."""
-    if scene.claims != "event":
-        return ""
+    """What has to be said where no calibrator is advised although an error is shown (``advice.shown_error``)."""
     # Of all rows, as the advice is: a slice of them changes neither.
     rows = Model(scene.models.shown[0].source.everywhere).predictions
-    return str(scene.get(call(cc.evaluation.advice.shown_gap, rows, event=of_scene(scene), stem="gap")))
+    event = "" if scene.get(rows).event is None else of_scene(scene)
+    judged = {"event": event, "eps": scene.tolerance, "ratio": scene.ratio, "bins": scene.bins}
+    return str(scene.get(call(cc.evaluation.advice.shown_error, rows, **judged, stem="error")))
 
 
 def _phrase(name: str, column: str) -> str:

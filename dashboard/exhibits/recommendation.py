@@ -111,9 +111,8 @@ class Recommendation(Exhibit):
                     ratio=scene.ratio,
                 )
                 left = scene.get(wanted)
-        update = scene.get(call(cc.evaluation.advice.own_update, first.division.part("fit"), stem="update"))
-        gap = "" if found.recalibrate else beside_advice(scene)
-        return cc.evaluation.advice.sentences(found, left, update, gap, everywhere(found, scene))
+        error = "" if found.recalibrate else beside_advice(scene)
+        return cc.evaluation.advice.sentences(found, left, own_update(scene), error, everywhere(found, scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")
@@ -148,6 +147,12 @@ class Recommendation(Exhibit):
             notes=found.notes,
             headline=(*self.advice(scene, found), *found.price),
         )
+
+
+def own_update(scene: Scene) -> cc.evaluation.update_gains.UpdateGains | None:
+    """The update of one value of a column, of the calibration rows of the first model (``advice.own_update``)."""
+    rows = scene.models.shown[0].division.part("fit")
+    return scene.get(call(cc.evaluation.advice.own_update, rows, stem="update"))
 
 
 def _same_gain(frame: pd.DataFrame) -> bool:

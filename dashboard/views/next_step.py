@@ -15,7 +15,7 @@ from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.exhibits.calibrators import first_named
 from dashboard.exhibits.event_words import beside_advice, rules_out_advice
-from dashboard.exhibits.recommendation import Recommendation, chosen_on
+from dashboard.exhibits.recommendation import Recommendation, chosen_on, own_update
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import progress
@@ -90,8 +90,8 @@ def chosen(exhibit: Recommendation, scene: Scene) -> CalibratorChoice | None:
 
 def words(found: CalibratorChoice, scene: Scene) -> tuple[str, str, str]:
     """What to do; what that changes; what remains, the gain with its interval, and what it rests on."""
-    gap = "" if found.recalibrate else beside_advice(scene)
-    headline = f"{cc.evaluation.advice.headline(found, gap)}."
+    error = "" if found.recalibrate else beside_advice(scene)
+    headline = f"{cc.evaluation.advice.headline(found, error, own_update(scene))}."
     sentence, *more = Recommendation.suited(scene).advice(scene, found)
     rests = " ".join(filter(None, (*more, *found.price[:1], chosen_on(found, scene))))
     return headline, sentence.removeprefix(headline).strip(), rests

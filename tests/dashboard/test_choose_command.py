@@ -40,7 +40,8 @@ def test_the_record_holds_what_the_library_chooses(file):
     found = cc.choose(cc.read_predictions(file), CANDIDATES, folds=3, random_state=4)
     assert record["recommended"] == found.recipe.to_dict()
     assert record["gain"]["low"] == found.gain.low
-    assert record["sentences"] == [found.sentence, *found.price]
+    assert record["shown_error"], "rows that Spiegelhalter's test finds an error in"
+    assert record["sentences"] == [found.sentence, record["shown_error"], *found.price]
     assert record["options"] == {"score": "log-loss", "folds": 3, "seed": 4, "level": 0.9, "rows": "auto",
                                  "chosen_on": "chosen on all 178 rows"}  # fmt: skip
     for line, wanted in zip(record["lines"], found.frame().to_dict("records"), strict=True):
@@ -124,4 +125,4 @@ def test_a_gap_beside_the_advice_is_that_of_the_rows_that_are_judged(tmp_path):
     record = json.loads(made.stdout)
     assert record["remaining"] is None, "nothing is recalibrated"
     predicted, observed = (short_percent(frame.loc[~fit, name].mean()) for name in ("risk", "died"))
-    assert f"is {predicted}, and the observed frequency is {observed}" in record["gap"]
+    assert f"is {predicted}, and the observed frequency is {observed}" in record["shown_error"]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy.special import expit
 
 import calib_core as cc
 from calib_core import Recipe
@@ -22,6 +23,9 @@ from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.event_words import beside_advice, in_the_large, in_words, of_scene
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.frame import event
+from dashboard.report.document import Beside, Paragraph
+from dashboard.report.request import Options, Request
+from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source, recommended
 from dashboard.session import Scene
 from dashboard.session.result_cache import RESULTS
@@ -129,7 +133,7 @@ def test_the_second_tolerance_is_in_link_verdict_and_command() -> None:
 
 
 def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    leave = SimpleNamespace(recalibrate=False, price=(), among=9, headline="Leave the model as it is")
+    leave = SimpleNamespace(recalibrate=False, price=(), among=9, headline="No calibrator is shown to help")
     said = ("No calibrator is shown to help. None helps.", beside_advice(halved))
     monkeypatch.setattr(Recommendation, "advice", lambda *_: said)
     headline, effect, rests = next_step.words(leave, halved)  # type: ignore[arg-type]
@@ -140,6 +144,39 @@ def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, mon
     leave.recalibrate = True
     monkeypatch.setattr(Recommendation, "advice", lambda *_: ("Leave the model as it is. It helps.",))
     assert "This gap" not in next_step.words(leave, halved)[2]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("seed", "shown"), [(3, True), (0, False)])
+def test_an_error_that_is_shown_beside_no_gain_is_the_same_on_every_page(
+    seed: int, shown: bool, tmp_path: Path
+) -> None:
+    """Risks that are right on average and too extreme, of which half of 1,500 rows show no gain of a calibrator."""
+    rng = np.random.default_rng(seed)
+    logit = rng.normal(-0.9, 1.3, 1500)
+    happened = (rng.random(1500) < expit(0.85 * logit)).astype(int)
+    selection = selected(expit(logit).tolist(), happened.tolist(), "risk,died")
+    scene = session.scene_of(selection)
+    exhibit = Recommendation.suited(scene)
+    found = scene.get(exhibit.found(scene))
+    assert not found.recalibrate
+    error = beside_advice(scene)
+    assert bool(error) == shown
+    leaves = {}
+    headline, _, rests = next_step.words(found, scene)
+    leaves["screen"] = headline
+    assert rests.startswith(error)
+    (page,) = [block for block in summary.blocks(Request(selection, Options())) if isinstance(block, Beside)]
+    (step,) = [part for part in page.left if isinstance(part, Paragraph) and part.lead == "Next step."]
+    leaves["report"] = step.text
+    assert step.text.endswith(error)
+    frame = pd.DataFrame({"risk": expit(logit), "died": happened})
+    frame.to_csv(file := tmp_path / "risk.csv", index=False)
+    record = json.loads(CliRunner().invoke(main, ["choose", str(file), "--json"]).stdout)
+    leaves["choose"] = record["sentences"][0]
+    assert (record["shown_error"] or "") == error
+    assert {name: text.startswith("Leave the model as it is") for name, text in leaves.items()} == dict.fromkeys(
+        ("screen", "report", "choose"), not shown
+    )
 
 
 def test_a_gap_that_can_be_chance_changes_no_advice() -> None:

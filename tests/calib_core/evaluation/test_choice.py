@@ -562,7 +562,7 @@ def test_it_says_what_to_do_what_that_gains_and_what_it_costs():
 def test_where_no_gain_is_shown_it_says_how_many_rows_would_show_one():
     found = next(c for c in (choose(rows(60, sharp=1.3, seed=s), ["temperature"]) for s in range(20))
                  if not c.recalibrate and c.gain.point > 0.005)  # fmt: skip
-    assert found.sentence.startswith("Leave the model as it is. The one calibrator tried lowers the log loss by")
+    assert found.sentence.startswith("No calibrator is shown to help. The one calibrator tried lowers the log loss by")
     assert found.sentence.endswith("too little evidence to change it.")
     assert found.price[0].endswith("rows would be enough evidence of such a gain four times in five.")
 

@@ -1,0 +1,135 @@
+"""Advice: a model is left as it is only where nothing on the rows judged shows an error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+
+import calib_core as cc
+from calib_core.defaults import SIGNIFICANCE
+from calib_core.evaluation.advice import headline, own_update, sentences, shown_error
+from calib_core.evaluation.choice import CalibratorChoice, choose
+from calib_core.inference import other_errors, primary
+from calib_core.predictions.predictions import Predictions
+from calib_core.registry.registry import Recipe
+
+LEAVE = "Leave the model as it is"
+IDENTITY = Recipe("CALIBRATORS", "identity")
+
+
+def risks(n: int, seed: int, slope: float = 1.0, shift: float = 0.0) -> Predictions:
+    """Risks whose log-odds are ``shift`` and 1 / ``slope`` times off."""
+    rng = np.random.default_rng(seed)
+    logit = rng.normal(-0.9, 1.3, n)
+    happened = rng.random(n) < expit(shift + slope * logit)
+    return Predictions(np.column_stack([1 - expit(logit), expit(logit)]), happened.astype(int))
+
+
+def simulated() -> dict[str, Predictions]:
+    calibrated = {f"calibrated {n} {seed}": risks(n, seed) for n in (200, 750) for seed in range(6)}
+    steep = {f"slope {s} {seed}": risks(750, seed, slope=s) for s in (0.7, 0.85, 1.4) for seed in range(3)}
+    shifted = {f"shift {d} {seed}": risks(400, seed, shift=d) for d in (-0.8, -0.25) for seed in range(3)}
+    probs = np.tile([[0.7, 0.3, 0], [0.3, 0.7, 0]], (200, 1))
+    cancelling = Predictions(probs, ([0, 1] * 5 + [1, 1] * 4 + [1, 0]) * 20)
+    return calibrated | steep | shifted | {"errors of two classes that cancel": cancelling}
+
+
+FILES = simulated()
+DEMOS = tuple(demo.key for demo in cc.datasets.DEMOS)
+
+
+@pytest.fixture(scope="module")
+def unchanged() -> CalibratorChoice:
+    """A choice that recommends no calibrator."""
+    found = choose(risks(300, 1), ["temperature"])
+    return replace(found, recipe=IDENTITY)
+
+
+def facts(rows: Predictions) -> dict[str, bool]:
+    """What shows an error on these rows, each by its own number."""
+    line = primary(rows)
+    shown = {
+        "verdict": line.line.verdict == "miscalibrated",
+        "test": line.shown.p_value <= SIGNIFICANCE,
+        "error": line.line.p is not None and line.line.p <= SIGNIFICANCE,
+        "other notions": bool(other_errors(line)),
+    }
+    if rows.event is None:
+        return shown
+    table = cc.risk.in_the_large(rows).frame().set_index("measure")
+    low, high = table.loc["slope", ["low", "high"]]
+    gap = table.loc["gap", ["low", "high"]]
+    return shown | {"slope": not low <= 1 <= high if low == low else False, "gap": not gap["low"] <= 0 <= gap["high"]}
+
+
+@pytest.mark.parametrize("name", [*FILES, *DEMOS])
+def test_a_model_is_left_as_it_is_only_where_nothing_shows_an_error(name, unchanged):
+    rows = FILES[name] if name in FILES else cc.calls.divide(cc.read_predictions(*cc.datasets.demo(name))).test
+    error, shown = shown_error(rows), facts(rows)
+    first = sentences(unchanged, error=error)
+    assert bool(error) == any(shown.values()), shown
+    assert first[0].startswith(LEAVE) == (not any(shown.values())), shown
+    assert (first[-1] == error) == bool(error)
+
+
+def test_both_answers_of_the_law_happen():
+    found = {name: bool(shown_error(rows)) for name, rows in FILES.items()}
+    assert not all(found[name] for name in found if name.startswith("calibrated"))
+    assert all(found[name] for name in found if name.startswith(("slope 0.7", "shift -0.8")))
+    assert found["errors of two classes that cancel"]
+
+
+def test_what_nobody_looked_for_is_no_reason_to_leave_a_model(unchanged):
+    assert LEAVE not in unchanged.sentence
+    assert headline(unchanged) == headline(unchanged, "An error is shown.") == unchanged.headline
+    assert headline(unchanged, "") == LEAVE
+    assert LEAVE not in headline(replace(unchanged, recipe=Recipe("CALIBRATORS", "temperature")), "")
+
+
+def test_each_kind_of_evidence_is_enough(monkeypatch):
+    """The first that shows an error is named; where it shows none, the next one is."""
+    from calib_core.evaluation import advice
+
+    kinds = ("_gap", "_verdict", "_slope", "_any_size", "_large_error", "_other_notions")
+    files = list(FILES.values())
+    for kind in kinds:
+        with monkeypatch.context() as patch:
+            for other in kinds:
+                if other != kind:
+                    patch.setattr(advice, other, lambda _: "")
+            found = [bool(shown_error(rows)) for rows in files]
+        assert 0 < sum(found) < len(files), kind
+
+
+def sites(n: int, seed: int) -> Predictions:
+    """Risks of three sites, of which those of C are too high."""
+    rng = np.random.default_rng(seed)
+    risk, site = rng.beta(2, 4, n), np.array(list("ABC"))[np.arange(n) % 3]
+    died = rng.random(n) < np.where(site == "C", 0.45 * risk, risk)
+    return Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=pd.DataFrame({"site": site}))
+
+
+def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
+    fit, held_out = sites(900, 0), sites(150, 1)
+    found, update = choose(fit, held_out=held_out), own_update(fit)
+    assert update is not None
+    # Whatever these few rows show: that no gain is shown is what is asked here.
+    own = next(recipe for recipe in found.recipes if dict(recipe.params).get("only") == "C")
+    none = replace(found, recipe=IDENTITY, about=own)
+    said = sentences(none, None, update, "")
+    assert not said[0].startswith(LEAVE), "a site is off"
+    lines = found.frame().assign(recipe=found.recipes)
+    for recipe in (own, Recipe("CALIBRATORS", "intercept")):
+        line = lines.iloc[found.recipes.index(recipe)]
+        for name in ("gain", "low", "high"):
+            assert cc.text.score(line[name]) in said[0]
+    assert "site = C is off" in said[0]
+    assert none.judged_on in said[0]
+    assert "--judge all" in said[0]
+    assert said[0].count(cc.text.score(lines["gain"].iloc[found.recipes.index(own)])) == 1, "one gain, once"
+    everywhere = replace(none, held_out=0)
+    assert "--judge all" not in sentences(everywhere, None, update, "")[0]
