@@ -178,6 +178,23 @@ WORDS = r"\"(within tolerance|miscalibrated|too close to call|too few rows to te
 CLAIM_TYPES = r"isinstance\([^)]*(?:Claims|Tally|Tallies|Counted|Counts)\w*\b"
 
 
+WHY = {
+    "modules in the root": "`calls` holds the names that the dashboard uses and the package's face no longer has",
+    "rooms": "25 folders and five modules; `results`, `risk` and `testing` were parts of others in the plan",
+    "floors": "text, results and the registry lie below everything, so that every room words and names things alike",
+    "files": "a calibrator, a tool's format, a figure and a view have a file each",
+    "lines of": "a fifth are docstrings; merging saves headings, and what repeats by shape is declared already",
+    "type tests": "one of them asks for the two forms of listed claims at once",
+    "questions after": "each refuses, in its own sentence, what a summary's counts cannot answer",
+    "casts": "schemes and registries that are told apart by what they declare, not by class",
+    "files that": "two or three of each room on the way: predictions, claims, notions, bins, estimators, intervals",
+    "public names": "the 32 and the rooms; `with those of its rooms` counts every method that a face hands on",
+    "with those": "every method is imported from the face of its room; old names warn until 1.0",
+    "Any in": "JSON, Plotly, pyarrow and the registry, whose makers return what is asked of them",
+}
+"""Why a line is not at what is wanted, by how the line begins."""
+
+
 def table() -> list[tuple[str, object, object]]:
     """What is measured, its value and what is wanted."""
     plan = arrows("calib_core")
@@ -217,6 +234,8 @@ if __name__ == "__main__":
     wide = max(len(what) for what, _, _ in measured)
     for what, value, wanted in measured:
         sys.stdout.write(f"{what:<{wide}}  {value:>8,}  {wanted}\n")
+    for start, why in WHY.items():
+        sys.stdout.write(f"{start} ...: {why}\n")
     sys.stdout.write(f"\nrooms: {', '.join(sorted(arrows('calib_core')))}\n")
     sys.stdout.write(
         f"back: {back(arrows('calib_core'))}; circles: {[sorted(c) for c in circles(arrows('calib_core'))]}\n"

@@ -115,7 +115,7 @@ def _widths():
 def _many():
     for n, k in ((4000, 10), (4000, 20)):
         yield Case("network", "shift .0196", n, k, CLAIMED, 100)
-    yield Case("two decimals", "region .0204", 1000, 10, CLAIMED, 100)
+    yield Case("two decimals", "region .0204", 1000, 10, CLAIMED, 400)
     yield Case("network", "class .01", 4000, 20, CLAIMED, 60)
 
 

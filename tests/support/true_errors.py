@@ -109,6 +109,8 @@ def target(made, sample, notion, key):
         error = binned_error(claims, cells, ORDER.get(key, 1))
         if "over all classes together" in made.interval().about:
             error = max(error, _in(made, sample, "confidence"))
+        if "or of the confidence" in made.interval().about:
+            error = max(error, _in(made, sample, "confidence"))
         if "or of the event" in made.interval().about:
             error = max(error, _in(made, sample, "event"))
         return error * error if key == "debiased-l2" else error, len(cells) / len(np.unique(cells))

@@ -93,13 +93,13 @@ _SHARE = ", as a share of the most it can be,"
 def verdict(estimate: Estimate, eps: float = TOLERANCE, level: float = LEVEL, ratio: float = RATIO) -> Verdict:
     """What the interval shows about an error tolerance: within, miscalibrated, too close to call, too few rows.
 
-    The interval decides, and for "miscalibrated" the p-value of the same line with it, on the scale of
+    The interval decides, and for ``miscalibrated`` the p-value of the same line with it, on the scale of
     ``on_scale_of``: squared errors against the squared tolerance, means over classes against the tolerance's share
     of what such a mean can be. At level 90 % a tolerance is wrongly called exceeded in at most 5 % of cases, and
     wrongly called kept in at most 5 %, where the interval's ends hold. "Too few rows" is known before outcomes are
     seen: the typical upper end of a calibrated model with these predictions (``typical_high``) is no smaller
     than the tolerance; of grouped rows, which may hang together as nobody knows beforehand, that of as many
-    independent rows. What can mislead: "within" is about the error in these bins; "too close to call" is not
+    independent rows. What can mislead: ``within`` is about the error in these bins; ``too close to call`` is not
     "calibrated".
 
     The event of two classes has a second tolerance, for the ratio of observed to expected events: from 1 / ``ratio`` to
