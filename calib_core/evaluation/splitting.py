@@ -283,8 +283,8 @@ def divide(
     files divide them and a group has rows on both sides, ``warning`` says so. What can mislead: rows that belong
     together, but whose groups are not known, may stand on both sides. A division class by class gives both parts the
     same class frequencies: an update of the mean risk (``intercept``, ``logistic-recalibration``) is then judged on the
-    very frequency that it was fitted to, and its gain is a little too large (of 150 calibrated models of 1,500 rows on average +.0002 in
-    log loss in place of -.0008 for an intercept). Folds are not drawn class by class.
+    very frequency that it was fitted to, and its gain is a little too large (for an intercept, of 150 calibrated models
+    of 1,500 rows on average +.0002 in log loss in place of -.0008). Folds are not drawn class by class.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")), random_state=3)

@@ -241,9 +241,10 @@ def _overall(
 
 
 def _classes(rows: Predictions, level: float) -> pd.DataFrame:
-    """The probability of every class over all rows; of two that add up to 1 one tells it all."""
+    """The probability of every class over all rows; of two that add up to 1 that of the event tells it all."""
     tally = claims_of(rows, "class-wise").tally(np.empty(0))
-    code = np.arange(1 if rows.kind == "full" and rows.n_classes == 2 else 0, rows.n_classes or 0)
+    event = rows.event if rows.kind == "full" else None
+    code = np.arange(rows.n_classes or 0) if event is None else np.array([event])
     total = tally.count[code, 0]
     together = np.zeros(rows.n_rows, dtype=np.intp)
     shares = _shares(rows, together, 1, level)

@@ -221,6 +221,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error("--threads goes with --check: kept are the numbers of one thread")
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(given.threads)  # NumPy, which reads it once, is not loaded yet
+    from tests.golden_bits import subjects
+
+    if unknown := set(given.only or ()) - {*subjects.OF, "guarantees"}:
+        parser.error(
+            f"no subject is called {', '.join(sorted(unknown))}; there are {', '.join(subjects.OF)}, guarantees"
+        )
     now, new = fingerprint(), computed(given.only or ())
     crashed = [key for key, value in new.items() if value.startswith("!! ")]
     if crashed and not given.check:

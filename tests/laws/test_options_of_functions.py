@@ -1029,7 +1029,6 @@ def turned(value: Any) -> Any:
 
 OF_CODES = {
     "diagrams.decision_curve": "is asked about a class by its code",
-    "findings": "of both classes over all rows it names that of code 1, whichever is the event",
     "inference.shown_at_all": "its p-value is drawn",
     "inference.unbinned_tests": "a p-value of it is drawn",
 }
