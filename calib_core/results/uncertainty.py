@@ -141,13 +141,18 @@ class NoiseFloor(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class TestOfCalibration(OneLine):
-    """A statistic and the chance that a perfectly calibrated model shows as much."""
+    """A statistic and the chance that a perfectly calibrated model shows as much.
+
+    ``law`` is the law that the chance was computed from, or the number of simulated samples; empty where it is not
+    recorded, or where outcomes were certain.
+    """
 
     __test__ = False  # no test case, though its name begins like one
 
     name: str
     statistic: float
     p_value: float
+    law: str = ""
 
     def _line(self) -> str:
         return f"{self.name} {self.statistic:.4g}, {chance(self.p_value)}"

@@ -110,7 +110,7 @@ COMMON = {
     "note": "why a number is missing, or what to know of it",
     "notion": "notion of calibration",
     "p": "p-value: chance that a calibrated model shows as much",
-    "p_of": "which error p is about, where that is another one",
+    "p_of": "what p is about: another error, or models that do as badly or worse",
     "p_corrected": "p corrected by Holm's rule in its family, for the kinds of places and the columns",
     "p_holm": "p corrected by Holm's rule for the number of tests",
     "P(*": "probability of the class",

@@ -28,8 +28,9 @@ FLOOR = (
     "corrected for the errors that contain one another."
 )
 OF_SCORES = (
-    "Of accuracy the noise floor is what 95 % stay above. p of a score counts only models that do as badly or worse; "
-    "Spiegelhalter's test is two-sided."
+    "Of accuracy the noise floor is what 95 % stay above. p of accuracy and of a score, marked “as bad or worse”, "
+    "counts only calibrated models that do as badly or worse. Spiegelhalter's test on the Brier score is another test: "
+    "it is two-sided and also counts scores that are too good."
 )
 NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"

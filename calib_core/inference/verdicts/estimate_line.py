@@ -18,6 +18,9 @@ from calib_core.results.uncertainty import RatioWord, Verdict
 from calib_core.results.verdict_table import Word
 from calib_core.text import Unit, at_level, chance, measured, measured_between
 
+ONE_SIDED = "as bad or worse"
+"""What p of accuracy and scores counts, unlike Spiegelhalter's two-sided test on the same Brier score."""
+
 
 @dataclass(frozen=True, repr=False)
 class EstimateLine(OneLine):
@@ -26,8 +29,9 @@ class EstimateLine(OneLine):
     ``value`` is what the estimator's formula says; ``point``, in [``low``, ``high``], the estimate that the interval is
     ``about``; ``floor`` the noise floor, always its 95 % point: what 19 in 20 perfectly calibrated models stay
     at or below; ``p`` the chance that one shows as much of what the interval is about, and ``p_of`` the error within
-    this one whose p it is, empty where it is its own; ``verdict`` one of four words, with ``sentence``.
-    ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how the value was judged.
+    this one whose p it is, empty where it is its own, and ``ONE_SIDED`` of accuracy and scores; ``verdict`` one of four
+    words, with ``sentence``. ``tested`` tells whether coverage was simulated or proven in cases like this; ``bins`` how
+    the value was judged.
     ``unit`` tells how numbers of this estimator are read: as a share of rows or of probability, a square of one, or a
     score. ``limit`` is the tolerance on the scale of the value. Of an event ``ratio`` is that of observed to expected
     events, in [``ratio_low``, ``ratio_high``], ``ratio_limit`` its tolerance, and ``ratio_word`` what it shows about
@@ -153,6 +157,7 @@ def estimate_line(
         numbers |= {"method": span.method, "tested": span.tested}
         floor = estimate.noise_floor
         p, p_of = span.p_with(floor.p_value)
+        p_of = ONE_SIDED if is_score(estimate.recipe[1].key) else p_of
         numbers |= {"floor": floor.high, "p": p, "p_of": p_of}
         if not _is_loss_of_one_claim(estimate):
             verdict: Verdict = estimate.verdict(eps, level, ratio)

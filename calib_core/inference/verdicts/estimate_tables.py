@@ -183,8 +183,9 @@ def _tested(title: str, test: Callable[[], TestOfCalibration]) -> dict[str, Any]
         result = test()
     except NotAnswerable as why:
         return {"statistic": math.nan, "p": math.nan, "note": str(why)}
-    # As a verdict calls it: it says of what the score is.
-    named = {"test": result.name} if title == _BESIDE_VERDICT else {}
+    # As a verdict calls it: it says of what the score is, and how p was found.
+    found_by = f" (p by {result.law})" if result.law else ""
+    named = {"test": f"{result.name}{found_by}"} if title == _BESIDE_VERDICT else {}
     return {"statistic": result.statistic, "p": result.p_value, "note": ""} | named
 
 

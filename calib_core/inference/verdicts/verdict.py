@@ -371,9 +371,10 @@ def any_size(low: float | None, shown: TestOfCalibration) -> str:
     """Whether an error of any size is shown, in words; beside an interval's lower end, which it must not contradict."""
     if shown.p_value == 0 and abs(shown.statistic) < CERTAIN:
         return "An outcome happened that was given a probability of 0: no calibrated model allows that (p = 0)."
+    p = ", ".join(filter(None, (chance(shown.p_value), shown.law)))
     if shown.p_value <= SIGNIFICANCE:
-        return f"{_TEST} shows an error ({chance(shown.p_value)})."
+        return f"{_TEST} shows an error ({p})."
     escape = "errors that raise the score in some rows and lower it in others"
     if low:
-        return f"{_TEST} does not show this error ({chance(shown.p_value)}): it misses {escape}."
-    return f"{_TEST} shows no error ({chance(shown.p_value)}). {begun(escape)} escape that test."
+        return f"{_TEST} does not show this error ({p}): it misses {escape}."
+    return f"{_TEST} shows no error ({p}). {begun(escape)} escape that test."

@@ -150,3 +150,21 @@ def test_rows_the_model_declines_make_no_claim():
     with pytest.raises(NotAnswerable):
         spiegelhalter(Predictions.from_confidence([0.5], [True]))
     assert kuiper(made).p_value >= 0
+
+
+def test_a_simulated_p_value_is_known_to_half_a_percent_and_named_so():
+    """Where the normal law is close but not close enough, p hardly depends on the seed, and is near the normal one."""
+    rng = np.random.default_rng(3)
+    risk = rng.beta(0.3, 3, 700)
+    test = None
+    for seed in range(200):
+        outcomes = np.random.default_rng([3, seed]).random(700) < risk
+        made = Predictions(np.column_stack([1 - risk, risk]), outcomes.astype(int))
+        test = shown_at_all(made)
+        if 0.08 < test.p_value < 0.12:
+            break
+    assert test.law.endswith("simulated samples")
+    found = np.array([shown_at_all(made, seed).p_value for seed in range(1, 25)])
+    assert found.std() < 0.0055  # 0.0067 with 2,000 draws
+    assert found.mean() == pytest.approx(spiegelhalter(made).p_value, abs=0.02)
+    assert spiegelhalter(made).law == "normal law"

@@ -110,16 +110,18 @@ def test_headlines_say_why_there_is_no_verdict() -> None:
 
 def test_unbinned_tests_and_bounds_are_those_of_the_functions() -> None:
     table = inference.unbinned_tests({"full": FULL, "bare": BARE}).set_index(["model", "test"])
-    for name, made in (
-        ("Kuiper's cumulative differences", inference.kuiper(FULL)),
-        ("Spiegelhalter's Z, Brier score of whole predictions", inference.shown_at_all(FULL)),
-        ("Spiegelhalter's Z (log loss)", inference.spiegelhalter(FULL, "log-loss")),
+    beside = inference.shown_at_all(FULL)
+    assert beside.law, "the table names how p was found"
+    for name, made, line in (
+        ("Kuiper's cumulative differences", inference.kuiper(FULL), "Kuiper's cumulative differences"),
+        ("Spiegelhalter's Z, Brier score of whole predictions", beside, f"{beside.name} (p by {beside.law})"),
+        ("Spiegelhalter's Z (log loss)", inference.spiegelhalter(FULL, "log-loss"), "Spiegelhalter's Z (log loss)"),
     ):
         assert made.name == name
-        assert table.loc[("full", name), ["statistic", "p"]].tolist() == [made.statistic, made.p_value]
+        assert table.loc[("full", line), ["statistic", "p"]].tolist() == [made.statistic, made.p_value]
     assert table.loc["bare", "note"].astype(bool).tolist() == [False, False, True]
     claimed = inference.primary(BARE).shown
-    found = table.loc[("bare", claimed.name)]
+    found = table.loc[("bare", f"{claimed.name} (p by {claimed.law})")]
     assert (found["statistic"], found["p"]) == (claimed.statistic, claimed.p_value), "one number here and at a verdict"
     bounds = inference.unbinned_bounds(inference.primaries({"full": FULL}))
     for line in bounds.to_dict("records"):
