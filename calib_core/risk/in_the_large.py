@@ -31,7 +31,7 @@ from calib_core.inference.intervals.observed_expected import (
 )
 from calib_core.inference.verdicts.events_needed import check_ratio
 from calib_core.predictions.predictions import NotAnswerable, Predictions, effective_rows
-from calib_core.risk.smooth_curve import SmoothCurve, curve_of
+from calib_core.risk.smooth_curve import SmoothCurve, curve_of, gap_of
 
 FEWEST_EVENTS = 5
 """Events, and rows without one, from which on a slope has a point: below it is biased by .7 and more."""
@@ -430,7 +430,8 @@ def summary(
     rows = EventRows.of(predictions)
     first = of_rows(rows, predictions, level, bins).frame()
     try:
-        middle = _of_curve(curve_of(rows, level, intervals=intervals, seed=seed))
+        gap = gap_of(predictions, level, bins) if intervals else None
+        middle = _of_curve(curve_of(rows, level, intervals=intervals, seed=seed, gap=gap))
     except NotAnswerable as why:
         middle = first.iloc[:0].reindex(range(4))
         middle[["measure", "title", "note"]] = [

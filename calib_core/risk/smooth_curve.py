@@ -13,8 +13,11 @@ from calib_core._base.arrays import Float64s
 from calib_core._base.distributions import norm
 from calib_core._base.errors import InputError, NotAnswerable, as_share
 from calib_core._base.notebook_display import OneLine
+from calib_core.binning.base import BinningScheme
 from calib_core.defaults import LEVEL, SEED
+from calib_core.inference.intervals.error_hierarchy import mean_gap
 from calib_core.inference.intervals.event_rows import EventRows, Trials, log_odds
+from calib_core.inference.intervals.mean_gap import MeanGap
 from calib_core.inference.intervals.observed_expected import (
     ONE_RISK,
     FirthLine,
@@ -23,6 +26,7 @@ from calib_core.inference.intervals.observed_expected import (
     maximum_likelihood,
     trials_of_fit,
 )
+from calib_core.inference.noise.noise_floor import EVENT
 from calib_core.predictions.predictions import Predictions
 
 _SPAN, _CELL, _MARGIN = 0.75, 0.2, 0.005
@@ -243,6 +247,7 @@ def smooth_curve(
     level: float = LEVEL,
     *,
     method: Literal["spline", "loess", "lowess"] = "spline",
+    bins: int | str | BinningScheme | None = None,
     intervals: bool = True,
     seed: int = SEED,
 ) -> SmoothCurve:
@@ -263,7 +268,11 @@ def smooth_curve(
               where P(F(beta0 + lam (beta - beta0) + V^(1/2) Z) <= T) = 1 - a
         high = the same with a, T raised to the floor's median, the largest over this and 6 random directions
         value = F(beta0 + lam (beta - beta0)), one lam in [0, 1] for all three: that at which the ICI is
-                2 T - mean of F(beta + V^(1/2) Z), and not below 0
+                2 T - mean of F(beta + V^(1/2) Z), and not below that of the mean gap
+
+    A spline with an intercept has the mean of the outcomes, so that its ICI is never smaller than the mean gap. Ends
+    and value of the ICI are at least those of the mean gap (``inference.mean_gap`` of the event, in ``bins``), whose
+    lower end misses with a chance that is known from the scores; a of the ICI's own lower end is what that leaves.
 
     So the values are those of one curve, and E50 <= E90 <= Emax; the ends of E50 are at most those of E90 (the lower
     end of E50 and the upper one of E90 give way, which can only widen an interval), and each value is inside its ends.
@@ -288,11 +297,22 @@ def smooth_curve(
     as_share(level, "level")
     if method not in ("spline", "loess", "lowess"):
         raise InputError(f'method is {method!r:.80}; it must be "spline", "loess" or "lowess"')
-    return curve_of(EventRows.of(predictions), level, method, intervals, seed)
+    gap = gap_of(predictions, level, bins) if intervals and method == "spline" else None
+    return curve_of(EventRows.of(predictions), level, method, intervals, seed, gap)
+
+
+def gap_of(predictions: Predictions, level: float, bins: int | str | BinningScheme | None) -> MeanGap | None:
+    """The mean gap of the event, which the ICI is never smaller than; None where rows belong to groups."""
+    return None if predictions.row_groups is not None else mean_gap(predictions, EVENT, level, bins)
 
 
 def curve_of(
-    rows: EventRows, level: float, method: str = "spline", intervals: bool = True, seed: int = SEED
+    rows: EventRows,
+    level: float,
+    method: str = "spline",
+    intervals: bool = True,
+    seed: int = SEED,
+    gap: MeanGap | None = None,
 ) -> SmoothCurve:
     """The same where the rows of the event are at hand."""
     trials = rows.trials
@@ -323,7 +343,7 @@ def curve_of(
         table = _without_intervals(distance, trials, apart)
         if intervals and not why:
             found = Distances.of(spline, trials, np.random.default_rng(seed))
-            table = found.with_floors(table) if apart else found.table(table, (1 - level) / 2)
+            table = found.with_floors(table) if apart else found.table(table, (1 - level) / 2, gap)
     if why:
         low, high = np.full_like(low, np.nan), np.full_like(high, np.nan)
     observed, low, high = (np.clip(part, 0.0, 1.0) for part in (observed, low, high))
@@ -510,23 +530,28 @@ class Distances:
         distance = np.abs(expit(lines) - self.scores[:, None])
         return np.array([distance.mean(axis=0), *np.quantile(distance, [0.5, 0.9], axis=0)])
 
-    def table(self, plain: pd.DataFrame, tail: float) -> pd.DataFrame:
-        """The table of distances with bias-corrected values, ends and floors."""
+    def table(self, plain: pd.DataFrame, tail: float, gap: MeanGap | None) -> pd.DataFrame:
+        """The table of distances with bias-corrected values, ends and floors; the ICI's are at least the mean gap's."""
         table = plain.copy()
         base = self.design @ self.diagonal
         calm = self.of_lines(base[:, None] + self.calm)
         seen = self.of_lines((base + self.design @ self.away)[:, None])[:, 0]
         again = self._one(0, (base + self.design @ self.away)[:, None] + self.noise).mean()
         lows, highs = np.zeros(len(MEASURES)), np.zeros(len(MEASURES))
+        # Of the chance to miss, the ICI's own lower end has what that of the mean gap leaves.
+        own = [tail if gap is None else tail - gap.tail, tail, tail]
         for m in range(len(MEASURES)):
-            if (calm[m] < seen[m]).mean() >= 1 - tail:
-                lows[m] = self._end(m, self.away, seen[m], 1 - tail)
+            if (calm[m] < seen[m]).mean() >= 1 - own[m]:
+                lows[m] = self._end(m, self.away, seen[m], 1 - own[m])
             raised = max(float(seen[m]), float(np.median(calm[m])))
             highs[m] = max(self._end(m, way, raised, tail) for way in (self.away, *self.directions))
         # A median is at most the 90 % point: the wider end of the two is that of both.
         lows[1], highs[2] = lows[1:].min(), highs[1:].max()
+        least, point, most = (0.0, 0.0, 0.0) if gap is None else (gap.least, gap.point, gap.most)
+        lows[0], highs[0] = max(lows[0], least), max(highs[0], most)
         highs = np.maximum(highs, lows)
-        values = np.clip(self._drawn_in(max(2 * seen[0] - float(again), 0.0)), lows, highs)
+        values = np.clip(self._drawn_in(max(2 * seen[0] - float(again), point)), lows, highs)
+        values[0] = max(values[0], point)
         table.loc[: len(MEASURES) - 1, ["value", "low", "high"]] = np.column_stack([values, lows, highs])
         return _floored(table, calm)
 

@@ -13,9 +13,9 @@ import pandas as pd
 import calib_core as cc
 from calib_core import Predictions
 from calib_core.defaults import LEVEL
-from calib_core.evaluation.study import Measure
+from calib_core.evaluation.study import SCORES, Measure
 from calib_core.inference import PrimaryLine, each_alone, marked
-from calib_core.text import at_level, inside
+from calib_core.text import at_level, inside, short_percent
 from dashboard.exhibits import columns as of
 from dashboard.selection import mixed
 from dashboard.session import Call, Scene, call
@@ -32,6 +32,13 @@ OF_SCORES = (
     "counts only calibrated models that do as badly or worse. Spiegelhalter's test on the Brier score is another test: "
     "it is two-sided and also counts scores that are too good."
 )
+GAP_ABOVE = (
+    "The mean gap is as measured. The error is corrected for what chance alone makes, so that it can be smaller than "
+    "the gap."
+)
+"""What is added where a mean gap is printed above an error that it is part of."""
+_PART_OF = {"event": ("event", "top-label", "class-wise"), "confidence": ("confidence", "top-label")}
+"""The notions whose errors the mean gap of the event, of two classes, or of the confidence is part of."""
 NO_VERDICT = "no verdict could be made"
 READING = f"{VALUE} {FLOOR}"
 WORDS = (
@@ -80,6 +87,20 @@ def measured(measure: Measure) -> of.Column:
     if measure.higher_is_better:
         return of.share(measure.name, best=best)
     return of.in_unit(measure.name, measure.name, cc.inference.unit_of(measure.estimator), best=best)
+
+
+def gap_above(gap: float, lines: pd.DataFrame, subject: str) -> tuple[str, ...]:
+    """Why the mean gap of a subject, event or confidence, is above an error of these lines where it is so in print.
+
+    >>> line = {"notion": "event", "estimator": "ece", "unit": "share"}
+    >>> [len(gap_above(-0.0374, pd.DataFrame([line | {"point": point}]), "event")) for point in (0.012, 0.0374, 0.05)]
+    [1, 0, 0]
+    """
+    errors = lines[lines["notion"].isin(_PART_OF[subject]) & (lines["unit"] == "share")]
+    points = errors.loc[~errors["estimator"].isin(list(SCORES)), "point"].dropna()
+    size = abs(gap)
+    above = any(size > point and short_percent(size) != short_percent(point) for point in points)
+    return (GAP_ABOVE,) if above else ()
 
 
 def columns(frame: pd.DataFrame, p: str = "p", verdict: str = "verdict") -> tuple[of.Column, ...]:

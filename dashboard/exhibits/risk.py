@@ -19,6 +19,7 @@ from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.exhibits.findings import how_judged
 from dashboard.exhibits.slices import CORRECTED
+from dashboard.exhibits.verdict import Overall, VerdictExhibit
 from dashboard.session import Call, Scene, call
 
 NO_EVENT = "calibration in the large is about the event of two classes, and these rows have none"
@@ -118,6 +119,13 @@ class InTheLargeExhibit(Exhibit):
         """AUROC and proper scores of the same model in a line."""
         return scores_line(scene.get(self.first(scene)[1]).measures)
 
+    def _above_errors(self, scene: Scene) -> tuple[str, ...]:
+        """Why a mean gap is above the error that the verdict next to it is about, where it is."""
+        try:
+            return Overall().above(scene, scene.get(VerdictExhibit().table(scene)))
+        except NotAnswerable:
+            return ()
+
     def words(self, scene: Scene) -> Words:
         title, lines = self.first(scene)
         found = scene.get(lines).found
@@ -133,6 +141,7 @@ class InTheLargeExhibit(Exhibit):
             "the shift in log-odds that makes the mean risk right; 0 when calibrated. Slope: 1 when calibrated; below "
             "1, high risks are too high and low risks too low.",
             *([DISTANCES] if self.curve else []),
+            *self._above_errors(scene),
             "Right on average is not calibrated: gaps of opposite sign cancel.",
         )
 

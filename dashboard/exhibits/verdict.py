@@ -79,7 +79,12 @@ class VerdictExhibit(Exhibit):
             for n, w, note in zip(strip.names, strip.words, strip.notes, strict=True)
         )
         return Words(caption, f"{strip.title} on one axis. {alt}.").also(
-            *sentences, *refused, *line_words.notes(frame), line_words.WORDS, *line_words.of_both(scene)
+            *sentences,
+            *refused,
+            *Overall().above(scene, frame),
+            *line_words.notes(frame),
+            line_words.WORDS,
+            *line_words.of_both(scene),
         )
 
     def _of_event(self, scene: Scene) -> str:
@@ -116,6 +121,14 @@ class Overall(Exhibit):
         notion = {"notion": "event"} if scene.claims == "event" else {}
         gaps = scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins, **notion))
         return scene.answered(gaps)[0]
+
+    def above(self, scene: Scene, lines: pd.DataFrame) -> tuple[str, ...]:
+        """Why a model's mean gap is above its error among these lines, once, where it is so in print."""
+        found = (
+            line_words.gap_above(gap.right - gap.claimed, lines[lines["model"] == name], scene.claims)
+            for name, gap in ((name, scene.get(gap)) for name, gap in self.gaps(scene).items())
+        )
+        return next(filter(None, found), ())
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return call(cc.calls.stacked, self.gaps(scene))

@@ -1,7 +1,10 @@
 """No answer contradicts that about an error it dominates: points, ends, p-values and words, over all kinds of data."""
 
+import re
+
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from score_laws import sample, seed_of
 
 import calib_core as cc
@@ -10,6 +13,8 @@ from calib_core.diagrams import overall_gap
 from calib_core.inference import mean_gap
 from calib_core.inference.intervals.error_hierarchy import Chain, _behind, _p_values
 from calib_core.inference.verdicts.verdict import on_scale_of
+from dashboard.cli import main
+from dashboard.exhibits.line_words import GAP_ABOVE
 
 LAWS = {
     "network, over": ("network", "over-confident", 400, 20),
@@ -421,3 +426,44 @@ def test_the_largest_error_has_a_p_value_at_most_that_of_the_mean_absolute_one()
     assert span.p_of == (mean.interval().p_of or "ECE")
     assert mean.verdict(0.02).word == largest.verdict(0.02).word == "miscalibrated"
     assert span.low > 0.02
+
+
+def printed_audit(path, risks, outcomes):
+    """What ``calib audit`` prints of a file: the size of the mean gap and the errors it is part of, in points."""
+    rows = "".join(f"{risk:.6f},{outcome:d}\n" for risk, outcome in zip(risks, outcomes, strict=True))
+    path.write_text(f"risk,died\n{rows}", encoding="utf-8")
+    text = CliRunner().invoke(main, ["audit", str(path), "--estimator", "ece"], catch_exceptions=False).output
+    gap = abs(float(re.search(r"^Mean gap \(.*?\) +(\S+)", text, re.M)[1].replace("\u2212", "-"))) * 100
+    errors = re.findall(r"^(?:Event|Top-label|Class-wise) ECE +([\d.]+) %", text, re.M)
+    assert len(errors) == 3
+    return gap, [(float(error), 10.0 ** -len(error.partition(".")[2])) for error in errors], GAP_ABOVE in text
+
+
+def test_a_printed_gap_above_a_printed_error_is_explained(tmp_path):
+    seen = set()
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        risks = rng.beta(1.6, 4, 60)
+        off = 0.4 if seed % 3 == 0 else 0.9
+        gap, errors, explained = printed_audit(tmp_path / "mg.csv", risks, rng.random(60) < off * risks)
+        above = any(gap > error + digit for error, digit in errors)
+        within = all(gap < error + digit / 2 for error, digit in errors)
+        assert explained or not above
+        assert not (explained and within), "the sentence is only where it happens"
+        seen.add(explained)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("bins", [None, 8])
+def test_no_mean_distance_of_the_curve_lies_below_the_mean_gap(bins):
+    raised = 0
+    for seed, off in enumerate((1.0, 0.8, 0.6, 1.2)):
+        p = of_two("rare" if seed == 2 else "network", seed, 400, off)
+        lines = cc.risk.summary(p, bins=bins).set_index("measure")
+        gap, ici = lines.loc["gap"], lines.loc["ici"]
+        assert ici["low"] >= max(gap["low"], -gap["high"], 0.0) - SLACK
+        assert ici["high"] >= max(-gap["low"], gap["high"]) - SLACK
+        assert ici["low"] <= ici["value"] <= ici["high"]
+        assert ici["value"] >= mean_gap(p, "event", bins=bins).point - SLACK
+        raised += ici["low"] == pytest.approx(max(gap["low"], -gap["high"]), abs=1e-12)
+    assert raised, "without the gap the lower end is another"
