@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import re
+import shlex
 import traceback
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
@@ -50,12 +52,31 @@ def fail(sentence: str) -> NoReturn:
     raise SystemExit(COULD_NOT_RUN)
 
 
+_OPTIONS = (
+    (r"\(model=(.+?)\), or read all of them with read_models", r"with --read model=\1"),
+    (r"if (.+?) are each another model's probability, choose them as score_sets", None),
+)
+"""What a sentence of the library names as arguments of its functions, and the options that do the same."""
+
+
+def _with_options(sentence: str) -> str:
+    """The sentence with options of the command line where the library's has arguments."""
+    for pattern, options in _OPTIONS:
+        sentence = re.sub(pattern, options or _as_sets, sentence)
+    return sentence
+
+
+def _as_sets(found: re.Match[str]) -> str:
+    names = ",".join(re.findall(r'"([^"]+)"', found[1]))
+    return f"{found[0].partition(' choose')[0]} give --read {shlex.quote(f'score_sets={names}')}"
+
+
 def sentence_of(why: Exception) -> str:
     """What is told of an exception."""
     from calib_core import InputError, RegistryError
 
     if isinstance(why, (InputError, RegistryError)):
-        return str(why)
+        return _with_options(str(why))
     if isinstance(why, OSError):
         return f"{why.filename or 'a file'}: {why.strerror or why}"
     if (sentence := _extras.missing(why)) is not None:
