@@ -23,7 +23,18 @@ from calib_core.inference.verdicts.class_count_cost import LEFT_OUT
 from calib_core.inference.verdicts.primary_measure import ESTIMATOR
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.reductions.base import REDUCTIONS
-from calib_core.text import at_level, first_few, in_points, of_rows, points, share_range, told_apart
+from calib_core.text import (
+    at_level,
+    between,
+    first_few,
+    in_percent,
+    in_points,
+    of_rows,
+    points,
+    share_range,
+    short_percent,
+    told_apart,
+)
 
 FAMILIES = ("Bins", "Bins that share rows", "Squared, in bins", "Worst bin", "No bins to choose")
 """What estimators have in common, in the order they stand in."""
@@ -213,7 +224,8 @@ class SliceDots(Diagram):
         worst = self.worst
         if worst is None:
             return "No slice is significantly off" if self.tests else "Every slice has too few rows to tell"
-        says, right = told_apart(float(worst["claimed"]), float(worst["right"]))
+        digits = short_percent if self.of_event else in_percent
+        says, right = told_apart(float(worst["claimed"]), float(worst["right"]), digits)
         if self.of_event:
             return f"{worst['slice']}: mean risk {says}, observed {right}"
         return f"{worst['slice']}: mean confidence {says}, accuracy {right}"
@@ -229,9 +241,10 @@ class SliceDots(Diagram):
             if self.tests == 1:
                 return f"The only slice tested is not significantly off.{few}"
             return f"None of the {self.tests:,} slices differs from chance{corrected}.{few}"
-        ends = share_range(float(worst["low"]), float(worst["high"]))
+        low, high = float(worst["low"]), float(worst["high"])
+        ends = share_range(low, high)
         some = of_rows(worst["rows"], worst["worth"], worst.get("groups"))
-        right = f"observed {ends}" if self.of_event else f"accuracy {ends}"
+        right = f"observed {between(low, high)}" if self.of_event else f"accuracy {ends}"
         rows = f"{some}; {right} ({at_level(self.level)} interval){self._beside(worst)}"
         count = f"{self.outstanding:,} of {self.tests:,} slices" if self.tests > 1 else "The only slice tested"
         are = "is" if self.outstanding == 1 else "are"
