@@ -10,6 +10,7 @@ import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
 from calib_core.predictions.predictions import Predictions
+from calib_core.predictions.validation import title_of_event
 from calib_core.text import begun, count, percent
 
 __all__ = ["FEWEST_ROWS", "SURELY", "Doubt", "blocking", "doubts"]
@@ -188,13 +189,12 @@ def _chance(rows: Predictions) -> Iterator[Doubt]:
 
 def _seen_by_chance(rows: Predictions) -> str:
     """What shows that scores say nothing: mean risks of two classes, else the accuracy."""
-    names = rows.class_names
-    if rows.event is None or names is None:
+    if rows.event is None:
         expected = percent(float(rows.confidence.astype(np.float64).mean()))
         return f"Accuracy is {percent(float(rows.correct.mean()))}, where the predictions expect {expected}."
     risk, happened = rows.probs[:, rows.event].astype(np.float64), rows.labels == rows.event
     with_event, without = (percent(float(risk[mask].mean())) for mask in (happened, ~happened))
-    return f"The mean predicted risk is {with_event} where “{names[rows.event]}” came true and {without} elsewhere."
+    return f"The mean predicted risk is {with_event} where “{title_of_event(rows)}” came true and {without} elsewhere."
 
 
 def _independent(rows: Predictions) -> Codes:

@@ -22,6 +22,7 @@ from calib_core import InputError, Predictions, Recipe
 from calib_core.datasets import DEMOS
 from calib_core.predictions.plausibility import Doubt, doubts
 from calib_core.readers import Finding, Reading, Table, by_severity, examine, file_bytes, limits, unchosen_model
+from calib_core.readers.checks.shuffled_labels import SAYS_NOTHING
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.text import count
 from dashboard import session
@@ -215,12 +216,16 @@ def _opened(
 def remarks(table: Table, doubted: Iterable[Doubt], findings: Iterable[Finding], chosen: frozenset[str]) -> list[str]:
     """What stands out, what was assumed and what was left out, one line each with the option that settles it.
 
-    Reasons to doubt labels or scores come first; findings of the same kind may add how to mend them.
+    Reasons to doubt labels or scores come first; a finding that says the same adds to them how to mend it.
     """
-    return [f"{table.name}: doubt: {doubt.sentence}" for doubt in doubted] + [
+    worth = [finding for finding in findings if finding.worth_saying(chosen)]
+    mending = {finding.code: finding.message.partition(SAYS_NOTHING)[2] for finding in worth}
+    doubted = tuple(doubted)
+    seen = {doubt.key for doubt in doubted if mending.get(doubt.key)}
+    return [f"{table.name}: doubt: {doubt.sentence} {mending.get(doubt.key, '')}".rstrip() for doubt in doubted] + [
         f"{table.name}: {finding.severity}: {finding.message} {_as_options(finding)}".rstrip()
-        for finding in findings
-        if finding.worth_saying(chosen)
+        for finding in worth
+        if finding.code not in seen
     ]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from calib_core.predictions.validation import event_of, event_title
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.limits import quoted
 from calib_core.readers.table import Array
@@ -22,6 +23,8 @@ USEFUL = 0.7
 """Area under the ROC curve of a model worth having: what labels of other rows are told from."""
 _SURELY = 2.5
 """Standard deviations below it that rows have to be ranked, for few events not to raise a false alarm."""
+SAYS_NOTHING = ": the scores say nothing about the labels. "
+"""Between what shows it and what may mend it."""
 _BLOCK_VALUES = 1 << 18
 
 
@@ -42,7 +45,7 @@ def no_better_than_chance(subject: Subject) -> Iterator[Finding]:
         found = _hits_by_chance(scores, codes, predicted, truth, subject)
     if found is None:
         return
-    sentence = f"{found}: the scores say nothing about the labels. "
+    sentence = f"{found}{SAYS_NOTHING}"
     for shift, where in ((-1, "below"), (1, "above")):
         moved = np.roll(codes, shift)
         if (association(scores, moved) or 0.0) > _SURE:
@@ -70,12 +73,14 @@ def _hits_by_chance(
 
 
 def _ranks_by_chance(scores: Array, codes: NDArray[np.int64], subject: Subject) -> str | None:
-    """How rows are ranked by the class predicted most, where that is as by chance; None where it is not.
+    """How rows are ranked by the event, or the class predicted most, where that is as by chance; None where it is not.
 
     Few events are no evidence: a good model may rank them by chance. Nothing is said unless the area under the ROC
     curve lies clearly below what a useful model has, as well as near that of shuffled labels.
     """
-    most = int(np.bincount(subject.predicted, minlength=scores.shape[1]).argmax())
+    classes = subject.reading.classes
+    two = len(classes) == 2 == scores.shape[1]
+    most = _event(subject) if two else int(np.bincount(subject.predicted, minlength=scores.shape[1]).argmax())
     known = (codes >= 0) & np.isfinite(scores).all(axis=1)
     values = scores[known].astype(np.float64)
     # The score of a class against the others: of two, the difference, which is theirs for logits too.
@@ -83,11 +88,19 @@ def _ranks_by_chance(scores: Array, codes: NDArray[np.int64], subject: Subject) 
     found = ranking(margin, codes[known] == most)
     if found is None or found.chance >= CHANCE or found.area + _SURELY * found.spread >= USEFUL:
         return None
-    name = subject.reading.classes[most] if len(subject.reading.classes) > most else str(most)
+    name = classes[most] if len(classes) > most else str(most)
+    if two:
+        name = event_title(name, subject.reading.label[0] if subject.reading.label else "")
     return (
         f"Of two rows, one of class {quoted(name)} and one of another, the first has more of this class in "
         f"{percent(found.area)} of pairs, and labels shuffled over the rows would give 50 %"
     )
+
+
+def _event(subject: Subject) -> int:
+    """The code of the event of two classes."""
+    classes, chosen = subject.reading.classes, subject.reading.event
+    return event_of(classes) if chosen is None else classes.index(chosen)
 
 
 class Ranking(NamedTuple):
