@@ -347,7 +347,8 @@ def _text(found: _Audit) -> list[str]:
             texts.append(f"{name} answers {percent(coverage)} of the rows; every line is over the same rows.")
     scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
     note = [found.note] if found.note else []
+    rule = [line_words.WORDS] if answered["verdict"].notna().any() else []
     gaps = {name: float(large.set_index("measure")["value"]["gap"]) for name, large in found.large.items()}
     above = (line_words.gap_above(gap, lines[lines["model"] == name], "event") for name, gap in gaps.items())
     note += next(filter(None, above), ())
-    return [*texts, *note, line_words.VALUE, line_words.FLOOR, *scores, *line_words.notes(lines)]
+    return [*texts, *note, line_words.VALUE, line_words.FLOOR, *rule, *scores, *line_words.notes(lines)]
