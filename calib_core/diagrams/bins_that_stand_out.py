@@ -19,7 +19,7 @@ from calib_core.claims.exact_sums import copies
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
-from calib_core.estimators.base import Question, claimed_rows
+from calib_core.estimators.base import Question, claimed_rows, judged_notion
 from calib_core.estimators.debiased import worth
 from calib_core.inference.intervals.clustered_rows import GroupsInCells, groups_of, share_ends_of
 from calib_core.inference.intervals.elementary import clopper_pearson, wilson
@@ -52,7 +52,7 @@ def bins_standing_out(
     models: Mapping[str, Predictions],
     bins: int | str | BinningScheme | None = None,
     level: float = LEVEL,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> pd.DataFrame:
     """Every bin of the models' reliability diagrams: its interval, its test, and whether it is significantly off.
 
@@ -272,7 +272,7 @@ class ReliabilityBands(Diagram):
 def reliability_bands(
     predictions: Predictions,
     bins: int | str | Sequence[float] | BinningScheme | None = None,
-    reduction: str | Reduction = "confidence",
+    reduction: str | Reduction | None = None,
     stratum: int = 0,
     level: float = LEVEL,
     resamples: int = RESAMPLES,
@@ -295,6 +295,7 @@ def reliability_bands(
     >>> reliability_bands(p, 5).frame()[["band_low", "band_high"]].round(1).values.tolist()
     [[0.5, 0.7]]
     """
+    reduction = judged_notion(reduction, predictions)
     question = Question(predictions.written_out(), as_reduction(reduction), None)
     claims: Any = claims_of(question.predictions, reduction)
     groups = groups_of(question)

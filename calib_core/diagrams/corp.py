@@ -20,6 +20,7 @@ from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.class_list import StandingOut
 from calib_core.diagrams.curve import BANDS, band_title
 from calib_core.diagrams.local_accuracy import LocalAccuracy
+from calib_core.estimators.base import judged_notion
 from calib_core.inference.verdicts.estimate_line import EstimateLine
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.predictions.row_groups import refuse_groups
@@ -58,7 +59,7 @@ class CorpCurve(Diagram):
         return pd.DataFrame(columns)
 
 
-def corp(predictions: Predictions, reduction: str | Reduction = "confidence", stratum: int = 0) -> CorpCurve:
+def corp(predictions: Predictions, reduction: str | Reduction | None = None, stratum: int = 0) -> CorpCurve:
     """The best rising curve from scores to outcomes (pool adjacent violators), and what it says of the Brier score.
 
     MCB = S - S_fit, DSC = S_mean - S_fit, UNC = S_mean, with S the mean (s - z)^2 of the claims, S_fit that of the
@@ -72,7 +73,7 @@ def corp(predictions: Predictions, reduction: str | Reduction = "confidence", st
     >>> curve.frame()[["lower", "upper", "outcome"]].values.tolist()
     [[0.6, 0.7, 0.5], [0.9, 0.9, 1.0]]
     """
-    claims = claims_of(predictions, reduction)
+    claims = claims_of(predictions, judged_notion(reduction, predictions))
     part = claims.stratum(stratum)
     weights = np.ones(len(part.scores)) if part.weights is None else part.weights
     # float64: scikit-learn merges float32 scores closer than 1e-6. Equal scores are one point.
@@ -167,7 +168,7 @@ class CorpBand(Diagram):
 
 def corp_band(
     predictions: Predictions,
-    reduction: str | Reduction = "confidence",
+    reduction: str | Reduction | None = None,
     stratum: int = 0,
     band: str = "pointwise",
     level: float = LEVEL,
@@ -195,7 +196,7 @@ def corp_band(
     if band not in BANDS or band == "none":
         raise ValueError(f"band is {band!r}; it must be pointwise or whole-curve")
     refuse_groups(predictions, "the band of a CORP curve", "choose no band")
-    claims = claims_of(predictions.written_out(), reduction)
+    claims = claims_of(predictions.written_out(), judged_notion(reduction, predictions))
     part = claims.stratum(stratum).counted()
     if part.weights is not None and np.ptp(part.weights) > 0:
         raise NotAnswerable("the band of a CORP curve needs rows of equal or whole-number weights")

@@ -12,6 +12,7 @@ from calib_core._base.arrays import Float64s
 from calib_core.claims.binary_claims import Claims, Stratum
 from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
+from calib_core.estimators.base import judged_notion
 from calib_core.estimators.kernel_ece import KernelECE, limits
 from calib_core.predictions.predictions import Predictions
 from calib_core.predictions.row_groups import refuse_groups
@@ -118,7 +119,7 @@ class KernelCurve(Diagram):
 
 def kernel_curve(
     predictions: Predictions,
-    reduction: str | Reduction = "confidence",
+    reduction: str | Reduction | None = None,
     stratum: int = 0,
     method: KernelECE = KERNEL_CURVE,
     band: str = "pointwise",
@@ -150,7 +151,8 @@ def kernel_curve(
     (1.0, 0.25)
     """
     _check_band(predictions, band)
-    return _curve(claims_of(predictions.written_out(), reduction), stratum, method, band, level)
+    claims = claims_of(predictions.written_out(), judged_notion(reduction, predictions))
+    return _curve(claims, stratum, method, band, level)
 
 
 def kernel_curves(

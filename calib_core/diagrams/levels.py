@@ -142,7 +142,7 @@ def models_in_range(
     high: float = 1.0,
     predicted: int | None = None,
     level: float = LEVEL,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> pd.DataFrame:
     """What each model says on average of its rows in a range of the confidence, and how often it is right there.
 

@@ -90,7 +90,7 @@ def overall_gap(
     predictions: Predictions,
     level: float = LEVEL,
     bins: int | str | BinningScheme | None = None,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> OverallGap:
     """Is the model over- or under-confident on average, beyond what chance explains?
 

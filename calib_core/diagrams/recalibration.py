@@ -27,7 +27,7 @@ from calib_core.defaults import ALPHA
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.reliability import ReliabilityDiagram, reliability
 from calib_core.diagrams.validity import ValidityPair, steps
-from calib_core.estimators.base import claimed_rows
+from calib_core.estimators.base import claimed_rows, notion_looked_at
 from calib_core.guarantees.bounds import cell_eps
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.reductions.base import Canonical
@@ -248,7 +248,7 @@ def movement(
     before: Predictions,
     after: Predictions,
     bins: int | str | BinningScheme | None = None,
-    notion: str = "confidence",
+    notion: str | None = None,
 ) -> Movement:
     """The reliability diagram of a model beside that of the recalibrated model, each over the rows it answers.
 
@@ -267,8 +267,8 @@ def movement(
     >>> movement(base, better, 5).steps(1).values.round(2).tolist()
     [[4.0, 0.9, 0.75, 0.85, 0.75]]
     """
-    if notion != "event":
-        return Movement(reliability(before, bins), reliability(after, bins))
+    if (notion or notion_looked_at(before)) != "event":
+        return Movement(reliability(before, bins, notion="confidence"), reliability(after, bins, notion="confidence"))
     if after.abstained is not None:
         answered = np.flatnonzero(~after.abstained)
         before, after = before.take(answered), after.take(answered)
@@ -331,7 +331,7 @@ def temperature_path(
     predictions: Predictions,
     bins: int | str | BinningScheme | None = None,
     also: Sequence[float] = (),
-    notion: str = "confidence",
+    notion: str | None = None,
 ) -> TemperaturePath:
     """Where the stars of the reliability diagram stand at 61 temperatures from 1/4 to 8, twelve to a factor of two.
 
@@ -361,7 +361,7 @@ def temperature_path(
     predictions = predictions.answered
     extra = extra[~np.isin(extra, grid)]
     temperatures = np.concatenate([grid, extra])
-    if notion == "event":
+    if (notion or notion_looked_at(predictions)) == "event":
         return _of_risks(predictions, bins, np.sort(temperatures))
     confidences = _confidences(predictions, extra)
     claims = Confidence().split(predictions)

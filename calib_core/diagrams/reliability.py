@@ -95,7 +95,7 @@ def reliability(
     predictions: Predictions,
     bins: int | str | Sequence[float] | BinningScheme | None = None,
     grouped_by: Predictions | None = None,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> ReliabilityDiagram:
     """Confidence and top-label reliability diagram on the same bins of the confidence.
 

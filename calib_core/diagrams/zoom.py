@@ -119,14 +119,14 @@ def bin_rows(
     b: int | None = None,
     numbers: ArrayLike | None = None,
     predicted: int | None = None,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> pd.DataFrame:
     """The rows in bin ``b`` of the diagram of these predictions, in their order: what was said of each, what was true.
 
     Without ``b``: the bin that adds most to the top-label error. ``numbers`` say where the rows stand in their file,
     and the columns are those of ``row_table``; ``predicted`` keeps the rows of that predicted class only. Rows that a
     model abstains on are in no bin. With ``notion`` "event" the diagram is of the predicted risk, and each row has its
-    ``risk`` and whether the ``event`` happened.
+    ``risk`` and whether the ``event`` happened; None: that for two classes.
 
     >>> from calib_core.diagrams import reliability
     >>> p = Predictions.from_confidence([0.6, 0.9], [True, False])

@@ -1,6 +1,7 @@
 """Estimators of calibration error; to add one, write a file and import it here."""
 
 from calib_core.estimators.base import (
+    BY_DEFAULT,
     ESTIMATORS,
     Estimate,
     Estimated,
@@ -31,6 +32,7 @@ from calib_core.smoothing import BANDWIDTHS, KERNELS, SCALES
 
 __all__ = [
     "BANDWIDTHS",
+    "BY_DEFAULT",
     "ESTIMATORS",
     "KERNELS",
     "SCALES",

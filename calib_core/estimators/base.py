@@ -454,9 +454,13 @@ def _binning(key: str, bins: int | str | Sequence[float] | BinningScheme) -> dic
     return {"bins": bins} if counted else {"binning": as_binning(bins)}
 
 
+BY_DEFAULT = "by-default"
+"""In place of a notion, where None means whole predictions: the one that is judged where nothing is said."""
+
+
 def estimate(
     predictions: Predictions,
-    reduction: str | Reduction | None = "confidence",
+    reduction: str | Reduction | None = BY_DEFAULT,
     estimator: str | Estimator = "ece",
     bins: int | str | Sequence[float] | BinningScheme | None = None,
 ) -> Estimate:
@@ -465,7 +469,8 @@ def estimate(
     Parameters
     ----------
     predictions : what the classifier said and what was true.
-    reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy).
+    reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy). By
+        default the event of two classes, else the confidence.
     estimator : key of ESTIMATORS or an estimator.
     bins : number of equal-width bins, key of BINNINGS, list of edges or a scheme, for binned estimators given by key.
         Without it outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of
@@ -487,7 +492,7 @@ def estimate(
             raise RegistryError(f"{ESTIMATORS.recipe(method).title} needs a notion: give reduction=")
         question, none = Question(predictions, None, method), np.empty(0)
         return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
-    notion = as_reduction(reduction)
+    notion = as_reduction(judged_notion(reduction, predictions))
     claims = claims_in(notion, predictions)
     estimated = _applied(method, claims, whole=scope(notion).of == "vector")
     recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
@@ -529,6 +534,21 @@ def notion_looked_at(predictions: Predictions) -> ClaimNotion:
     ('event', 'confidence')
     """
     return "confidence" if predictions.event is None or predictions.abstained is not None else "event"
+
+
+def judged_notion(reduction: str | Reduction | None, *models: Predictions) -> str | Reduction:
+    """The notion given; where it is None or ``BY_DEFAULT``, the event if all models have one, else the confidence.
+
+    A tally has the one notion that it counts.
+
+    >>> rows = Predictions([[0.7, 0.3]], [1])
+    >>> judged_notion(None, rows), judged_notion("top-label", rows), judged_notion(None, rows, rows.answered)
+    ('event', 'top-label', 'event')
+    """
+    if reduction is not None and reduction != BY_DEFAULT:
+        return reduction
+    own = [getattr(model, "notion", None) or notion_looked_at(model) for model in models]
+    return own[0] if all(notion == own[0] for notion in own) else "confidence"
 
 
 def claimed_rows(predictions: Predictions, notion: str | None = None) -> Predictions:

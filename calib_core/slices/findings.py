@@ -70,7 +70,7 @@ def findings(
     by: str | Sequence[str] | None = None,
     level: float = LEVEL,
     fewest: int = FEWEST,
-    notion: str | None = "confidence",
+    notion: str | None = None,
     words: EventWords | tuple[str, str] | None = None,
 ) -> pd.DataFrame:
     """Where these probabilities are significantly off: one sentence per place, the largest significant gap first.

@@ -166,12 +166,13 @@ def table(
     level: float = LEVEL,
     columns: int | None = None,
     progress: Callable[[int], object] | None = None,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> pd.DataFrame:
     """One line per slice: mean confidence, accuracy, and whether it is significantly off; the largest such gap first.
 
     With ``notion`` "event" claimed is the mean predicted risk of the event of two classes and right the share of rows
-    in which it happened; None: that for two classes, else confidence.
+    in which it happened; None: that for two classes, else confidence, and confidence for a summary, which keeps no
+    slices of the event.
 
     ``by``, ``edges``, ``parts``: as for ``cut``. ``columns``: how many columns are looked at; by default all that
     divide these rows into groups, so that a slice has the same corrected p alone, among all columns and in
@@ -209,7 +210,7 @@ def table(
     """
     if columns is not None:
         as_whole(columns, "columns", 1)
-    rows = claimed_rows(predictions, notion).answered
+    rows = claimed_rows(predictions, sliced_by(predictions, notion)).answered
     groups = coded(rows, by, edges, parts)
     if len(groups) > MOST_SLICES:
         raise NotAnswerable(
@@ -227,6 +228,11 @@ def table(
     return _corrected(found, kinds_of_places(rows), many)
 
 
+def sliced_by(predictions: Predictions, notion: str | None) -> str | None:
+    """The notion given; where there is none, the confidence for a summary: its slices are of the class predicted."""
+    return "confidence" if notion is None and counts(predictions) is not None else notion
+
+
 def _corrected(found: pd.DataFrame, kinds: int, columns: int) -> pd.DataFrame:
     """Slices of one of so many columns with p_corrected, stands_out and differs, in the one order of places."""
     p, gap = (found[name].to_numpy(dtype=np.float64) for name in ("p", "gap"))
@@ -242,7 +248,7 @@ def by_column(
     columns: Sequence[str] | None = None,
     parts: int = PARTS,
     progress: Callable[[int], object] | None = None,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> pd.DataFrame:
     """One line per slice of every column; first the column of the largest significant gap.
 
@@ -264,12 +270,12 @@ def by_column(
     >>> by_column(p)[["column", "slice", "stands_out"]].values.tolist()[:3]
     [['site', 'site = b', True], ['site', 'site = a', False], ['day', 'day = 2', False]]
     """
-    rows = claimed_rows(predictions, notion).answered
+    rows = claimed_rows(predictions, sliced_by(predictions, notion)).answered
     tables = []
     names = divided_by(rows, columns, parts)[0]
     many = len(names) if columns is None else max(len(names), columns_looked_at(rows))
     for done, name in enumerate(names, 1):
-        part = table(rows, name, parts=parts, columns=many)
+        part = table(rows, name, parts=parts, columns=many, notion="confidence")
         part.insert(0, "column", name)
         tables.append(part.assign(spread=_spread(part)))
         if progress is not None:

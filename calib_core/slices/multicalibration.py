@@ -17,6 +17,7 @@ from calib_core._base.errors import InputError, NotAnswerable, as_share, as_whol
 from calib_core.claims.binary_claims import Claims
 from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
+from calib_core.estimators.base import judged_notion
 from calib_core.inference.intervals.clustered_rows import few_groups, normals, poor, together, widened
 from calib_core.inference.intervals.elementary import around, beyond
 from calib_core.inference.intervals.grouped_row_noise import widest
@@ -335,7 +336,7 @@ class Multicalibration(Diagram):
 def multicalibration(
     predictions: Predictions,
     groups: Sequence[str] | Mapping[str, ArrayLike] | None = None,
-    reduction: str | Reduction = "confidence",
+    reduction: str | Reduction | None = None,
     crossings: bool = False,
     parts: int = PARTS,
     fewest: int = FEWEST,
@@ -349,7 +350,8 @@ def multicalibration(
     groups : names of metadata columns, each of whose values is a group (numbers are cut into ``parts`` ranges, as
         ``cut`` does), by default all; or groups by name, each (n,) True where a row is in it, which may overlap. All
         rows together are always one of the groups.
-    reduction : a notion in which each row makes one claim of one kind: confidence, or one class.
+    reduction : a notion in which each row makes one claim of one kind: confidence, or one class. None: the event of two
+        classes, else the confidence.
     crossings : whether values of two columns that meet are groups, too.
     fewest : groups of fewer rows (of weights that are no counts: of so many with a weight) are left out and named.
 
@@ -392,7 +394,7 @@ def multicalibration(
     rows = _of_rows(predictions)
     everybody = GroupFamily(np.zeros(rows.n_rows, dtype=np.intp), (ALL,))
     families = [everybody, *_families(predictions, rows, groups, crossings, parts)]
-    claims = WeighedClaims.of(rows, claims_of(rows, reduction), families)
+    claims = WeighedClaims.of(rows, claims_of(rows, judged_notion(reduction, rows)), families)
     clusters = None if claims.clusters is None else claims.clusters.codes
     runs = Runs.of(claims.scores, claims.weights, claims.families, fewest, clusters, FEWEST_GROUPS)
     if not runs.names:

@@ -19,6 +19,7 @@ from calib_core.estimators.binned import Binned
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.reductions.base import claims_of, counts
 from calib_core.slices.conditions import Slice, as_slice, part, places
+from calib_core.slices.gaps import sliced_by
 from calib_core.summaries.cells import Cells
 from calib_core.summaries.counted_claims import CountedClaims
 
@@ -27,7 +28,7 @@ def panels(
     predictions: Predictions,
     slices: Sequence[str | Slice],
     bins: int | str | BinningScheme | None = None,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> SlicePanels:
     """A small reliability diagram of each slice: in every bin what is said and how often it is right.
 
@@ -44,6 +45,7 @@ def panels(
     wanted = tuple(map(as_slice, slices))
     if not wanted:
         raise InputError("name at least one slice to draw")
+    notion = sliced_by(predictions, notion)
     claims, shares = (_claims if counts(predictions) is None else _counted)(
         claimed_rows(predictions, notion).answered, wanted
     )

@@ -115,7 +115,7 @@ def scan(
     random_state: int = SEED,
     parts: int = PARTS,
     progress: Callable[[int], object] | None = None,
-    notion: str | None = "confidence",
+    notion: str | None = None,
 ) -> SliceScan:
     """Every slice of every column, and of every two that cross: those that are off, confirmed on rows kept apart.
 

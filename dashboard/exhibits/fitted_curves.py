@@ -74,7 +74,7 @@ class IsotonicCurve(Exhibit):
 
 def isotonic(model: Model, notion: str = "confidence") -> Call[Any]:
     """The curve of a model, of its confidence or of the predicted risk of an event."""
-    return call(cc.diagrams.corp, claimed(model, notion))
+    return call(cc.diagrams.corp, claimed(model, notion), "confidence")
 
 
 def over(scene: Scene, band: str) -> list[Call[Any]]:
@@ -96,7 +96,7 @@ def band_words(scene: Scene, band: str) -> tuple[str, str]:
 
 
 def _band(scene: Scene, band: str) -> Call[Any]:
-    return call(cc.diagrams.corp_band, claimed(scene.model, scene.claims), band=band)
+    return call(cc.diagrams.corp_band, claimed(scene.model, scene.claims), "confidence", band=band)
 
 
 @dataclass(frozen=True)

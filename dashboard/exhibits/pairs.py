@@ -9,7 +9,7 @@ import pandas as pd
 
 import calib_core as cc
 from calib_core import NotAnswerable
-from calib_core.estimators import takes_bins
+from calib_core.estimators import BY_DEFAULT, takes_bins
 from calib_core.inference import marked, unit_of
 from calib_core.inference.comparison.model_differences import DEFAULT, MARGIN
 from calib_core.registry.registry import Key, Range
@@ -50,10 +50,11 @@ class PairsExhibit(Exhibit):
     )
     notion: Annotated[
         str,
-        Key("REDUCTIONS", (WHOLE,), ("Whole predictions",)),
+        Key("REDUCTIONS", (BY_DEFAULT, WHOLE), ("As judged", "Whole predictions")),
         "Claims compared",
-        "which claims are compared; or whole predictions, which scores judge",
-    ] = "confidence"
+        "which claims are compared, by default those of the event of two classes, else of the confidence; or whole "
+        "predictions, which scores judge",
+    ] = BY_DEFAULT
     margin: Annotated[
         float, Range(0.0001, 0.5), "Margin", "the difference that would not matter: .01 is one point, or .01 of a score"
     ] = MARGIN
@@ -72,13 +73,17 @@ class PairsExhibit(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if len(scene.models.shown) < 2:
             raise NotAnswerable("there is one model only: tick a calibrator, or add another model in the Data view")
-        whole = self.notion == WHOLE
-        if whole and "predictions" not in cc.ESTIMATORS[self.estimator].flags.takes:
+        notion = self._notion(scene)
+        if notion is None and "predictions" not in cc.ESTIMATORS[self.estimator].flags.takes:
             raise NotAnswerable("whole predictions are compared by scores only: choose a score, or a notion")
         bins = scene.bins if takes_bins(self.estimator) else None
-        return call(
-            cc.compare, self.models(scene), None if whole else self.notion, self.estimator, bins, margin=self.margin
-        )
+        return call(cc.compare, self.models(scene), notion, self.estimator, bins, margin=self.margin)
+
+    def _notion(self, scene: Scene) -> str | None:
+        """The notion chosen, or the one that the page is about; None: whole predictions."""
+        if self.notion == BY_DEFAULT:
+            return scene.claims
+        return None if self.notion == WHOLE else self.notion
 
     def which_rows(self, scene: Scene) -> str:
         """What is to be known where models are summaries, whose rows cannot be paired; empty where they are rows."""
@@ -99,7 +104,8 @@ class PairsExhibit(Exhibit):
 
     def words(self, scene: Scene) -> Words:
         frame = scene.get(self.table(scene))
-        claims = "whole predictions" if self.notion == WHOLE else f"{cc.REDUCTIONS[self.notion].title.lower()} claims"
+        notion = self._notion(scene)
+        claims = "whole predictions" if notion is None else f"{cc.REDUCTIONS[notion].title.lower()} claims"
         refused = frame.loc[frame["note"] != "", "note"].value_counts(sort=False)
         return Words(
             f"{cc.ESTIMATORS[self.estimator].title} of {claims}: error of the first less that of the second, so below "

@@ -198,7 +198,7 @@ class Reliability(Exhibit):
             f"{name}: largest distance of a bin from the diagonal {points(gap)[1:]}" for name, gap in gaps.items()
         ]
         alt = f"Reliability diagram: accuracy against confidence. {'; '.join(furthest)}."
-        claim = call(cc.diagrams.bins_standing_out, scene.predictions(), bins=scene.bins)
+        claim = call(cc.diagrams.bins_standing_out, scene.predictions(), bins=scene.bins, notion=scene.claims)
         names = {model.title: called(model) for model in scene.models.shown}
         words = Words(
             how_to_read(stems=self.stems and _of_classes(frame)),
@@ -247,7 +247,15 @@ class Reliability(Exhibit):
             return scene.each(lambda model: stars(scene, model)), ()
         rows = grouping(scene).predictions
         return scene.answered(
-            scene.each(lambda model: call(cc.diagrams.reliability, model.predictions, bins=scene.bins, grouped_by=rows))
+            scene.each(
+                lambda model: call(
+                    cc.diagrams.reliability,
+                    model.predictions,
+                    bins=scene.bins,
+                    grouped_by=rows,
+                    notion=scene.claims,
+                )
+            )
         )
 
     def _verdicts(self, scene: Scene) -> Call[Any] | None:
@@ -275,8 +283,8 @@ class Reliability(Exhibit):
         if self.overlay == "corp":
             return isotonic(scene.model)
         if self.overlay == "kernel":
-            return call(cc.diagrams.kernel_curve, rows, method=self.kernel, band=self.band)
-        return call(cc.diagrams.reliability_bands, rows, scene.bins)
+            return call(cc.diagrams.kernel_curve, rows, scene.claims, method=self.kernel, band=self.band)
+        return call(cc.diagrams.reliability_bands, rows, scene.bins, scene.claims)
 
     def _about(self, scene: Scene) -> tuple[str, ...]:
         """What the overlay says in numbers."""

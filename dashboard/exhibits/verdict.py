@@ -118,8 +118,9 @@ class Overall(Exhibit):
 
     def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
         """Every model's gap over all rows, by title."""
-        notion = {"notion": "event"} if scene.claims == "event" else {}
-        gaps = scene.each(lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins, **notion))
+        gaps = scene.each(
+            lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins, notion=scene.claims)
+        )
         return scene.answered(gaps)[0]
 
     def above(self, scene: Scene, lines: pd.DataFrame) -> tuple[str, ...]:

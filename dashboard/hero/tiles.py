@@ -29,8 +29,8 @@ def tile_of(rows: Predictions) -> Tile:
     >>> tile_of(Predictions.from_confidence([0.8] * 4, [True, True, True, False]))
     Tile(claimed=0.8, right=0.75, points=((0.8, 0.75, 1.0),))
     """
-    gap = cc.diagrams.overall_gap(rows)
-    points = points_of(cc.diagrams.reliability(rows, bins=BINS))
+    gap = cc.diagrams.overall_gap(rows, notion="confidence")
+    points = points_of(cc.diagrams.reliability(rows, bins=BINS, notion="confidence"))
     if not gap.direction and rows.kind == "full":
         classes = cc.diagrams.classes_standing_out(rows)
         if classes.stands_out.any():

@@ -95,8 +95,8 @@ def _bins(scene: Scene) -> str:
 
 def _moved(scene: Scene) -> str:
     rows = [scene.model.predictions, session.Model(scene.model.source, _TEMPERATURE).predictions]
-    before, after = (scene.get(call(cc.diagrams.overall_gap, each)) for each in rows)
-    errors = [scene.get(call(cc.estimate, each)).value for each in rows]
+    before, after = (scene.get(call(cc.diagrams.overall_gap, each, notion="confidence")) for each in rows)
+    errors = [scene.get(call(cc.estimate, each, "confidence")).value for each in rows]
     return (
         f"This model says {in_percent(before.claimed)} on average and is right {in_percent(before.right)} of the time. "
         "Temperature scaling makes every prediction more or less confident by one factor, fitted on other rows: it "

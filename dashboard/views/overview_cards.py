@@ -140,7 +140,9 @@ def _overall(scene: Scene) -> None:
     exhibit = Overall()
     try:
         gap = scene.get(exhibit.gaps(scene)[scene.model.title])
-        diagram = scene.get(call(cc.diagrams.reliability, scene.model.predictions, bins=scene.bins))
+        diagram = scene.get(
+            call(cc.diagrams.reliability, scene.model.predictions, bins=scene.bins, notion=scene.claims)
+        )
     except (NotAnswerable, KeyError) as why:
         refused("Overall", why)
         return

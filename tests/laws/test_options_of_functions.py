@@ -563,7 +563,9 @@ CASES: dict[str, Any] = {
         for name in ("corp", "corp_band", "kernel_curve", "reliability_bands")
     },
     "diagrams.bin_rows.notion": Of("event", RISK | {"b": 5}, "confidence"),
-    "diagrams.movement.notion": Of("event", {"before": given("risk"), "after": Lazy(lambda: GIVEN.risks["other"])}),
+    "diagrams.movement.notion": Of(
+        "event", {"before": given("risk"), "after": Lazy(lambda: GIVEN.risks["other"])}, "confidence"
+    ),
     "diagrams.slice_dots.notion": "event",
     "choose.candidates": ["vector"],
     "choose.held_out": given("test"),

@@ -19,12 +19,14 @@ from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import Distinct
 from calib_core.defaults import LEVEL, SEED
 from calib_core.estimators.base import (
+    BY_DEFAULT,
     ESTIMATORS,
     Estimator,
     Question,
     as_estimator,
     estimate,
     is_score,
+    judged_notion,
     own_bins,
     traits,
 )
@@ -59,7 +61,7 @@ _OF_BOTH_CLASSES = {"brier": 2, "log-loss": 1}
 def paired_difference(
     a: Predictions,
     b: Predictions,
-    reduction: str | Reduction | None = "confidence",
+    reduction: str | Reduction | None = BY_DEFAULT,
     estimator: str | Estimator = DEFAULT,
     bins: int | str | BinningScheme | None = None,
     *,
@@ -68,6 +70,8 @@ def paired_difference(
     random_state: int = SEED,
 ) -> PairedDifference:
     """How much larger a's error is than b's on the same rows: its interval, and a test of no difference.
+
+    By default the error is that of the event's risk if both models have an event, else that of the confidence.
 
     What is done depends on the estimator.
 
@@ -115,6 +119,7 @@ def paired_difference(
     (-0.09, True)
     """
     as_share(level, "level")
+    reduction = None if reduction is None else judged_notion(reduction, a, b)
     if "counts" in (a.grain, b.grain):
         return _of_counts(a, b, reduction, estimator, bins, bins_of, level, random_state)
     first, second = same_rows(a, b)
@@ -304,7 +309,7 @@ class MarginVerdict(OneLine):
 def not_worse(
     a: Predictions,
     b: Predictions,
-    reduction: str | Reduction | None = "confidence",
+    reduction: str | Reduction | None = BY_DEFAULT,
     estimator: str | Estimator = "ece",
     bins: int | str | BinningScheme | None = None,
     *,
@@ -334,6 +339,7 @@ def not_worse(
     ('equivalent', 'equivalent')
     """
     check_margin(margin)
+    reduction = None if reduction is None else judged_notion(reduction, a, b)
     method = as_estimator(estimator, bins)
     found = paired_difference(a, b, reduction, estimator, bins, level=level, random_state=random_state)
     limit = margin if reduction is None else on_scale_of(estimate(a, reduction, method), margin)
@@ -393,7 +399,7 @@ _WHY: dict[MarginWord, str] = {
 
 def compare(
     models: Mapping[str, Predictions],
-    reduction: str | Reduction | None = "confidence",
+    reduction: str | Reduction | None = BY_DEFAULT,
     estimator: str | Estimator = DEFAULT,
     bins: int | str | BinningScheme | None = None,
     *,
@@ -409,7 +415,8 @@ def compare(
     be. p_holm is corrected for the number of pairs that have a difference; the intervals, and the verdicts made of
     them, are each at ``level``, not all at once. ``verdict`` is the word for the first beside the second with this
     ``margin`` (``not_worse``). A pair that has no difference, as where the two answer different rows, says why in
-    ``note``; NotAnswerable where no pair has.
+    ``note``; NotAnswerable where no pair has. By default errors are of the event's risk if all models have an event,
+    else of the confidence.
 
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
     >>> compare({"one": p, "same": p}, None, "log-loss")[["difference", "p", "p_holm"]].values.tolist()
@@ -417,6 +424,7 @@ def compare(
     """
     if len(models) < 2:
         raise InputError("one model alone has nothing to be compared with; give two or more")
+    reduction = None if reduction is None else judged_notion(reduction, *models.values())
     lines = []
     pairs = list(combinations(models, 2))
     for i, (p, q) in enumerate(pairs):

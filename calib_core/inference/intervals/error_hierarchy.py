@@ -16,7 +16,7 @@ from calib_core.binning.base import BinningScheme
 from calib_core.binning.groups import Groups
 from calib_core.binning.interval_schemes import EqualWidth
 from calib_core.defaults import LEVEL, SEED
-from calib_core.estimators.base import Question, estimate
+from calib_core.estimators.base import Question, estimate, judged_notion
 from calib_core.estimators.binned import Binned
 from calib_core.inference.intervals.binned_errors import InBins
 from calib_core.inference.intervals.bins_of_interval import OF_BINS, TOP_LABEL, facts_of, target
@@ -491,7 +491,7 @@ class _Event:
 
 def mean_gap(
     predictions: Predictions,
-    notion: str | Reduction = CONFIDENCE,
+    notion: str | Reduction | None = None,
     level: float = LEVEL,
     bins: int | str | BinningScheme | None = None,
     random_state: int = SEED,
@@ -515,7 +515,7 @@ def mean_gap(
     >>> round(found.gap, 2), found.low < -0.2 < found.high < 0, abs(found.least + found.high) < 1e-12
     (-0.2, True, True)
     """
-    question = estimate(predictions, notion, "ece", bins).question
+    question = estimate(predictions, judged_notion(notion, predictions), "ece", bins).question
     assert question is not None
     if question.predictions.row_groups is not None:
         raise NotAnswerable(made_for_single_rows(question.predictions.row_groups, "the interval of a mean gap"))

@@ -12,6 +12,7 @@ from calib_core._base.distributions import norm
 from calib_core._base.distributions import t as student
 from calib_core.claims.exact_sums import ROUNDING
 from calib_core.defaults import SEED
+from calib_core.estimators.base import judged_notion
 from calib_core.estimators.score_estimators import Brier, LogLoss
 from calib_core.inference.intervals.clustered_rows import FEWEST, poor, together
 from calib_core.inference.noise.outcome_draws import classes, distributions, streams
@@ -198,7 +199,7 @@ def _drawn_excess(predictions: Predictions, weight: Float64s, mean: Float64s, ra
     return np.concatenate(found)
 
 
-def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") -> TestOfCalibration:
+def kuiper(predictions: Predictions, reduction: str | Reduction | None = None) -> TestOfCalibration:
     """Do the differences between outcomes and scores, added up from low to high scores, wander further than chance?
 
     D_j = sum_{i <= j} (z_(i) - s_(i)) / sqrt(sum_i s_i (1 - s_i)) over scores in order (equal scores as one step);
@@ -215,7 +216,7 @@ def kuiper(predictions: Predictions, reduction: str | Reduction = "confidence") 
     2.0
     """
     refuse_groups(predictions, "Kuiper's test")
-    claims = claims_of(predictions.written_out(), reduction)
+    claims = claims_of(predictions.written_out(), judged_notion(reduction, predictions))
     if len(claims.strata) != 1:
         raise NotAnswerable("the Kuiper test needs claims of one stratum; choose confidence or one class")
     stratum = claims.stratum(0)

@@ -14,7 +14,7 @@ from calib_core.binning.base import BinningScheme, as_binning
 from calib_core.binning.bin_table import BinTable
 from calib_core.binning.interval_schemes import EqualMass
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
-from calib_core.estimators.base import estimate
+from calib_core.estimators.base import estimate, judged_notion
 from calib_core.estimators.binned import Binned
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Reduction, as_reduction, claims_of
@@ -56,7 +56,7 @@ class UnbinnedBound(OneLine):
 
 def unbinned_bound(
     predictions: Predictions,
-    reduction: str | Reduction = "confidence",
+    reduction: str | Reduction | None = None,
     assumption: Assumption = "lipschitz",
     constant: float = 1.0,
     bins: int | str | BinningScheme | None = None,
@@ -96,7 +96,7 @@ def unbinned_bound(
     as_share(level, "level")
     if level <= 0.5:
         raise InputError(f"level is {level}; it must lie between 0.5 and 1, both excluded")
-    notion = as_reduction(reduction)
+    notion = as_reduction(judged_notion(reduction, predictions))
     claims: Any = claims_of(predictions, notion)
     scheme = EqualMass(_number(predictions, claims)) if bins is None else as_binning(bins)
     estimated = estimate(predictions, notion, Binned(scheme))

@@ -90,7 +90,7 @@ def step_down(p, price):
 @pytest.mark.parametrize("k", [2, 5])
 def test_every_place_by_a_loop(k):
     predictions = too_sure(800, k)
-    found = cc.findings(predictions, 7)
+    found = cc.findings(predictions, 7, notion="confidence")
     lines = {(line["kind"], line["code"], line["bin"]): line for line in found.to_dict("records")}
     twin = list(slowly(predictions, 7, 10))
     assert len(lines) == len(found) == len(twin)

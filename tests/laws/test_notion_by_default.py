@@ -1,0 +1,109 @@
+"""Where no notion is given, everything public is about the event of two classes."""
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calib_core as cc
+
+EXCEPTIONS = {
+    "evaluate.reductions": "a table of several notions, each named in its lines",
+    "diagrams.error_sweep.notions": "lines of several notions, each named",
+    "diagrams.slice_dots.notion": "says what a table that is given is about",
+    "lab.repeated.reductions": "lines of several notions, each named",
+    "lab.true_error.reduction": "None is the whole prediction, of truths of any number of classes",
+    "lab.truth_curve.reduction": "None is the truth's own notion",
+    "inference.per_class_tests.notion": "a table of classes",
+    "summaries.tally.notion": "counts of one notion, which what reads them has to name",
+} | {
+    f"diagrams.{name}.reduction": "one line or panel a class"
+    for name in (
+        "class_curves",
+        "class_list",
+        "class_panels",
+        "class_table",
+        "class_validity",
+        "kernel_curves",
+        "trade_off",
+        "trade_points",
+        "validity_against",
+        "validity_of",
+        "validity_pair",
+    )
+}
+
+
+def _rows(seed: int) -> cc.Predictions:
+    rng = np.random.default_rng(seed)
+    true = np.random.default_rng(9).beta(1, 4, 400)
+    died = np.random.default_rng(8).random(400) < true
+    risk = np.clip(true * rng.uniform(0.8, 1.6, 400) * np.repeat([1.0, 2.5], 200), 0.001, 0.999).round(2)
+    site = pd.DataFrame({"site": np.repeat(["a", "b"], 200)})
+    return cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=site)
+
+
+ONE, OTHER = _rows(0), _rows(1)
+MODELS = {"one": ONE, "other": OTHER}
+OTHER_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "compare": (MODELS,),
+    "ece": ([int(label) for label in ONE.true_labels], ONE.probs),
+    "mce": ([int(label) for label in ONE.true_labels], ONE.probs),
+    "diagrams.bins_standing_out": (MODELS,),
+    "diagrams.bin_rows": (ONE, cc.diagrams.reliability(ONE, 5), 0),
+    "diagrams.models_in_range": (MODELS, 0.1, 0.4),
+    "diagrams.movement": (ONE, OTHER),
+    "inference.gate_check": (ONE, 0.05),
+    "inference.not_worse": (ONE, OTHER),
+    "inference.paired_difference": (ONE, OTHER),
+    "inference.primaries": (MODELS,),
+    "inference.unbinned_tests": (MODELS,),
+    "slices.panels": (ONE, ["site=a"]),
+    "slices.table": (ONE, "site"),
+}
+"""What functions are given that take more than the predictions."""
+MORE: dict[str, dict[str, Any]] = {"inference.unbinned_bound": {"assumption": "lipschitz", "constant": 1.0}}
+
+
+def _public() -> Iterator[tuple[str, Callable[..., Any], str]]:
+    """Every public function by name, and the option that names a notion."""
+    seen = set()
+    rooms = ["calib_core", *(f"calib_core.{found.name}" for found in pkgutil.iter_modules(cc.__path__))]
+    for room in rooms:
+        module = import_module(room)
+        for name in getattr(module, "__all__", ()):
+            found = getattr(module, name)
+            if not inspect.isfunction(found) or found in seen:
+                continue
+            seen.add(found)
+            for option, given in inspect.signature(found).parameters.items():
+                if option.removesuffix("s") in ("notion", "reduction") and given.default is not given.empty:
+                    yield f"{room}.{name}".removeprefix("calib_core."), found, option
+
+
+PUBLIC = {f"{name}.{option}": (name, found, option) for name, found, option in _public()}
+
+
+def test_exceptions_are_public_options():
+    assert EXCEPTIONS.keys() <= PUBLIC.keys()
+    assert len(PUBLIC) > len(EXCEPTIONS) + 20
+
+
+def _shown(answer: Any) -> str:
+    """An answer with all its numbers, where it has a table or fields."""
+    table = answer.frame() if hasattr(answer, "frame") else answer
+    return table.to_csv() if isinstance(table, pd.DataFrame) else f"{getattr(table, 'value', '')} {table}"
+
+
+@pytest.mark.parametrize("key", sorted(PUBLIC.keys() - EXCEPTIONS.keys()))
+def test_no_notion_is_the_event_of_two_classes(key: str) -> None:
+    name, function, option = PUBLIC[key]
+    given, more = OTHER_ARGUMENTS.get(name, (ONE,)), MORE.get(name, {})
+    by_default = _shown(function(*given, **more))
+    assert by_default == _shown(function(*given, **more, **{option: "event"}))
+    assert by_default != _shown(function(*given, **more, **{option: "confidence"}))
