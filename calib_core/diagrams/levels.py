@@ -151,7 +151,7 @@ def models_in_range(
     as their copies, or else as one each. The interval takes them, and rows that belong together, as the fewer equal
     rows they are worth. What can mislead: models have different rows in one range, since what they say of a row
     differs. With ``notion`` "event" says is the mean predicted risk of the event of two classes and right how often it
-    happened; None: that for two classes.
+    happened; None: that for two classes, unless rows are chosen by the class ``predicted``.
 
     References: Clopper & Pearson 1934.
 
@@ -159,6 +159,8 @@ def models_in_range(
     >>> models_in_range({"net": p}, 0.5, 0.6).round(2).values.tolist()
     [['net', 4, 0.55, 0.5, 0.1, 0.9]]
     """
+    if notion is None and predicted is not None:
+        notion = "confidence"
     lines = []
     for title, given in models.items():
         predictions = claimed_rows(given, notion)

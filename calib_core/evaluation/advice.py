@@ -184,11 +184,11 @@ def sentences(
     if not choice.recalibrate:
         off = _too_few_rows(choice, update)
         effect = "" if off and choice.about == _own_recipe(choice, update) else choice.effect()
-        said = " ".join(filter(None, (first, whose, effect, off)))
-        return tuple(filter(None, (said, "" if off else _of_one_value(choice, update), error)))
+        words = " ".join(filter(None, (first, whose, effect, off)))
+        return tuple(filter(None, (words, "" if off else _of_one_value(choice, update), error)))
     effect = choice.effect("" if left is None else left.error)
-    said = " ".join(filter(None, (first, whose, effect)))
-    return tuple(filter(None, (said, "" if left is None else left.sentence, _of_one_value(choice, update))))
+    words = " ".join(filter(None, (first, whose, effect)))
+    return tuple(filter(None, (words, "" if left is None else left.sentence, _of_one_value(choice, update))))
 
 
 def _own_recipe(choice: CalibratorChoice, update: UpdateGains | None) -> Recipe | None:

@@ -67,7 +67,7 @@ def reliability(
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
-    >>> figure = reliability({"net": cc.diagrams.reliability(test, 5)})
+    >>> figure = reliability({"net": cc.diagrams.reliability(test, 5, notion="confidence")})
     >>> (stars,) = (trace for trace in figure.data if trace.name == "net" and trace.customdata)
     >>> [stars.customdata[0][name] for name in ("model", "bin", "interval", "count")]
     ['net', 3, '60 to 80 %', 4.0]

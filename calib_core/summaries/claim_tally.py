@@ -125,7 +125,8 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     ``estimate`` of it is that of the rows: values and upper ends to the last bit on edges of the grid. So are lower
     ends, points, floors and verdicts of more than 50,000 rows; what can mislead: of fewer they are drawn from cells in
     place of rows one by one, and differ as draws with another seed do. Of two classes the lines of all notions share
-    one level, and a tally contains one notion: its own level is a little higher. NotAnswerable for rows that weigh
+    one level, and a tally contains one notion: its own level is a little higher, and the event's error is not kept
+    above that of the confidence. NotAnswerable for rows that weigh
     unequally or belong together, for whole vectors, and beyond 214 strata.
 
     >>> from calib_core.estimators import estimate

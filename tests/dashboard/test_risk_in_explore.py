@@ -126,7 +126,7 @@ def test_a_rare_event_has_tenths_of_risk_and_axes_of_its_own(rare: str) -> None:
 
 def test_the_confidence_is_one_choice_away_and_a_link_with_its_notion_opens_it(too_high: str) -> None:
     app = opened(too_high, view="reliability", notion="confidence", calibrators=())
-    diagram = cc.diagrams.reliability(rows_of(too_high)).frame()
+    diagram = cc.diagrams.reliability(rows_of(too_high), notion="confidence").frame()
     np.testing.assert_array_equal(drawn(app)["reliability"].trace("Base model: rows")["y"], diagram["count"])
 
 

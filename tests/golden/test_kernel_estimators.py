@@ -79,7 +79,7 @@ def test_class_wise_ece_with_each_class_its_own_bandwidth(data):
 def test_confidence_curve_and_density(data):
     p = rows_of(data, "estimating_eces", "confidence reliability curve")
     found = kde_record(data, "confidence reliability curve", 0.05)
-    made = kernel_curve(p, method=KernelECE(bandwidth=Fixed(0.05)), band="none")
+    made = kernel_curve(p, "confidence", method=KernelECE(bandwidth=Fixed(0.05)), band="none")
     # The record's density integrates to 3/4: four mirrored copies of the data, counted as three.
     density = np.array(found["density_times_0p75_normalisation"]) / 0.75
     np.testing.assert_allclose(np.interp(found["x"], made.score, made.density), density, atol=4e-3)

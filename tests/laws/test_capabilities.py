@@ -19,6 +19,7 @@ ROOT = Path(calib_core.__file__).parent
 PROTOCOLS = {"Estimator", "Reduction", "IntervalScheme", "SimplexScheme", "PoolingScheme", "NormOfResiduals", "Claims"}
 ALLOWED = {
     ("calibrators/base.py", "_predictions", "getattr"): "what people give as probabilities: a frame has columns",
+    ("estimators/base.py", "judged_notion", "getattr"): "a tally has the one notion that it counts, rows have many",
     ("estimators/base.py", "estimate", "hasattr"): "what people give as predictions, whatever it is",
     ("binning/base.py", "as_binning", "getattr"): "what people give as bins, whatever it is",
     ("evaluation/candidates.py", "rows_needed", "isinstance"): "parameters of a recipe: a part counts with its own",

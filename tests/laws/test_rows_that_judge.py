@@ -108,5 +108,5 @@ def test_a_gap_that_no_calibrator_mends_is_of_the_rows_that_judge(tmp_path: Path
     rows = pd.read_csv(io.BytesIO(data)).groupby("split")[["risk", "died"]].mean()
     states, happens = told_apart(*map(float, rows.loc["test"]), short_percent)
     assert rows.loc["calibration", "died"] > 1.2 * rows.loc["test", "died"]
-    assert f" is {states}, and the observed frequency is {happens}" in record["gap"]
-    assert record["gap"] in record["sentences"]
+    assert f" is {states}, and the observed frequency is {happens}" in record["shown_error"]
+    assert record["shown_error"] in record["sentences"]

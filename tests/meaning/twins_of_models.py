@@ -354,13 +354,14 @@ def pairs(compared, data, margin=0.01**2):
             ok.append(bool(line["note"]))
             continue
         a, b = (data.models[line[name]] for name in ("first", "second"))
-        bins = [m.cells(m.h, data.bins) for m in (a, b)]
+        claims = [data.claim(m) if data.of_event else (m.h, m.right) for m in (a, b)]
+        bins = [m.cells(scores, data.bins) for m, (scores, _) in zip((a, b), claims, strict=True)]
         if a.discrete != b.discrete:
             # Pairs are judged in bins that serve both: the values of the discrete one.
             bins = None
         right = -0.5 < line["low"] <= line["difference"] <= line["high"] < 0.5
         if bins and not a.discrete:
-            x, y = (by_hand.debiased_square(m.h, m.right, c) for m, c in zip((a, b), bins, strict=True))
+            x, y = (by_hand.debiased_square(*each, c) for each, c in zip(claims, bins, strict=True))
             right &= abs(line["first_value"] - x) < 1e-9 and abs(line["second_value"] - y) < 1e-9
             right &= abs(line["difference"] - (x - y)) < 0.01
         word = (

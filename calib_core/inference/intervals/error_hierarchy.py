@@ -59,7 +59,7 @@ _GIVEN = ", given these predictions"
 _OR_OF = ", or the {} in its own bins where that is more"
 _OR_TOGETHER = ", or over all classes together where that is more"
 _OR_EVENT = ", or over all classes together or of the event where that is more"
-_OR_CONFIDENCE = ", or of the confidence where that is more"
+OR_CONFIDENCE = ", or of the confidence where that is more"
 _JOINT: WeakKeyDictionary[Predictions, dict[Hashable, tuple[list[Float64s], Float64s]]] = WeakKeyDictionary()
 """What calibrated draws show, by what is asked: every line of the same predictions needs it."""
 
@@ -187,7 +187,7 @@ class Chain:
         """What the interval is about, in words."""
         about, event = self._bins.about(1), self._event is not None
         if self._notion == EVENT and event:
-            return about.replace(_GIVEN, f"{_OR_CONFIDENCE}{_GIVEN}")
+            return about.replace(_GIVEN, f"{OR_CONFIDENCE}{_GIVEN}")
         if self._notion != TOP_LABEL or self._nested:
             return about
         return about.replace(_GIVEN, f"{_OR_EVENT if event else _OR_TOGETHER}{_GIVEN}")

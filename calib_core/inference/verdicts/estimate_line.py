@@ -10,6 +10,7 @@ from typing import Any
 from calib_core._base.notebook_display import OneLine
 from calib_core.defaults import LEVEL, RATIO, SIGNIFICANCE, TOLERANCE
 from calib_core.estimators.base import ESTIMATORS, Estimate, Estimator, error_scale, is_score, titled
+from calib_core.inference.intervals.error_hierarchy import OR_CONFIDENCE
 from calib_core.inference.verdicts.verdict import on_scale_of
 from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.validation import rows_and_copies
@@ -243,7 +244,8 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     >>> marked([("one", True), ("", None), ("two", False)])
     (['a', '', 'b*'], ('Intervals are about (a) one; (b) two.', '*: a rough guide; such cases were not simulated.'))
     """
-    every = list(intervals)
+    # The event's error is the larger one but for what bins hide: readers of a table need no more than its name.
+    every = [(about.replace(OR_CONFIDENCE, ""), tested) for about, tested in intervals]
     abouts = list(dict.fromkeys(about for about, _ in every if about))
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]

@@ -200,7 +200,7 @@ def test_a_bin_is_a_range_of_the_confidence() -> None:
 def test_every_model_has_its_own_rows_in_a_range() -> None:
     p = Predictions([[0.7, 0.3], [0.65, 0.35], [0.3, 0.7], [0.9, 0.1]], [0, 1, 1, 1])
     sharper = p.with_probs([[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.95, 0.05]])
-    table = diagrams.models_in_range({"before": p, "after": sharper}, 0.6, 0.8)
+    table = diagrams.models_in_range({"before": p, "after": sharper}, 0.6, 0.8, notion="confidence")
     assert table["rows"].tolist() == [3, 0]
     assert table["says"][0] == pytest.approx((0.7 + 0.65 + 0.7) / 3)
     assert table["right"][0] == pytest.approx(2 / 3)

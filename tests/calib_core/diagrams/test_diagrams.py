@@ -1,5 +1,7 @@
 """Diagrams as data: each number against a loop that follows its definition."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from generated import full_predictions, of_kind
@@ -30,7 +32,7 @@ def rows_in(p, diagram, b):
 @given(p=full_predictions(), bins=bin_choices)
 def test_reliability_stars_bars_and_plusses_are_their_definitions(p, bins):
     """P1 Fig. 1a: Delta_b = sum_l share(l|b) |acc_bl - conf_bl|, on the star's side of the diagonal."""
-    d, w = reliability(p, bins), weights_of(p)
+    d, w = reliability(p, bins, notion="confidence"), weights_of(p)
     h, correct, c = p.confidence.astype(float), p.correct, p.predicted
     for b in range(d.n_bins):
         at = rows_in(p, d, b)
@@ -57,7 +59,7 @@ def test_reliability_stars_bars_and_plusses_are_their_definitions(p, bins):
 
 @given(p=full_predictions(), bins=st.integers(1, 15))
 def test_the_diagram_adds_up_to_the_errors(p, bins):
-    d = reliability(p, bins)
+    d = reliability(p, bins, notion="confidence")
     held = d.count > 0
     gap = np.abs(d.accuracy - d.confidence)[held]
     assert (d.share[held] * gap).sum() == pytest.approx(estimate(p, "confidence", "ece", bins).value, abs=1e-12)
@@ -67,7 +69,7 @@ def test_the_diagram_adds_up_to_the_errors(p, bins):
 
 @given(p=full_predictions(), bins=bin_choices)
 def test_frames_hold_no_empty_bins_and_exactly_the_numbers(p, bins):
-    d = reliability(p, bins)
+    d = reliability(p, bins, notion="confidence")
     frame = d.frame()
     assert (frame["count"] > 0).all()
     assert not frame.isna().any().any()
@@ -82,14 +84,14 @@ def test_bare_confidences_have_stars_and_no_plusses():
 
 
 def test_bins_are_labelled_as_intervals():
-    d = reliability(Predictions([[0.7, 0.3]], [0]), 4)
+    d = reliability(Predictions([[0.7, 0.3]], [0]), 4, notion="confidence")
     assert [d.label(b) for b in range(4)] == ["[0, 0.25)", "[0.25, 0.5)", "[0.5, 0.75)", "[0.75, 1]"]
 
 
 @given(p=full_predictions(), bins=bin_choices, data=st.data())
 def test_the_zoom_takes_a_bin_apart_by_predicted_class(p, bins, data):
-    d = reliability(p, bins)
-    b = data.draw(st.integers(0, d.n_bins - 1))
+    d = reliability(p, bins, notion="confidence")
+    b = data.draw(st.sampled_from(np.flatnonzero(d.count > 0).tolist()))
     z, w = zoom(p, d, b), weights_of(p)
     at = rows_in(p, d, b)
     assert z.rows.tolist() == at.tolist()
@@ -111,7 +113,7 @@ def test_the_zoom_takes_a_bin_apart_by_predicted_class(p, bins, data):
 
 def test_a_bin_that_does_not_exist_and_predictions_without_classes_are_refused():
     p = Predictions([[0.7, 0.3], [0.4, 0.6]], [0, 0])
-    d = reliability(p, 5)
+    d = reliability(p, 5, notion="confidence")
     for b in (-1, 5):
         with pytest.raises(InputError) as why:
             zoom(p, d, b)
@@ -188,7 +190,7 @@ def test_panels_are_the_chosen_classes_of_the_table(p, data):
 @given(p=full_predictions())
 def test_top_label_tables_draw_the_same_diagrams(p):
     known = of_kind(p, "top-label")
-    for draw in (reliability, class_table):
+    for draw in (partial(reliability, notion="confidence"), class_table):
         one, two = draw(p).frame(), draw(known).frame()
         assert one.equals(two)
 
@@ -196,7 +198,7 @@ def test_top_label_tables_draw_the_same_diagrams(p):
 def test_a_diagram_of_confidence_claims_and_of_predictions_is_the_same_table():
     p = Predictions([[0.7, 0.3], [0.4, 0.6]], [0, 0])
     table = tabulate(Confidence().split(p), [EqualWidth(10)])[0].frame()
-    assert reliability(p, 10).frame()["accuracy"].tolist() == table["mean_outcome"].tolist()
+    assert reliability(p, 10, notion="confidence").frame()["accuracy"].tolist() == table["mean_outcome"].tolist()
 
 
 @pytest.mark.parametrize("notion", ["confidence", "top-label", "class-wise"])

@@ -54,7 +54,7 @@ def test_the_overall_gap_is_that_of_the_mean_risk(clinic):
     gap = diagrams.overall_gap(rows, notion=None)
     assert (gap.claimed, gap.right) == pytest.approx((s.mean(), y.mean()))
     assert diagrams.overall_gap(cc.Summary.of(rows), notion="event").claimed == pytest.approx(s.mean())
-    assert diagrams.overall_gap(rows).claimed == pytest.approx(np.maximum(s, 1 - s).mean())
+    assert diagrams.overall_gap(rows, notion="confidence").claimed == pytest.approx(np.maximum(s, 1 - s).mean())
 
 
 def test_slices_are_of_the_risk(clinic):

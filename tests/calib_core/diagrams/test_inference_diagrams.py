@@ -83,7 +83,7 @@ def test_bands_exist_for_any_stratum_of_a_binary_notion():
 @settings(max_examples=40)
 @given(p=full_predictions())
 def test_corp_takes_the_brier_score_apart(p):
-    curve = corp(p)
+    curve = corp(p, "confidence")
     brier = estimate(p, "confidence", "brier").value
     assert curve.score == pytest.approx(brier, abs=1e-12)
     assert curve.score == pytest.approx(curve.miscalibration - curve.discrimination + curve.uncertainty, abs=1e-12)

@@ -34,7 +34,7 @@ def test_a_temperature_of_one_is_the_diagram_of_the_page(p, bins):
 @given(p=full_predictions())
 def test_sums_over_all_bins_are_those_of_softened_rows(p):
     """With a single bin no row can change sides, so that the plain computation must agree to rounding."""
-    path = temperature_path(p, 1, also=[1.7])
+    path = temperature_path(p, 1, also=[1.7], notion="confidence")
     weights = np.ones(p.n_rows) if p.weights is None else p.weights
     assert len(path.temperatures) == 62
     assert (np.diff(path.temperatures) > 0).all()

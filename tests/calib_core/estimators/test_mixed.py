@@ -44,7 +44,7 @@ def test_it_is_the_largest_class_weighted_gap_of_a_bin(p, bins):
     weight = np.ones(p.n_rows) if p.weights is None else p.weights
     made = estimate(p, "top-label", "mce-of-bins", bins=bins)
     assert made.value == pytest.approx(slow(claims, bins, weight), abs=1e-12)
-    assert made.value == pytest.approx(np.nanmax(reliability(p, bins).delta), abs=1e-12)
+    assert made.value == pytest.approx(np.nanmax(reliability(p, bins, notion="confidence").delta), abs=1e-12)
 
 
 @given(p=models(), bins=st.integers(1, 20))

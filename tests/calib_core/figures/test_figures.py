@@ -101,7 +101,7 @@ def test_lines_join_neighbours_of_rows_enough_and_go_to_no_hollow_mark() -> None
 def test_nothing_is_cut_at_0_or_1() -> None:
     sure = Predictions([[1.0, 0.0]] * 30 + [[0.55, 0.45]] * 12, [0] * 30 + [1] * 12)
     for axis in ("linear", "log-odds"):
-        figure = figures.reliability(diagrams.reliability(sure, 10), axis=axis)
+        figure = figures.reliability(diagrams.reliability(sure, 10, notion="confidence"), axis=axis)
         (stars,), (plusses,) = marks(figure, "stars"), marks(figure, "plusses")
         assert {0.0, 1.0} == set(diagrams.reliability(sure, 10).frame()["accuracy"])
         for trace in (stars, plusses):
