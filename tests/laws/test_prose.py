@@ -23,6 +23,7 @@ from click.testing import CliRunner
 
 from calib_core import NotAnswerable, Recipe
 from calib_core.figures.marks import FEW_ROWS
+from calib_core.inference.intervals.error_hierarchy import OR_CONFIDENCE
 from calib_core.text import inside
 from dashboard import session
 from dashboard.cli import main
@@ -462,7 +463,8 @@ def without_cells(w: World, text: str) -> str:
     with suppress(NotAnswerable):
         frames.append(w.frame("notions"))
     for frame in frames:
-        about = [each.partition(", given")[0] for each in frame["about"]]
+        # Sentences leave out that the event is kept above the confidence.
+        about = [each.partition(", given")[0].replace(OR_CONFIDENCE, "") for each in frame["about"]]
         groups = [each.partition(" over ")[2] for each in about]
         for cell in (*frame["bins"], *about, *filter(None, groups)):
             text = text.replace(cell.partition(" (")[0], "").replace(cell.removesuffix(", chosen from the scores"), "")

@@ -245,7 +245,7 @@ def marked(intervals: Iterable[tuple[str, bool | None]]) -> tuple[list[str], tup
     (['a', '', 'b*'], ('Intervals are about (a) one; (b) two.', '*: a rough guide; such cases were not simulated.'))
     """
     # The event's error is the larger one but for what bins hide: readers of a table need no more than its name.
-    every = [(about.replace(OR_CONFIDENCE, ""), tested) for about, tested in intervals]
+    every = [(about and str(about).replace(OR_CONFIDENCE, ""), tested) for about, tested in intervals]
     abouts = list(dict.fromkeys(about for about, _ in every if about))
     letters = {about: ascii_lowercase[i % 26] * (i // 26 + 1) for i, about in enumerate(abouts) if len(abouts) > 1}
     marks = [letters.get(about, "") + ("*" if about and not tested else "") for about, tested in every]
