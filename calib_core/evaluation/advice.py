@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
-from typing import NamedTuple
 
 from calib_core import risk
 from calib_core._base.pandas_input import title_of
@@ -84,15 +85,17 @@ def shown_error(
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50))
     ''
     """
+    rows = _Shown(predictions, event, eps, ratio, bins)
     for fact in (_gap, _verdict, _slope, _any_size, _large_error, _other_notions):
         with suppress(NotAnswerable):
-            if found := fact(_Shown(predictions, event, eps, ratio, bins)):
+            if found := fact(rows):
                 return f"That no gain is shown does not mean that the model is calibrated. {found}"
     return ""
 
 
-class _Shown(NamedTuple):
-    """Rows in which an error may be shown, and how they are judged."""
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Rows in which an error may be shown, and how they are judged: several facts ask the same two answers."""
 
     predictions: Predictions
     event: str
@@ -100,11 +103,11 @@ class _Shown(NamedTuple):
     ratio: float
     bins: int | str | BinningScheme | None
 
-    @property
+    @cached_property
     def first(self) -> PrimaryLine:
         return primary(self.predictions, self.eps, bins=self.bins, ratio=self.ratio)
 
-    @property
+    @cached_property
     def large(self) -> InTheLarge | None:
         rows = self.predictions
         return None if rows.event is None or rows.kind != "full" else risk.in_the_large(rows, bins=self.bins)
