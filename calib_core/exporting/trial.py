@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calib_core._base.arrays import Float64s, Floats, safe_log
-from calib_core._base.lazy_modules import scratch
+from calib_core._base.atomic_files import scratch
 from calib_core.calibrators.base import Calibrator, Interpolated, Map, PiecewiseMap
 from calib_core.exporting.nodes import Affine, EachClass, InputRow, Program, Ranked
 from calib_core.predictions.predictions import Logits, NotAnswerable, Predictions

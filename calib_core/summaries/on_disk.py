@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base.arrays import Codes, frozen
-from calib_core._base.lazy_modules import write_whole
+from calib_core._base.atomic_files import write_whole
 from calib_core.claims import exact_sums
 from calib_core.claims.exact_sums import ExactSums
 from calib_core.claims.row_covariance import SharedRows

@@ -83,7 +83,7 @@ def write(path: Path, data: bytes) -> None:
 @contextmanager
 def aside(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to, which takes its place when all is written, or goes to stdout where the name is "-"."""
-    from calib_core._base import lazy_modules
+    from calib_core._base import atomic_files
 
     if str(path) == STDIO:
         # What writes may go back, or begin anew: a pipe keeps what it was given.
@@ -94,7 +94,7 @@ def aside(path: Path) -> Iterator[IO[bytes]]:
         sys.stdout.buffer.flush()
         return
     try:
-        with lazy_modules.aside(path) as file:
+        with atomic_files.aside(path) as file:
             yield file
     except OSError as why:
         if why.filename != str(path):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from calib_core._base import lazy_modules, parallel
+from calib_core._base import atomic_files, parallel
 from dashboard.chart import component, page_head
 from dashboard.hosting import ending
 from dashboard.hosting.guard import Guard
@@ -45,7 +45,7 @@ def application(script: Path, *, opens: bool = False, under: ServerLimits = LOCA
 
 @asynccontextmanager
 async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[None]:
-    lazy_modules.sweep()
+    atomic_files.sweep()
     # Declared before the first page asks for them; otherwise the first chart declares them.
     component.declare_assets()
     if opens:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from calib_core import InputError
-from calib_core._base.lazy_modules import scratch
+from calib_core._base.atomic_files import scratch
 from dashboard.export import zipped
 from dashboard.report.document import Document
 from dashboard.report.page import plotly_js

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from calib_core._base import lazy_modules
+from calib_core._base import atomic_files
 from dashboard.cli import main
 
 WRITERS = {
@@ -58,7 +58,7 @@ def test_an_interrupt_in_the_writing_ends_with_130_and_leaves_the_old_file(
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lazy_modules.os, "fsync", interrupted)
+    monkeypatch.setattr(atomic_files.os, "fsync", interrupted)
     ended = CliRunner().invoke(main, list(WRITERS[name]))
     assert ended.exit_code == 130
     assert "Traceback" not in ended.output
@@ -73,7 +73,7 @@ def test_a_folder_that_takes_nothing_is_told_with_the_file_and_the_reason(
     def refused(*_: Any, **__: Any) -> Any:
         raise OSError(reason, os.strerror(reason), "/a/name/nobody/gave.part")
 
-    monkeypatch.setattr(lazy_modules.tempfile, "mkstemp", refused)
+    monkeypatch.setattr(atomic_files.tempfile, "mkstemp", refused)
     ended = CliRunner().invoke(main, list(WRITERS[name]))
     assert ended.exit_code == 2
     (sentence,) = [line for line in ended.stderr.splitlines() if line.startswith("main ")]

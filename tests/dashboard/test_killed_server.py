@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from calib_core._base import lazy_modules
+from calib_core._base import atomic_files
 
 ROOT = Path(__file__).parents[2]
 SOON = 90.0
@@ -143,7 +143,7 @@ def test_a_server_that_is_ended_while_a_file_arrives_leaves_nothing_and_starts_a
 def test_folders_of_processes_that_were_killed_go_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lazy_modules.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(atomic_files.tempfile, "gettempdir", lambda: str(tmp_path))
     ended = subprocess.run(
         [sys.executable, "-S", "-c", "import os; print(os.getpid())"], capture_output=True, check=True
     )
@@ -152,7 +152,7 @@ def test_folders_of_processes_that_were_killed_go_and_no_others(
     for name in (*left, *others):
         (tmp_path / name / "profile").mkdir(parents=True)
     (tmp_path / f"calib-{int(ended.stdout)}-link").symlink_to(tmp_path / "tmp-5")
-    assert lazy_modules.sweep() == len(left)
+    assert atomic_files.sweep() == len(left)
     assert sorted(each.name for each in tmp_path.iterdir() if not each.is_symlink()) == sorted(others)
     assert (tmp_path / "tmp-5" / "profile").is_dir()
     assert all(re.fullmatch(r"calib-\d+-\w+", name) for name in left)

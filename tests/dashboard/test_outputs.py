@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from calib_core._base import lazy_modules
-from calib_core._base.lazy_modules import write_whole
+from calib_core._base import atomic_files
+from calib_core._base.atomic_files import write_whole
 from dashboard.cli import main
 
 
@@ -55,7 +55,7 @@ def test_a_full_disk_leaves_the_old_file_and_names_file_and_reason(
 ) -> None:
     Path(words[-1]).write_bytes(b"old")
     before = sorted(os.listdir())
-    monkeypatch.setattr(lazy_modules.os, "fsync", full)
+    monkeypatch.setattr(atomic_files.os, "fsync", full)
     ended = calib(*words)
     assert ended.exit_code == 2
     assert words[-1] in ended.stderr
@@ -67,7 +67,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     def interrupted(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(lazy_modules.os, "fsync", interrupted)
+    monkeypatch.setattr(atomic_files.os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_whole(tmp_path / "a", b"new")
     assert not list(tmp_path.iterdir())

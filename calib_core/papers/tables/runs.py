@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from calib_core._base import parallel
+from calib_core._base.atomic_files import write_whole
 from calib_core._base.errors import InputError
-from calib_core._base.lazy_modules import write_whole
 from calib_core._base.sklearn_api import clone
 from calib_core.calibrators.base import CALIBRATORS, Calibrator
 from calib_core.defaults import SEED
