@@ -15,8 +15,8 @@ from calib_core.defaults import LEVEL
 from calib_core.diagrams.base import Diagram
 from calib_core.inference.intervals.clustered_rows import GROUPED, shares_in_cells
 from calib_core.inference.intervals.share_intervals import COUNTED, WEIGHED, share_ends
+from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions, whole
-from calib_core.predictions.validation import titles_of_classes
 
 THRESHOLDS = tuple(np.arange(1, 100) / 100)
 

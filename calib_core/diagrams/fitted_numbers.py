@@ -14,8 +14,8 @@ from calib_core.calibrators.insides import Number
 from calib_core.calibrators.insides import NumberGrid as NumberGrid
 from calib_core.calibrators.reduced import Reduced
 from calib_core.diagrams.base import Diagram
+from calib_core.predictions.event_names import titles_of_classes
 from calib_core.predictions.predictions import Predictions
-from calib_core.predictions.validation import titles_of_classes
 from calib_core.reductions.base import claims_of
 
 __all__ = ["FittedParameters", "Number", "NumberGrid", "fitted_parameters"]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from calib_core._base.arrays import Bools, Codes, Float64s
+from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import Predictions
-from calib_core.predictions.validation import title_of_event
 from calib_core.text import begun, count, percent
 
 __all__ = ["FEWEST_ROWS", "SURELY", "Doubt", "blocking", "doubts"]

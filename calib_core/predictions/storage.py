@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from calib_core._base.arrays import LARGE_BLOCK_BYTES, Bools, Codes, Float64s, Floats, ReadOnly, Rows, frozen
 from calib_core._base.errors import InputError, NotAnswerable, as_whole
 from calib_core.defaults import FOLDS, SEED
+from calib_core.predictions.event_names import event_of
 from calib_core.predictions.row_groups import RowGroups, as_groups, dealt
 from calib_core.predictions.validation import (
     as_weights,
     check_weights,
     effective_rows,
-    event_of,
     mean_one,
     over_chunks,
     unless_none,

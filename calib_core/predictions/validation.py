@@ -1,13 +1,9 @@
-"""The checks of probabilities, labels and weights: the only validation there is, and every sentence it refuses with.
-
-Which of two classes is the event, judged by their names.
-"""
+"""The checks of probabilities, labels and weights: the only validation there is, and every sentence it refuses with."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -363,104 +359,3 @@ def mean_one(w: Float64s) -> Float64s:
 
 def _mean(w: Float64s) -> float:
     return float(w.sum() / np.count_nonzero(w))
-
-
-NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
-POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
-"""What the two classes of yes and no are called."""
-
-_HAPPENED_WORDS = """
-event events case cases died dead death deceased mortality disease diseased sick ill malignant cancer relapse recurrence
-readmitted readmission fraud fraudulent spam default defaulted bad churn churned click clicked bought converted
-abnormal toxic attack failure failed present positiv positif positivo vrai verdadero vero wahr ja oui si sì sí da tak
-gestorben tot verstorben décédé decede muerto
-"""
-_ABSENT_WORDS = """
-control controls survived survivor alive living healthy benign normal absent none legit legitimate genuine ham good paid
-repaid stayed retained negativ négatif negatif negativo faux falsch falso nein non nie überlebt ueberlebt lebt vivant
-vivo okay ok
-"""
-_HAPPENED = frozenset(_HAPPENED_WORDS.split())
-_ABSENT = frozenset(_ABSENT_WORDS.split())
-_NEGATION = re.compile(r"^(?:no|not|non|never|without|un|kein|keine|nicht|pas)[\s_\-.]+\w", re.IGNORECASE)
-
-
-def event_of(names: Sequence[str]) -> int:
-    """Return the index of the event among the names of two classes.
-
-    The event is the class named like one (1, yes, true, positive, died, fraud, ...) where only one is, else the class
-    whose opposite is named like the absence of an event (0, no, survived, control, "no event", ...), else the larger of
-    two numbers, else the second class.
-
-    What can mislead: names outside these lists decide nothing, so that the order of the classes does.
-
-    >>> event_of(["no", "yes"]), event_of(["died", "survived"]), event_of(["cat", "dog"]), event_of(["2", "1"])
-    (1, 0, 1, 0)
-    >>> event_of(["fraud", "no fraud"])
-    0
-    """
-    plain = [" ".join(name.casefold().split()) for name in names]
-    negative = [name in NEGATIVE or name in _ABSENT or bool(_NEGATION.match(name)) for name in plain]
-    positive = [(name in POSITIVE or name in _HAPPENED) and not no for name, no in zip(plain, negative, strict=True)]
-    if plain[0].lstrip("+-").isdigit() and plain[1].lstrip("+-").isdigit():
-        return int(int(plain[1]) > int(plain[0]))
-    if positive[0] != positive[1]:
-        return int(positive[1])
-    if negative[0] != negative[1]:
-        return int(negative[0])
-    return 1
-
-
-_CODES = frozenset({"0", "1", "true", "false", "yes", "no", "+1", "-1"})
-_NO_NAME_WORDS = "label labels class target truth outcome y actual event y_true true_label ground_truth"
-NO_NAME = frozenset(_NO_NAME_WORDS.split())
-"""Names of columns that say nothing about their content."""
-
-
-def is_code(name: str) -> bool:
-    """Whether a class is called by a code, which says nothing about its content.
-
-    >>> is_code("1"), is_code("died")
-    (True, False)
-    """
-    return name.casefold() in _CODES
-
-
-def event_title(name: str, column: str) -> str:
-    """What an event is called: the outcome's column, where classes have no names of their own.
-
-    >>> event_title("1", "died"), event_title("0", "died"), event_title("died", "outcome"), event_title("1", "label")
-    ('died', 'died = 0', 'died', '1')
-    """
-    if not is_code(name) or column.casefold() in ("", *NO_NAME):
-        return name
-    return column if name.casefold() in POSITIVE else f"{column} = {name}"
-
-
-class HasClasses(Protocol):
-    """Predictions, or a summary of them: names of classes, the code of the event, and the column of the outcome."""
-
-    @property
-    def class_names(self) -> tuple[str, ...] | None:
-        """Names of the classes, None where they are not known."""
-
-    @property
-    def event(self) -> int | None:
-        """The code of the event, None where there is none."""
-
-    @property
-    def outcome(self) -> str:
-        """The column that the labels are from, empty where it is not known."""
-
-
-def title_of_event(predictions: HasClasses) -> str:
-    """What the event of predictions, or of a summary of them, is called; empty where there is none."""
-    if predictions.event is None:
-        return ""
-    return titles_of_classes(predictions)[predictions.event]
-
-
-def titles_of_classes(predictions: HasClasses) -> tuple[str, ...]:
-    """What the classes are called: two codes by the outcome's column (died, died = 0), others by their names."""
-    names = tuple(predictions.class_names or ())
-    return tuple(event_title(name, predictions.outcome) for name in names) if len(names) == 2 else names

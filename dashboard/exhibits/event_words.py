@@ -14,8 +14,8 @@ import numpy as np
 import calib_core as cc
 from calib_core import InputError
 from calib_core.diagrams import EventWords
+from calib_core.predictions.event_names import NO_NAME, event_title, is_code
 from calib_core.predictions.plausibility import Doubt
-from calib_core.predictions.validation import NO_NAME, event_title, is_code
 from calib_core.risk import InTheLarge
 from calib_core.text import called, percent, points, short_percent, told_apart
 from dashboard import session

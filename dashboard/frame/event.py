@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from calib_core import InputError
 from calib_core.inference import notion_looked_at
-from calib_core.predictions.validation import event_of, event_title
+from calib_core.predictions.event_names import event_of, event_title
 from calib_core.readers import Reading
 from dashboard import session
 from dashboard.selection import Selection

@@ -18,8 +18,9 @@ from calib_core.inference.significance.calibration_tests import shown_at_all
 from calib_core.inference.verdicts.cached_estimates import recalled
 from calib_core.inference.verdicts.estimate_line import EstimateLine, estimate_line
 from calib_core.inference.verdicts.verdict import any_size, ratio_range, why_no_verdict
+from calib_core.predictions.event_names import title_of_event
 from calib_core.predictions.predictions import NotAnswerable, Predictions
-from calib_core.predictions.validation import rows_and_copies, title_of_event
+from calib_core.predictions.validation import rows_and_copies
 from calib_core.reductions.base import REDUCTIONS
 from calib_core.results.uncertainty import TestOfCalibration
 from calib_core.results.verdict_table import TOO_CLOSE, in_full

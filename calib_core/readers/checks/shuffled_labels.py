@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calib_core.predictions.validation import event_of, event_title
+from calib_core.predictions.event_names import event_of, event_title
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.limits import quoted
 from calib_core.readers.table import Array

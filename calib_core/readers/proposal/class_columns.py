@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from calib_core.predictions.validation import NEGATIVE, POSITIVE, event_of
+from calib_core.predictions.event_names import NEGATIVE, POSITIVE, event_of
 from calib_core.readers.proposal.column_roles import class_of, role
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.score_survey import evidence, survey

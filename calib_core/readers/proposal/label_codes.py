@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from calib_core.predictions.event_names import event_of
 from calib_core.predictions.predictions import InputError
-from calib_core.predictions.validation import event_of
 from calib_core.readers import limits
 from calib_core.readers.limits import affected, listed, quoted, shown
 from calib_core.readers.proposal.column_roles import class_of

@@ -20,7 +20,7 @@ from calib_core.evaluation.decisions import (
     net_benefits,
 )
 from calib_core.inference import clopper_pearson
-from calib_core.predictions.validation import title_of_event
+from calib_core.predictions.event_names import title_of_event
 
 ASYMMETRIC = "0 5 1; 1 0 1; 2 2 0"
 

@@ -5,7 +5,7 @@ import pytest
 
 from calib_core import InputError, NotAnswerable, Predictions, Summary, estimate
 from calib_core.calibrators import as_calibrator
-from calib_core.predictions.validation import event_of, title_of_event
+from calib_core.predictions.event_names import event_of, title_of_event
 from calib_core.reductions import ClassSpecific, Event, notions_of
 from calib_core.summaries import tally
 
