@@ -61,10 +61,10 @@ def _tell_rows(scene: Scene, named: Iterable[str]) -> None:
 
 def tell_doubts(scene: Scene) -> None:
     """Write every reason to doubt the labels or scores to stderr, before the numbers that rest on them."""
-    from dashboard.exhibits import event_words
+    from dashboard.exhibits import doubt_words
     from dashboard.session import file
 
-    for name, doubt in event_words.doubts_of(scene) if scene.models.shown else ():
+    for name, doubt in doubt_words.doubts_of(scene) if scene.models.shown else ():
         title = name or file(scene.models.shown[0].source.data).title
         _outputs.warn([f"{title}: doubt: {doubt.sentence}"])
 

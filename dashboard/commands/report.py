@@ -82,7 +82,7 @@ def command(
     """
     from dashboard import session
     from dashboard.commands import _opened_models
-    from dashboard.exhibits import EXHIBITS, event_words
+    from dashboard.exhibits import EXHIBITS, doubt_words
     from dashboard.report import Options, chromium
     from dashboard.report.picture import WIDTHS
 
@@ -100,7 +100,7 @@ def command(
         selection = _opened_models.selection(file, **given)
         selection = selection.with_exhibit(EXHIBITS.described("estimators", slow=True)) if slow else selection
     session.parts(selection.source)
-    _outputs.warn(f"doubt: {sentence}" for sentence in event_words.sentences(session.scene_of(selection)))
+    _outputs.warn(f"doubt: {sentence}" for sentence in doubt_words.sentences(session.scene_of(selection)))
     report = _made(selection, options)
     _outputs.write(output, report.html)
     if pdf:

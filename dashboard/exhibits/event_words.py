@@ -1,12 +1,8 @@
-"""The event of two classes in the file's own names: who is given a risk, what happens to them, what it is called.
-
-Reasons to doubt a file's labels or scores, in sentences for every page, a report's first page and commands.
-"""
+"""The event of two classes in the file's own names: who is given a risk, what happens to them, what it is called."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +11,6 @@ import calib_core as cc
 from calib_core import InputError
 from calib_core.diagrams import EventWords
 from calib_core.predictions.event_names import NO_NAME, event_title, is_code
-from calib_core.predictions.plausibility import Doubt
 from calib_core.risk import InTheLarge
 from calib_core.text import called, percent, points, short_percent, told_apart
 from dashboard import session
@@ -163,30 +158,3 @@ def _noun(table: Any) -> str:
             if len(values) and len(set(values.tolist())) == len(values):
                 return _NOUNS[stem]
     return "rows"
-
-
-def doubts_of(scene: Scene) -> tuple[tuple[str, Doubt], ...]:
-    """The doubts about each file's rows before recalibration, with the file's name where there are several.
-
-    Of all rows judged, also where a slice of them is looked at: that a small slice has no event is no reason to doubt.
-    """
-    base = scene.bases
-    return tuple((model.name if len(base) > 1 else "", doubt) for model in base for doubt in scene.get(_asked(model)))
-
-
-def _asked(model: Model) -> Call[tuple[Doubt, ...]]:
-    every = replace(model, source=model.source.everywhere)
-    return call(cc.predictions.plausibility.doubts, every.predictions, stem="doubts")
-
-
-def sentences(scene: Scene) -> tuple[str, ...]:
-    """The same as sentences."""
-    return tuple(f"{name}: {doubt.sentence}" if name else doubt.sentence for name, doubt in doubts_of(scene))
-
-
-def rules_out_advice(scene: Scene) -> bool:
-    """Is there a doubt about the first file that rules out advice on a calibrator?"""
-    first = scene.models.shown[0]
-    if not first.is_base:
-        return False
-    return any(doubt.blocks_advice for doubt in scene.get(_asked(first)))

@@ -16,7 +16,8 @@ from calib_core.evaluation.choice import SCORES
 from calib_core.registry.registry import Choice
 from calib_core.text import at_level, count, inside
 from dashboard.exhibits import columns as of
-from dashboard.exhibits.event_words import beside_advice, rules_out_advice
+from dashboard.exhibits.doubt_words import rules_out_advice
+from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.selection import Source
 from dashboard.session import Call, Model, Scene, call, division

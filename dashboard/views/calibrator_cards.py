@@ -19,7 +19,7 @@ from calib_core.text import between, count, score, short_percent
 from dashboard import frame, session, widgets
 from dashboard.exhibits import EXHIBITS
 from dashboard.exhibits.calibrators import first_named
-from dashboard.exhibits.event_words import doubts_of, rules_out_advice
+from dashboard.exhibits.doubt_words import doubts_of, rules_out_advice
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.model_marks import mark
 from dashboard.selection import MOST_CALIBRATORS, Selection, model_keys, recommended

@@ -14,7 +14,8 @@ from calib_core.evaluation.choice import CalibratorChoice
 from calib_core.text import count
 from dashboard import session, widgets
 from dashboard.exhibits.calibrators import first_named
-from dashboard.exhibits.event_words import beside_advice, rules_out_advice
+from dashboard.exhibits.doubt_words import rules_out_advice
+from dashboard.exhibits.event_words import beside_advice
 from dashboard.exhibits.recommendation import Recommendation, chosen_on, own_update
 from dashboard.session import Scene
 from dashboard.theme import markdown_plain

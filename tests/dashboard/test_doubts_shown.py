@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard import session
 from dashboard.cli import main
-from dashboard.exhibits.event_words import rules_out_advice, sentences
+from dashboard.exhibits.doubt_words import rules_out_advice, sentences
 from dashboard.selection import Selection, Source
 from tests.corpus.risk_files import OUTCOME, RISK, SEX, table
 from tests.dashboard.test_data_view import click, plain, source

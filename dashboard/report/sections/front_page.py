@@ -15,7 +15,7 @@ from calib_core.results.verdict_table import TOO_CLOSE, TOO_FEW
 from calib_core.risk import InTheLarge
 from calib_core.text import inside, short_percent
 from dashboard import session
-from dashboard.exhibits import EXHIBITS, event_words, line_words
+from dashboard.exhibits import EXHIBITS, doubt_words, line_words
 from dashboard.exhibits.hero import Hero, off_elsewhere
 from dashboard.exhibits.verdict import VerdictExhibit
 from dashboard.report.document import Block, FactList, Headline, Paragraph
@@ -44,7 +44,7 @@ def headline(request: Request) -> Generator[None, None, HeadlineAnswer]:
     Reasons to doubt labels or scores come first below it.
     """
     found = yield from _answer(request)
-    doubted = event_words.sentences(request.scene)
+    doubted = doubt_words.sentences(request.scene)
     return replace(found, block=replace(found.block, below=(*doubted, *found.block.below)))
 
 

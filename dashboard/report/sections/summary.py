@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 
 from calib_core import InputError, Recipe
 from calib_core.text import called
-from dashboard.exhibits import event_words
+from dashboard.exhibits import doubt_words, event_words
 from dashboard.exhibits.findings import Findings
 from dashboard.exhibits.recommendation import Recommendation
 from dashboard.report import exhibited
@@ -69,7 +69,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
     """The advice in a sentence, where it is known or quickly found; none where labels or scores are doubted."""
     exhibit = Recommendation.suited(scene)
-    if event_words.rules_out_advice(scene) or not exhibit.quick(scene):
+    if doubt_words.rules_out_advice(scene) or not exhibit.quick(scene):
         return ()
     try:
         found = scene.get(exhibit.found(scene))
