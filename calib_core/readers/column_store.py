@@ -12,7 +12,8 @@ import numpy as np
 from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.limits import check_rows, listed, quoted, size
+from calib_core.readers.limits import check_rows
+from calib_core.readers.messages import listed, quoted, size
 from calib_core.readers.table import Array, Table
 from calib_core.text import count
 

@@ -12,7 +12,7 @@ from calib_core._base.arrays import frozen
 from calib_core._base.lazy_modules import provided
 from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError, Predictions
-from calib_core.readers.limits import affected, listed, quoted, shown
+from calib_core.readers.messages import affected, listed, quoted, shown
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, confidences
 from calib_core.readers.proposal.label_codes import Coded, coded_labels, label_texts, unknown_label
 from calib_core.readers.proposal.long_form import prediction_rows

@@ -12,10 +12,10 @@ from calib_core.readers.checks.examination import examine
 from calib_core.readers.checks.model_checks import unchosen_model
 from calib_core.readers.conversion import predictions
 from calib_core.readers.formats.detection import read_table
+from calib_core.readers.joined_labels import with_labels
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
-from calib_core.readers.row_sets import with_labels
 from calib_core.readers.table import Table
 
 BY_CHOICE = frozenset({"missing"})

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, TypedDict, cast, get_args
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.limits import listed, meant, quoted
+from calib_core.readers.messages import listed, meant, quoted
 
 Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
 OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")

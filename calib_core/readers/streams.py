@@ -19,7 +19,7 @@ from calib_core.readers.formats import npy, parquet_child
 from calib_core.readers.formats.detection import looks_like, read_table, table_of_lines
 from calib_core.readers.formats.jsonl import one_value
 from calib_core.readers.formats.parquet import bounds, check_lengths
-from calib_core.readers.limits import quoted, size
+from calib_core.readers.messages import quoted, size
 from calib_core.readers.proposal.proposed_reading import propose
 from calib_core.readers.reading import Reading
 from calib_core.readers.row_sets import rows_for_testing

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calib_core._base.arrays import frozen, owned
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.file_format import FILE_FORMATS
-from calib_core.readers.limits import affected, listed, meant, quoted, shown
+from calib_core.readers.messages import affected, listed, meant, quoted, shown
 from calib_core.readers.text_encoding import has_percent_sign, missing_text, numbers_as_written, written_as
 
 Array = NDArray[Any]

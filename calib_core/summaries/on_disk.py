@@ -21,7 +21,7 @@ from calib_core.claims.row_covariance import SharedRows
 from calib_core.predictions.predictions import InputError, Kind
 from calib_core.readers.formats.detection import read_table
 from calib_core.readers.formats.npy import parse_npz
-from calib_core.readers.limits import quoted
+from calib_core.readers.messages import quoted
 from calib_core.readers.table import SUMMARY as WHAT
 from calib_core.readers.table import Table, file_label
 from calib_core.summaries.cells import CELLS, NUMBERS, SUMS, WANTED, Cells, PairCells, edges_of

@@ -94,7 +94,7 @@ def command(
     launch.collect_on_a_timer()
 
     from calib_core._base import parallel
-    from calib_core.readers.limits import size
+    from calib_core.readers.messages import size
     from dashboard.hosting.application import application
     from dashboard.session.server_limits import GB, ServerLimits
 

@@ -29,7 +29,7 @@ from calib_core.datasets import DEMOS, Demo, demo
 from calib_core.readers import Checked, Finding, Reading, Table, by_severity, propose, read_table, with_labels
 from calib_core.readers.file_format import unpacked_bytes
 from calib_core.readers.formats.folder import folder_digest
-from calib_core.readers.limits import size
+from calib_core.readers.messages import size
 from calib_core.readers.proposal.label_codes import coded_labels
 from calib_core.readers.proposal.long_form import of_one_model
 from dashboard.selection import NONE

@@ -13,7 +13,8 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import all_endings
-from calib_core.readers.limits import FILE_BYTES, size
+from calib_core.readers.limits import FILE_BYTES
+from calib_core.readers.messages import size
 from dashboard import launch, session, uploads, widgets
 from dashboard.navigation import view
 from dashboard.selection import NONE

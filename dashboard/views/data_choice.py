@@ -9,7 +9,7 @@ import streamlit as st
 from calib_core import InputError
 from calib_core.datasets import DEMOS
 from calib_core.readers import all_endings
-from calib_core.readers.limits import size
+from calib_core.readers.messages import size
 from calib_core.text import count
 from dashboard import session, uploads, widgets
 from dashboard.navigation import DATA

@@ -6,7 +6,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import Finding
-from calib_core.readers.limits import shown
+from calib_core.readers.messages import shown
 from calib_core.readers.proposal.class_columns import outcome_columns
 from calib_core.text import count
 from dashboard import session, widgets

@@ -13,7 +13,7 @@ import streamlit as st
 
 from calib_core import InputError
 from calib_core.readers import Reading, Table, usual_layout
-from calib_core.readers.limits import shown
+from calib_core.readers.messages import shown
 from calib_core.readers.proposal.answer_words import PHRASES, SOURCES, phrases, stands_for
 from calib_core.readers.proposal.long_form import model_names
 from calib_core.readers.reading import OF_SUMMARIES, LabelCoding, Layout, Missing, ScoreKind

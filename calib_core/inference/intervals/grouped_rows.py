@@ -33,7 +33,7 @@ def interval(question: Question, groups: RowGroups, level: float, random_state: 
     The error T is a norm of sums of residuals (ECE, kernel, smooth, convex, swept, cumulative errors), to which each
     group adds what its rows add together; groups are independent. With A_g how far group g's residuals did move such a
     sum (in bins: the most that sum A_g^2 can be for any signs of the bins), M the most that one group could, B = sum
-    (A_g / M)^2 and X(B) as in ``poisson_limits.beyond``, the ends are
+    (A_g / M)^2 and X(B) as in ``elementary.beyond``, the ends are
 
         max(0, T - q),   q the (1 + level)/2 point of what calibrated models show (``group_noise.of_groups``),
         min(1, T + M X(B)),   widened to Student's point for as many groups.

@@ -55,7 +55,7 @@ class Losses:
         Row i weighs w_i (1/N unweighted), its losses lie D_i apart. With c = max w_i D_i and
         B = sum (w_i (loss_i - expected loss_i) / c)^2:
 
-            lower = mean - z c sqrt(B),  upper = mean + c X(B),  X(B) as in ``limits.beyond``,
+            lower = mean - z c sqrt(B),  upper = mean + c X(B),  X(B) as in ``elementary.beyond``,
 
         both within what the rows can lose at all. z is the normal (1 + level)/2 point. (loss - expected)^2 is, on
         average and whatever the truth, at least the loss's variance. Where heavy losses are rare the upper end is that

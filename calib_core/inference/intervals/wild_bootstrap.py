@@ -38,7 +38,7 @@ def bounds(
 
         max(0, T - q),  q the larger (1 + level)/2 point of S over two kinds of noise: residuals multiplied by standard
                         normals, one a row, and outcomes drawn from the scores, less the scores,
-        min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``limits.beyond``.
+        min(1, T + ``excess``),  max w X(B) with B = sum (w_i |r_i| / max w)^2, X(B) as in ``elementary.beyond``.
 
     Squared residuals are, on average, at least as large as the noise's variance; but where outcomes are few (claims
     that are near certain, strata of few rows) they are no picture of its law, and the scores are. Where outcomes are

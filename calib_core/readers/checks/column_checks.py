@@ -13,7 +13,7 @@ from calib_core.predictions.row_groups import FEWEST_GROUPS
 from calib_core.predictions.validation import effective_rows
 from calib_core.readers.checks.model_checks import names_models
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.limits import listed, quoted
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import marks_some, verdicts
 from calib_core.readers.proposal.class_columns import called_covariate, outcome_columns, two_values
 from calib_core.readers.proposal.column_roles import named, role

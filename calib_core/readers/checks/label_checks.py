@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.limits import listed, quoted
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.class_columns import called_alike, side_by_side_with, summed_block
 from calib_core.readers.proposal.column_roles import class_of, one_hot_class, role
 from calib_core.readers.proposal.label_codes import digits, label_texts, plain, score_classes, unknown_label

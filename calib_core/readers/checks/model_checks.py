@@ -10,7 +10,7 @@ import pandas as pd
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.formats.folder import FILE
-from calib_core.readers.limits import listed, quoted
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.long_form import JoinedRows, joined, model_names, question_columns
 from calib_core.readers.reading import Reading

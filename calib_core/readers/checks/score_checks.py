@@ -14,7 +14,7 @@ from calib_core.predictions.validation import KEPT, RESCALED
 from calib_core.readers.checks.shuffled_labels import CHANCE, association
 from calib_core.readers.checks.subject import Subject
 from calib_core.readers.conversion import as_probabilities
-from calib_core.readers.limits import listed, quoted, shown
+from calib_core.readers.messages import listed, quoted, shown
 from calib_core.readers.proposal.answer_words import SOURCES, confidences, phrases, ratings, shares_of, stands_for
 from calib_core.readers.proposal.class_columns import is_share, other_class
 from calib_core.readers.proposal.column_roles import class_of, role

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calib_core.predictions.event_names import event_of, event_title
 from calib_core.readers.checks.subject import Subject
-from calib_core.readers.limits import quoted
+from calib_core.readers.messages import quoted
 from calib_core.readers.table import Array
 from calib_core.readers.table_findings import Finding
 from calib_core.text import percent

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.limits import quoted
+from calib_core.readers.messages import quoted
 from calib_core.readers.proposal.label_codes import Coded, coded, coded_labels
 from calib_core.readers.proposal.score_columns import check_scores, kept_rows, score_matrix
 from calib_core.readers.proposal.score_survey import Survey, survey

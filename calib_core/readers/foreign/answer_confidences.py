@@ -10,7 +10,7 @@ import numpy as np
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, identifier, number
-from calib_core.readers.limits import listed
+from calib_core.readers.messages import listed
 from calib_core.readers.proposal.answer_words import judged as verdict
 from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.reading import Fields, Reading

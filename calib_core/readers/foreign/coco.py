@@ -24,7 +24,7 @@ from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.column_store import Columns, identifier, lacking, number
-from calib_core.readers.limits import listed, quoted
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Array, Table

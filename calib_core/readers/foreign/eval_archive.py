@@ -23,7 +23,7 @@ from calib_core.readers.file_format import file_format
 from calib_core.readers.foreign.inspect_log import has_confidence
 from calib_core.readers.formats.jsonl import DECODER, JsonRefusedError, document_table
 from calib_core.readers.formats.npy import ZIP, is_log
-from calib_core.readers.limits import quoted, size
+from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Table
 
 _ZSTD = 93

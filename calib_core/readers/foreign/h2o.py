@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from calib_core.readers.foreign.level_columns import as_classes, as_named, known_fields, label_among, spelled, texts_of
-from calib_core.readers.limits import listed
+from calib_core.readers.messages import listed
 from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Table
 from calib_core.readers.table_findings import Finding, rule

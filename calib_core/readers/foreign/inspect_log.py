@@ -17,7 +17,7 @@ from calib_core._base.arrays import Float64s
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.level_columns import values_of
-from calib_core.readers.limits import listed, quoted
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import FALSE, TRUE, in_words
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Fields, Reading

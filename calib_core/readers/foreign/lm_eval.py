@@ -31,7 +31,7 @@ from calib_core.readers.foreign.choice_rows import (
     places_among,
 )
 from calib_core.readers.foreign.level_columns import several, values_of
-from calib_core.readers.limits import quoted
+from calib_core.readers.messages import quoted
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.reading import Fields, Layout, Reading
 from calib_core.readers.table import Array, Table

@@ -16,7 +16,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers.column_store import Columns, number
 from calib_core.readers.foreign.choice_rows import CLASSES
 from calib_core.readers.foreign.level_columns import texts_of
-from calib_core.readers.limits import listed, quoted
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.reading import Fields, Layout, Reading
 from calib_core.readers.table import Array, Table

@@ -15,7 +15,7 @@ import numpy as np
 from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers.formats.delimited import ARRAY
-from calib_core.readers.limits import quoted
+from calib_core.readers.messages import quoted
 from calib_core.readers.proposal.label_codes import label_inside
 from calib_core.readers.reading import Fields, Reading
 from calib_core.readers.table import Array, Table

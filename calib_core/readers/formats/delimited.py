@@ -26,7 +26,8 @@ from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
-from calib_core.readers.limits import check_rows, quoted, size
+from calib_core.readers.limits import check_rows
+from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, unique_names
 from calib_core.readers.text_encoding import utf8, written_as
 

@@ -20,7 +20,7 @@ from calib_core.readers.file_format import FileFormat, by_bytes, by_ending, plai
 from calib_core.readers.formats import npy
 from calib_core.readers.formats.folder import folder_table
 from calib_core.readers.formats.jsonl import parse_lines
-from calib_core.readers.limits import quoted, size
+from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, file_label, unique_names
 from calib_core.readers.tool_shapes import of_columns
 

@@ -14,7 +14,7 @@ from calib_core._base.arrays import frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import all_endings
-from calib_core.readers.limits import listed, size
+from calib_core.readers.messages import listed, size
 from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Array, Table, file_label
 

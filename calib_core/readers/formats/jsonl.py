@@ -26,7 +26,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.column_store import Columns, UniformColumns, number
 from calib_core.readers.file_format import file_format
-from calib_core.readers.limits import quoted, size
+from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Table
 from calib_core.readers.text_encoding import utf8
 from calib_core.readers.tool_shapes import JsonDocument, Record, shape_of

@@ -19,7 +19,8 @@ from calib_core._base.arrays import FloatType, frozen
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
-from calib_core.readers.limits import check_rows, quoted, size
+from calib_core.readers.limits import check_rows
+from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, unique_names
 
 MAGIC = npy_format.MAGIC_PREFIX

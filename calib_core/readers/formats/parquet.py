@@ -22,7 +22,8 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
 from calib_core.readers.file_format import file_format
 from calib_core.readers.formats import parquet_child
-from calib_core.readers.limits import check_rows, quoted, size
+from calib_core.readers.limits import check_rows
+from calib_core.readers.messages import quoted, size
 from calib_core.readers.table import Array, Table, file_label, unique_names
 
 _STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)

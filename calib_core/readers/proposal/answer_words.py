@@ -12,7 +12,7 @@ import pandas as pd
 from calib_core._base.arrays import Bools
 from calib_core._base.pandas_input import Column
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.limits import affected, listed, quoted, shown
+from calib_core.readers.messages import affected, listed, quoted, shown
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table

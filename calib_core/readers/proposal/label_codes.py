@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calib_core.predictions.event_names import event_of
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.limits import affected, listed, quoted, shown
+from calib_core.readers.messages import affected, listed, quoted, shown
 from calib_core.readers.proposal.column_roles import class_of
 from calib_core.readers.proposal.score_survey import evidence, survey
 from calib_core.readers.reading import LabelCoding, Reading

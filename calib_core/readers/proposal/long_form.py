@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
-from calib_core.readers.limits import affected, listed, quoted, shown
+from calib_core.readers.messages import affected, listed, quoted, shown
 from calib_core.readers.proposal.column_roles import named
 from calib_core.readers.proposal.label_codes import label_texts, plain
 from calib_core.readers.proposal.score_columns import kept_rows

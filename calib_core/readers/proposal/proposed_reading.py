@@ -10,7 +10,7 @@ import pandas as pd
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits
-from calib_core.readers.limits import listed, quoted
+from calib_core.readers.messages import listed, quoted
 from calib_core.readers.proposal.answer_words import in_words, ratings
 from calib_core.readers.proposal.class_columns import (
     ScoreSets,

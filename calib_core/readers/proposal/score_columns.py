@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calib_core.predictions.predictions import InputError
 from calib_core.predictions.validation import RESCALED
-from calib_core.readers.limits import affected, listed, quoted
+from calib_core.readers.messages import affected, listed, quoted
 from calib_core.readers.proposal.answer_words import confidences, ratings, shares_of
 from calib_core.readers.proposal.column_roles import class_of, role
 from calib_core.readers.proposal.label_codes import coded_labels, label_texts
