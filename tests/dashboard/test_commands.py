@@ -669,3 +669,25 @@ def test_show_and_audit_judge_the_same_rows_that_are_named(tmp_path):
     assert shown(plain)[0] == 700
     for wrong in (("test",), ("calibration",), ("all", "--judge", "all"), ("all", "--calibrator", "temperature")):
         assert "--rows" in run("show", "overall", plain, "--rows", *wrong, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("columns", "command", "option"),
+    [
+        ("label,risk_old,risk_new", "gate FILE --max-ece 0.5", "model=risk_old"),
+        ("label,old,new", "audit FILE", "score_sets=old,new"),
+    ],
+)
+def test_a_refusal_names_the_option_that_answers_it(columns, command, option, tmp_path):
+    """Sentences of the library that name an argument name the command's option instead, and it works."""
+    rng = np.random.default_rng(1)
+    scores = rng.uniform(0.05, 0.95, (200, 2)).round(3)
+    lines = [f"{int(rng.random() < a)},{a},{b}" for a, b in scores]
+    path = tmp_path / "two.csv"
+    path.write_text("\n".join([columns, *lines]), "utf-8")
+    words = [str(path) if word == "FILE" else word for word in command.split()]
+    refused = run(*words, code=2)
+    assert f"--read {option}" in refused.stderr
+    assert "read_models" not in refused.stderr
+    result = CliRunner().invoke(main, [*words, "--read", option], prog_name="calib")
+    assert result.exit_code in (0, 1), result.output
