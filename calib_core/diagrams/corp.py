@@ -65,7 +65,8 @@ def corp(predictions: Predictions, reduction: str | Reduction | None = None, str
     MCB = S - S_fit, DSC = S_mean - S_fit, UNC = S_mean, with S the mean (s - z)^2 of the claims, S_fit that of the
     fitted and S_mean that of the constant mean outcome. What can mislead: a falling curve cannot be fitted, so
     miscalibration that oscillates is missed (look at the Kuiper test beside it), and with few rows the fit follows
-    noise: MCB of a calibrated model is above 0.
+    noise: MCB of a calibrated model is above 0. By default the claims are of the event of two classes, else of the
+    confidence.
 
     References: Dimitriadis, Gneiting & Jordan 2021, Stable reliability diagrams for probabilistic classifiers.
 
@@ -184,7 +185,7 @@ def corp_band(
     steps of the score. This is no consistency band (where a calibrated model's curve would lie): it is about the truth.
     What can mislead: where the true curve falls it is no band at all; and it is wide, since nothing but rising is
     assumed. Whole-number weights are copies; NotAnswerable for other unequal ones, and
-    for rows that belong together.
+    for rows that belong together. By default the claims are of the event of two classes, else of the confidence.
 
     References: Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023, Honest calibration assessment for binary outcome
     predictions (all runs of rows, there).

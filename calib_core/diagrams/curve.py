@@ -125,7 +125,9 @@ def kernel_curve(
     band: str = "pointwise",
     level: float = LEVEL,
 ) -> KernelCurve:
-    """Kernel reliability curve of one stratum: of the confidence, of one class, of one rank.
+    """Kernel reliability curve of one stratum: of the event, of the confidence, of one class, of one rank.
+
+    By default the claims are of the event of two classes, else of the confidence.
 
     By default the curve is s + sum_i K((x - x_i) / h) (z_i - s_i) / sum_i K((x - x_i) / h), with x the log-odds of s
     and h Silverman's rule on their standard deviation, chosen from scores alone. The paper's is ``method=KernelECE()``:

@@ -470,7 +470,7 @@ def estimate(
     ----------
     predictions : what the classifier said and what was true.
     reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy). By
-        default the event of two classes, else the confidence.
+        default the event of two classes of a model that abstains on no row, else the confidence.
     estimator : key of ESTIMATORS or an estimator.
     bins : number of equal-width bins, key of BINNINGS, list of edges or a scheme, for binned estimators given by key.
         Without it outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of

@@ -230,7 +230,14 @@ def table(
 
 def sliced_by(predictions: Predictions, notion: str | None) -> str | None:
     """The notion given; where there is none, the confidence for a summary: its slices are of the class predicted."""
-    return "confidence" if notion is None and counts(predictions) is not None else notion
+    if counts(predictions) is None:
+        return notion
+    if notion == "event":
+        raise NotAnswerable(
+            "a summary keeps slices of the class predicted and its confidence, none of the event's risk: give "
+            "notion='confidence', or open the file that it was made of"
+        )
+    return notion or "confidence"
 
 
 def _corrected(found: pd.DataFrame, kinds: int, columns: int) -> pd.DataFrame:

@@ -195,7 +195,7 @@ class Slices(BySlice):
 
 def marks(scene: Scene) -> str:
     """What the marks of a slice are."""
-    if scene.claims == "event":
+    if notion_of(scene) == "event":
         return "open, mean predicted risk, with what noise alone shows; filled, observed frequency, with its interval."
     return "open, what it says, with what noise alone shows; filled, how often it is right, with its interval."
 
@@ -203,7 +203,7 @@ def marks(scene: Scene) -> str:
 def how_tested(scene: Scene) -> str:
     """How the numbers of a slice are read."""
     text = _EXACT if counts_rows(scene.get(scene.model.predictions)) else _BOUNDED
-    if scene.claims == "event":
+    if notion_of(scene) == "event":
         text = text.replace(_SAYS, _RISK).replace(_RIGHT, _OBSERVED).replace("these confidences", "these risks")
     return f"{text} {_COMPARED}"
 
@@ -247,7 +247,7 @@ class SliceColumns(Exhibit):
 
     def dots(self, scene: Scene) -> Call[SliceDots]:
         """What is found, in words."""
-        return call(cc.diagrams.slice_dots, self.table(scene), notion=scene.claims)
+        return call(cc.diagrams.slice_dots, self.table(scene), notion=notion_of(scene))
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return by_column(scene)
@@ -291,7 +291,7 @@ class SlicePanelsExhibit(BySlice):
         """The small diagrams of every model with rows in all of the slices, and a sentence for each without."""
         where = tuple(scene.get(self.lines(scene))["where"].head(MOST))
         return scene.answered(
-            scene.each(lambda m: call(cc.slices.panels, m.predictions, where, bins=scene.bins, notion=scene.claims))
+            scene.each(lambda m: call(cc.slices.panels, m.predictions, where, bins=scene.bins, notion=notion_of(scene)))
         )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:

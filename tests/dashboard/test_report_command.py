@@ -7,9 +7,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from calib_core.text import percent
 from dashboard import report, session
 from dashboard.cli import main
 from dashboard.commands import _outputs
@@ -146,3 +149,30 @@ def test_the_bar_stands_where_the_work_does(monkeypatch: pytest.MonkeyPatch) -> 
     )
     _made(Selection(), Options())
     assert places == [250, 500, 1000]
+
+
+def test_a_summary_of_two_classes_has_a_report_and_slices_of_the_class_predicted(tmp_path: Path) -> None:
+    """Its slices are of the confidence, and so are the words beside them; the report leaves out what needs rows."""
+    rng = np.random.default_rng(2)
+    risk = rng.beta(2, 5, 300).round(3)
+    frame = pd.DataFrame({"died": (rng.random(300) < risk / 2).astype(int), "risk": risk, "site": ["a", "b"] * 150})
+    frame.to_csv(tmp_path / "two.csv", index=False)
+    made = CliRunner()
+    summary = str(tmp_path / "two.parquet")
+    calls = (
+        ["summarise", str(tmp_path / "two.csv"), "--column", "site", "-o", summary],
+        ["report", summary, "-o", str(tmp_path / "r.html")],
+        ["slices", summary, "--by", "site"],
+    )
+    results = [made.invoke(main, call, prog_name="calib") for call in calls]
+    assert [result.exit_code for result in results] == [0, 0, 0], [result.output for result in results]
+    shown = results[-1].stdout
+    right = (frame["risk"] > 0.5) == (frame["died"] == 1)
+    for site, rows in frame.groupby("site"):
+        says = np.maximum(rows["risk"], 1 - rows["risk"]).mean()
+        line = next(text for text in shown.splitlines() if text.startswith(f"site = {site} "))
+        assert f"{percent(says)}" in line
+        assert f"{percent(right[rows.index].mean())}" in line
+    assert "confidence" in shown
+    assert "mean risk" not in shown
+    assert "event happened" not in shown

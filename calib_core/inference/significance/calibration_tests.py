@@ -204,7 +204,8 @@ def kuiper(predictions: Predictions, reduction: str | Reduction | None = None) -
 
     D_j = sum_{i <= j} (z_(i) - s_(i)) / sqrt(sum_i s_i (1 - s_i)) over scores in order (equal scores as one step);
     the statistic is max D - min D with D_0 = 0. Under calibration D is about a Brownian path, whose range has the law
-    of Feller 1951. One stratum of claims only. No bins, no bandwidth; sees over- and under-confidence alike, also
+    of Feller 1951. One stratum of claims only; by default those of the event of two classes, else of the confidence.
+    No bins, no bandwidth; sees over- and under-confidence alike, also
     where they would cancel in a mean. Whole-number weights are copies, others multiply each row's difference and the
     deviation of its outcome. What can mislead: with few rows or scores near 0 and 1 only, D is no Brownian
     path yet (the noise floor of the "max-deviation" estimator is exact).

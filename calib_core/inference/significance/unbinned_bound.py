@@ -67,7 +67,8 @@ def unbinned_bound(
     The target is (1/N) sum_i |r(s_i) - s_i|, r the (unknown) share that comes true at each score, given the scores;
     over strata of claims (top-label: classes) their weighted mean, each with its own r, of which each is assumed the
     same. U is the upper end of the default interval of the binned L1 error at level 2 ``level`` - 1, so that it fails
-    by 1 - ``level``; w_b are the cells' weights in the aggregate.
+    by 1 - ``level``; w_b are the cells' weights in the aggregate. By default the claims are of the
+    event of two classes, else of the confidence.
 
     "lipschitz": g(s) = r(s) - s changes by at most L = ``constant`` per unit of score. The bound is
     U + L sum_b w_b GMD_b, GMD_b = mean |s_i - s_j| over all pairs of rows of cell b (i = j counted).

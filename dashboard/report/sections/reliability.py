@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import calib_core as cc
 from calib_core.inference import claimed_rows
 from dashboard.report.document import Block, Folded
 from dashboard.report.exhibited import NUMBERS, folded, shown, side_by_side
 from dashboard.report.exhibited import blocks as blocks_of
 from dashboard.report.request import Request
-from dashboard.session import Scene
+from dashboard.session import Scene, call
 
 HALF = 0.5
 """Risks as high as this fill a picture whose axes go to 100 %."""
@@ -63,4 +64,10 @@ def _of_risk(request: Request) -> Iterator[Block | None]:
 def highest_risk(scene: Scene) -> float:
     """The largest predicted risk of the event."""
     rows = scene.get(scene.model.predictions)
+    if rows.grain == "counts":  # of a summary that of its highest bin
+        return float(
+            scene.get(call(cc.diagrams.reliability, scene.model.predictions, notion="event"))
+            .frame()["confidence"]
+            .max()
+        )
     return float(claimed_rows(rows, "event").confidence.max())
