@@ -2,11 +2,18 @@
 
 import asyncio
 from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 
 def run_in_own_loop(coroutine: Coroutine[Any, Any, object]) -> None:
-    """As ``asyncio.run``, in a thread of its own: Playwright leaves its loop running in the thread of the tests."""
+    """As ``asyncio.run``, in a thread of its own: Playwright leaves its loop running in the thread of the tests.
+
+    A signal's handler runs in the main thread and only while that is awake: it looks up every so often, or a
+    coroutine that waits for what a handler does would wait forever.
+    """
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, coroutine).result()
+        running = thread.submit(asyncio.run, coroutine)
+        while not running.done():
+            wait([running], timeout=0.05)
+        running.result()
