@@ -24,7 +24,7 @@ def careful(function: Command) -> Command:
     It stands below all other decorators of a command, next to the function.
     """
 
-    @click.option("--debug", is_flag=True, help="Show where in the program an error arose.")
+    @click.option("--debug", is_flag=True, help="Print the traceback of an error.")
     @functools.wraps(function)
     def checked(*args: Any, debug: bool, **options: Any) -> Any:
         try:

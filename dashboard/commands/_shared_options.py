@@ -117,31 +117,29 @@ read = click.option(
     "--read",
     multiple=True,
     metavar="NAME=VALUE",
-    help="How the file is read, where it suggests something else: kind=logits, label=y, scores=cat,dog, "
-    "classes=cat,dog, split=, missing=exclude, weights=w, group=patient, model=lr, words='quite sure=0.8', ... "
-    "Lists by commas, or by repeating the name.",
+    help="Set how the file is read (repeatable): kind=logits, label=y, scores=cat,dog, classes=cat,dog, split=, "
+    "missing=exclude, weights=w, group=patient, model=lr, words='quite sure=0.8'. Separate list items by "
+    "commas or repeat the name.",
 )
 models_in = click.option(
     "--models-in",
     metavar="COLUMN",
-    help="The column that names the model, where FILE holds several: each is shown on the questions all answer.",
+    help="Column that names the model, if FILE contains several. All are judged on the rows they share.",
 )
 key = click.option(
     "--key",
     "label_keys",
     multiple=True,
     metavar="COLUMN",
-    help="The column of both files that tells rows apart; again for further ones. By default the one that does.",
+    help="Key column present in both files (repeatable; detected if omitted).",
 )
-by_place = click.option(
-    "--by-place", is_flag=True, help="Join row i with row i: nothing in the files shows that this is right."
-)
+by_place = click.option("--by-place", is_flag=True, help="Join by row number (unchecked).")
 _OF_READING: Option = several(
     read,
-    click.option("--label", metavar="COLUMN", help="The column of the labels, or of the outcome of an event."),
-    click.option("--event", metavar="CLASS", help="The class of two that is the event, such as died."),
-    click.option("--labels", type=FILE, metavar="FILE", help="The file that the labels are in, where the predictions "
-                 "have none: joined by a column that both files have."),
+    click.option("--label", metavar="COLUMN", help="Column with the labels, or with the outcome of the event."),
+    click.option("--event", metavar="CLASS", help="Which of two classes is the event, such as died."),
+    click.option("--labels", type=FILE, metavar="FILE", help="File with the labels, joined by a column present in "
+                                                             "both files."),
     key,
     by_place,
 )  # fmt: skip
@@ -216,44 +214,43 @@ judge = click.option(
     type=click.Choice(["auto", "held-out", "all"]),
     default="auto",
     show_default="all rows up to 1,000, half of them beyond",
-    help="Judge held-out rows, or all rows, cross-fitted.",
+    help="Judge held-out rows, or all rows by cross-fitting.",
 )
 rows = click.option(
     "--rows",
     type=click.Choice(["auto", "all", "test", "calibration"]),
     default="auto",
     show_default="test rows where a column marks them, else all",
-    help="Which rows are judged.",
+    help="Rows to judge.",
 )
 where = click.option(
     "--where",
     default="",
     metavar="SLICE",
-    help="Of these a slice alone: subject=law, age=40..60, two joined by &.",
+    help="Judge only this slice, such as subject=law or age=40..60; join two by &.",
 )
 division: Option = several(
     click.option(
         "--share",
         type=Share(max_open=True),
         show_default=str(SHARE),
-        help="Share of the rows calibrators are fitted on, where no column marks them.",
+        help="Share of rows to fit calibrators on, if no column marks them.",
     ),
-    click.option("--folds", type=click.IntRange(2), help="Judge every row instead, in so many folds, each after maps "
-                 "fitted on the others."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of that division."),
+    click.option("--folds", type=click.IntRange(2), help="Judge all rows by K-fold cross-fitting, with this K."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the split."),
 )  # fmt: skip
 calibrators = click.option(
     "--calibrator",
     "calibrators",
     multiple=True,
-    help="Also judge the predictions recalibrated by this calibrator: a key, or a recipe as JSON (repeatable).",
+    help="Also judge the model after this calibrator: a key, or a recipe as JSON (repeatable).",
 )
 counting = click.option(
     "--counting",
     type=click.Choice(["answered", "all"]),
     default="answered",
     show_default=True,
-    help="Where a calibrator abstains: every model on the rows that all answer, or on all rows.",
+    help="If a calibrator abstains: judge all models on the rows that every model answers, or on all rows.",
 )
 
 
@@ -278,14 +275,14 @@ def check_division(
 # -- bins and verdicts ----------------------------------------------------------------------------------------
 
 level = click.option(
-    "--level", type=Share(max_open=True), default=0.9, show_default=True, help="Level of the intervals."
+    "--level", type=Share(max_open=True), default=0.9, show_default=True, help="Confidence level of the intervals."
 )
 tolerance = click.option(
     "--tolerance",
     type=Share(),
     default=0.02,
     show_default=True,
-    help="The error that would not matter, for the verdicts.",
+    help="Largest calibration error that does not matter, for the verdicts.",
 )
 
 
@@ -297,17 +294,16 @@ def ratio(name: str) -> Option:
         type=click.FloatRange(1, min_open=True),
         default=1.25,
         show_default=True,
-        help="Two classes: tolerance of observed : expected events; 1.25 means 0.8 to 1.25.",
+        help="Two classes: tolerance for observed / expected events; 1.25 allows 0.8 to 1.25.",
     )
 
 
 bins: Option = several(
-    click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins; equal-width where nothing else is "
-                 "said."),
-    click.option("--points", type=click.IntRange(1), help="Rows per bin, for --binning points-per-bin."),
+    click.option("--bins", type=click.IntRange(1, 1000), help="Number of bins (default: equal width)."),
+    click.option("--points", type=click.IntRange(1), help="Rows per bin, with --binning points-per-bin."),
     click.option("--binning", default="auto", show_default=True,
-                 help="Where the bins lie: a key (equal-width, equal-mass, distinct, ...), or auto: one bin a value "
-                 "where a calibrator's outputs are discrete, else 15 of equal width."),
+                 help="Binning scheme: equal-width, equal-mass, distinct, ... With auto, discrete outputs get one "
+                      "bin per value, all others 15 bins of equal width."),
 )  # fmt: skip
 
 
@@ -349,16 +345,16 @@ of_rows: Option = several(
     judge,
     division,
     where,
-    click.option("--test", type=FILE, help="File of the test rows; FILE then holds the calibration rows."),
+    click.option("--test", type=FILE, help="File with the test rows; FILE then contains the calibration rows."),
     click.option("--other", "others", multiple=True,
-                 help="File of another model on the same rows; as often as needed."),
+                 help="File of another model on the same rows (repeatable)."),
     click.option("--choices", default="", metavar="QUERY",
-                 help="Further choices, written as in a link of the dashboard: notion=class-wise&bin=9."),
+                 help="Further choices, as in a link of the dashboard: notion=class-wise&bin=9."),
 )  # fmt: skip
 """Which models and rows a page shows, for what neither bins nor tolerances change."""
 of_page: Option = several(of_rows, bins, counting, tolerance, ratio("--ratio"))
 """Everything that is chosen on a page."""
-model = click.option("--model", help="Title of the model looked at; by default the base model.")
+model = click.option("--model", help="Title of the model to show (default: the uncalibrated model).")
 
 _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "within": "where"}
 
@@ -441,8 +437,8 @@ def form(**helps: str) -> Option:
     return add
 
 
-RECORD = "A JSON record: full precision, versions, hash, findings."
-TABLE = "The table as CSV."
+RECORD = "Print JSON with full precision, versions, file hash and findings."
+TABLE = "Print the table as CSV."
 
 
 # -- packages of others ---------------------------------------------------------------------------------------
@@ -466,7 +462,7 @@ def add_with(command: click.Command) -> None:
         expose_value=False,
         callback=_load,
         hidden=command.name == _FOR_STRANGERS,
-        help="Load this package of methods or exhibits (repeatable).",
+        help="Load this extension package (repeatable).",
     )
     command.params.append(option)
 

@@ -17,20 +17,20 @@ ENDINGS = ("csv", "parquet", "jsonl", "npz", "npy")
 @click.argument("calibrator", type=_shared_options.FILE)
 @click.argument("file", type=_shared_options.FILE)
 @click.option("-o", "--output", type=_shared_options.OUTPUT, required=True,
-              help="Where the predictions go: .csv, .parquet, .jsonl, .npz or .npy; - is stdout, as CSV.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Let the output take the place of a file that is read.")
+              help="Output file: .csv, .parquet, .jsonl, .npz or .npy; - prints CSV.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite an input file.")
 @_shared_options.reading
 @careful
 def command(calibrator: Path, file: Path, output: Path, force: bool, read: ReadingOptions) -> None:
-    """Recalibrate the predictions in FILE with a CALIBRATOR kept by calib fit.
+    """Recalibrate predictions with a saved calibrator.
 
-    Probabilities take the place of the file's scores, under the same names; labels and all other columns stay. A
-    calibrator of the predicted class alone says nothing of the others: its output is confidence, predicted class and
-    label (of a top-k calibrator the first of the k). NPY holds the probabilities alone.
+    CALIBRATOR is a file written by calib fit. Probabilities replace the scores in FILE under the same names; labels and
+    all other columns stay. A calibrator of the predicted class only gives no probabilities of the other classes. Its
+    output is confidence, predicted class and label (for a top-k calibrator, the first of the k). An NPY output contains
+    only the probabilities.
 
-    A large file is read and written a few hundred thousand rows at a time, whatever its size, with the numbers it would
-    get in one piece; how it is read is decided from its first rows. An NPZ file, samples of questions and several
-    models in one file are read at once.
+    Large files are processed a few hundred thousand rows at a time, with the same results; their first rows decide how
+    they are read. NPZ files, repeated answers to questions and files with several models are read whole.
 
     \b
     Examples:

@@ -30,16 +30,20 @@ NOTIONS = ("confidence", "top-label", "class-wise")
 
 @click.command("audit")
 @click.argument("file", type=_shared_options.FILE)
-@click.option("--notion", "notions", multiple=True,
-              help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event first.")  # fmt: skip
+@click.option(
+    "--notion",
+    "notions",
+    multiple=True,
+    help=f"Notion of calibration (repeatable). By default {', '.join(NOTIONS)}; two classes: event first.",
+)
 @click.option(
     "--estimator",
     "keys",
     multiple=True,
     help="Estimator (repeatable). By default, all estimators that only need bin counts.",
 )
-@click.option("--slow", is_flag=True, help="Use every estimator. Slow ones take minutes for thousands of rows.")
-@click.option("--unbinned", is_flag=True, help="Also print bounds on the error without bins, under stated assumptions.")
+@click.option("--slow", is_flag=True, help="Include slow estimators, which take minutes for thousands of rows.")
+@click.option("--unbinned", is_flag=True, help="Also print bin-free bounds on the error, with their assumptions.")
 @_shared_options.tolerance
 @_shared_options.ratio("--ratio")
 @_shared_options.level
@@ -78,11 +82,12 @@ def command(
     models_in: str | None,
     form: str,
 ) -> None:
-    """How far the predictions in FILE are from calibrated, and how sure that is.
+    """Measure calibration errors, with intervals and verdicts.
 
-    First the verdict, on one line chosen before outcomes are looked at, and whether an error of any size is shown. Then
-    for every notion and estimator: the estimate that the interval is about, the interval, the value, the noise floor
-    (the 95 % point of perfectly calibrated predictions), the p-value of calibration, and a verdict for the tolerance.
+    The answer opens with the verdict on the primary measure, which is fixed before the outcomes are used, and with the
+    evidence for an error of any size. A table follows, with one row per notion and estimator: the estimate, its
+    interval, the raw value, the noise floor (95 % of perfectly calibrated models are below it), the p-value of
+    calibration, and the verdict at the tolerance.
 
     \b
     Examples:

@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 
 @click.command("choose")
 @click.argument("file", type=_shared_options.FILE)
-@click.option("--candidate", "keys", multiple=True, help="Calibrator to try: a key, or a recipe as JSON; as often as "
-              "needed. By default the usual ones for such rows.")  # fmt: skip
+@click.option(
+    "--candidate",
+    "keys",
+    multiple=True,
+    help="Calibrator to try: a key, or a recipe as JSON (repeatable). By default, the usual ones for such data.",
+)
 @click.option("--score", type=click.Choice(["log-loss", "brier"]), default="log-loss", show_default=True,
-              help="What they are chosen by.")  # fmt: skip
-@click.option("--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Parts of the rows.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the folds.")
+              help="Score to choose by.")  # fmt: skip
+@click.option(
+    "--folds", type=click.IntRange(3, 20), default=None, show_default="7", help="Number of cross-validation folds."
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the folds.")
 @_shared_options.level
 @click.option(
     "--rows",
@@ -58,11 +64,12 @@ def command(
     models_in: str | None,
     form: str,
 ) -> None:
-    """Should FILE be recalibrated, and how? Keeps the model unchanged unless recalibrating is shown to help.
+    """Decide whether to recalibrate, and with what.
 
-    Every calibrator is fitted and judged on different rows, by cross-validation. Where a column marks calibration and
-    test rows, the calibrator is chosen on the former and its gain judged on the latter. The first lines say what to do,
-    with the gain, its interval and the side effects. A table with one line per calibrator follows.
+    Calibrators are compared by cross-validation. The advice keeps the model unchanged unless a gain is statistically
+    significant. If a column marks calibration and test rows, the calibrator is chosen on the former and its gain
+    measured on the latter. The first lines are the advice, with the gain, its interval and the side effects. A table
+    with one row per calibrator follows.
 
     \b
     Examples:

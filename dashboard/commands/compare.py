@@ -28,17 +28,24 @@ COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_valu
 
 @click.command("compare")
 @click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=_shared_options.FILE)
-@click.option("--notion", "notions", multiple=True,
-              help=f"Notion of calibration; by default {', '.join(NOTIONS)}; of two classes event.")  # fmt: skip
 @click.option(
-    "--estimator", "keys", multiple=True, help="Estimator; by default the debiased square, and proper scores."
+    "--notion",
+    "notions",
+    multiple=True,
+    help=f"Notion of calibration (repeatable). By default {', '.join(NOTIONS)}; two classes: event.",
+)
+@click.option(
+    "--estimator",
+    "keys",
+    multiple=True,
+    help="Estimator (repeatable). By default, the debiased squared error and proper scores.",
 )
 @click.option(
     "--margin",
     type=click.FloatRange(0, 0.5, min_open=True),
     default=0.01,
     show_default=True,
-    help="The difference that would not matter.",
+    help="Largest difference that does not matter.",
 )
 @_shared_options.level
 @_shared_options.bins
@@ -65,18 +72,21 @@ def command(
     models_in: str | None,
     form: str,
 ) -> None:
-    """Which of several models errs less, on the same rows, and how sure that is.
+    """Compare models on the same rows.
 
-    Of summaries two answers: over all rows by each model's own interval, which holds whatever rows they have in common,
-    and paired over the rows that all of them keep, where these are the same (calib summarise --rows-of NAME).
+    Each FILE contains one model's predictions for the same rows in the same order. Alternatively, one FILE contains all
+    models: the column of --models-in names the model, or each model has columns of its own, such as two risks of one
+    event.
 
-    Each FILE holds one model's predictions of the same rows in the same order; or one FILE holds all of them, and the
-    column of --models-in names the model, or the models' columns stand side by side, as two risks beside one event.
-    For every pair: both errors, the first less the second (of errors and losses below 0 is better, of accuracy above
-    0; the estimate that its interval is about, which the difference of two plug-in values need not be), its interval,
-    the p-value of no difference, and the p-value corrected for the number of pairs (Holm); and in a word whether the
-    first is shown to be better, worse, or not worse by the margin. Without bins of your choice claims by class are
-    judged in groups of rows: the output says so.
+    For every pair the table lists both errors and the first minus the second: below 0 is better for errors and losses,
+    above 0 for accuracy. It adds the interval of the difference, its p-value, the p-value corrected for the number of
+    pairs (Holm), and the conclusion: better, worse, or not worse by more than the margin. The difference is that of the
+    corrected estimates, which can deviate from that of the raw values. Unless you choose bins, measures by class use
+    groups of rows, and the output names them.
+
+    For summaries there are two answers. One covers all rows and uses each model's own interval; it is valid whichever
+    rows the models share. The other is paired, over the sampled rows, if these are the same (calib summarise --rows-of
+    NAME).
 
     \b
     Examples:

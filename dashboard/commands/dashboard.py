@@ -29,14 +29,16 @@ class NamesFormats(click.Command):
 
 @click.command("dashboard", cls=NamesFormats)
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
-@click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on; the first free one from 8501 on.")
-@click.option("--browser/--no-browser", "browser", default=None, help="Open a browser; by default if there is one.")
-@click.option("--headless", is_flag=True, help="The same as --no-browser.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), help="Port to listen on (default: the first free one from 8501)."
+)
+@click.option("--browser/--no-browser", "browser", default=None, help="Open a browser (default: if there is one).")
+@click.option("--headless", is_flag=True, help="Same as --no-browser.")
 def command(files: tuple[Path, ...], port: int | None, browser: bool | None, headless: bool) -> None:
-    """Open the dashboard in the browser, on FILE if one is given.
+    """Open the dashboard in the browser.
 
-    FILE holds predictions: {endings}, or is a folder of files of one shape. It is read where it lies and
-    sent nowhere. Further files hold other models' predictions on the same rows: they are compared with the first.
+    FILE contains predictions: {endings}, or a folder of files with the same columns. It is read in place
+    and sent nowhere. Further files contain other models' predictions for the same rows, to compare with the first.
 
     \b
     Examples:

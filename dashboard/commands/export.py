@@ -12,14 +12,15 @@ from dashboard.commands._failures import careful
 
 @click.command("export")
 @click.argument("calibrator", type=_shared_options.FILE)
-@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Where it goes: .py or .onnx.")
+@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Output file: .py or .onnx.")
 @click.option("--logits", is_flag=True, help="Take raw logits instead of probabilities.")
 @careful
 def command(calibrator: Path, output: Path, logits: bool) -> None:
-    """Write a CALIBRATOR kept by calib fit for places where this program is not.
+    """Export a saved calibrator as Python or ONNX.
 
-    A .py file needs Python and no packages; an .onnx file runs in other languages and model servers. Each is run
-    beside the calibrator on rows that provoke mistakes before it is written, and refused where it differs.
+    CALIBRATOR is a file written by calib fit. A .py file needs only Python, no packages; an .onnx file runs in other
+    languages and on model servers. Before it is written, the export is tested against the calibrator on difficult rows,
+    and refused if any result differs.
 
     \b
     Examples:

@@ -13,20 +13,20 @@ from dashboard.commands._shared_options import ReadingOptions
 
 @click.command("fit")
 @click.argument("file", type=_shared_options.FILE)
-@click.option("--calibrator", "key", required=True, help="Which calibrator: a key such as temperature, or "
-              "a recipe as JSON.")  # fmt: skip
-@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter of the calibrator.")
+@click.option("--calibrator", "key", required=True, help="Calibrator: a key such as temperature, or a recipe as "
+                                                         "JSON.")  # fmt: skip
 @click.option(
-    "-o", "--output", type=_shared_options.OUTPUT, required=True, help="Where the fitted calibrator goes (.json)."
+    "--param", "params", multiple=True, metavar="NAME=VALUE", help="Parameter of the calibrator (repeatable)."
 )
+@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Output file (.json).")
 @click.option(
     "--rows",
     type=click.Choice(["auto", "all", "calibration"]),
     default="auto",
     show_default="calibration rows where a column marks them, else all",
-    help="Which rows it is fitted on.",
+    help="Rows to fit on.",
 )
-@click.option("--parts", is_flag=True, help="Read FILE a part at a time, as is done with files of more than 1 GiB.")
+@click.option("--parts", is_flag=True, help="Read FILE in parts, as is done for files over 1 GiB.")
 @_shared_options.reading
 @careful
 def command(
@@ -38,15 +38,15 @@ def command(
     parts: bool,
     read: ReadingOptions,
 ) -> None:
-    """Fit a calibrator on the predictions in FILE and keep it.
+    """Fit a calibrator and save it.
 
-    Judge it on other rows than these: on its own rows a calibrator looks better than it is.
+    Judge the calibrator on rows other than these: on the rows it was fitted on, it looks better than it is.
 
-    FILE may be a summary made by calib summarise, for maps that read counts: histogram binning, isotonic regression,
-    and maps of log-odds of scores that are not near 0 or 1; all others are fitted on the rows it keeps with --read
-    layout=kept-rows. A file too large for memory is read in parts, several
-    times: temperature, vector, matrix and Dirichlet scaling are then fitted as on all rows, maps that read counts as on
-    a summary; all others say that they need every row.
+    FILE may be a summary written by calib summarise, for calibrators that need only counts: histogram binning, isotonic
+    regression, and scaling of log-odds if no score is near 0 or 1. All others need the rows sampled in it: --read
+    layout=kept-rows. A file too large for memory is read in parts, several times. Temperature, vector, matrix and
+    Dirichlet scaling give the same fit as on the whole file; calibrators that need only counts are fitted on a summary;
+    all others are refused.
 
     \b
     Examples:

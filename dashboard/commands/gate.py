@@ -22,12 +22,15 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_shared_options.FILE)
 @click.option("--max-ece", "limit", type=_shared_options.Share(), help="Maximum allowed error.")
 @_shared_options.ratio("--max-ratio")
-@click.option("--baseline", "baseline_file", type=_shared_options.FILE, metavar="JSON", help="Also, or only: pass what "
-              "is not worse than this by more than is allowed; written by calib gate --format json.")  # fmt: skip
+@click.option("--baseline", "baseline_file", type=_shared_options.FILE, metavar="JSON", help="Also, or only, "
+                                                                                             "compare with this "
+                                                                                             "earlier answer of "
+                                                                                             "calib gate --format "
+                                                                                             "json.")  # fmt: skip
 @click.option("--max-increase", "allowed", type=click.FloatRange(0, 1, max_open=True), default=0.01, show_default=True,
               help="Maximum allowed increase over the baseline.")  # fmt: skip
-@click.option("--notion", help="Notion of calibration; by default the baseline's, or else event for two classes, "
-              "top-label where its cells hold enough rows, else confidence: the output says which.")  # fmt: skip
+@click.option("--notion", help="Notion of calibration. By default that of the baseline; otherwise event for two "
+                               "classes, top-label if there are enough rows, else confidence.")  # fmt: skip
 @click.option("--estimator", show_default="ece, or the baseline's", help="Estimator of the error.")
 @_shared_options.level
 @_shared_options.bins
@@ -36,9 +39,10 @@ if TYPE_CHECKING:  # heavy: imported when the command runs
 @_shared_options.where
 @_shared_options.reading
 @click.option("--format", "form", type=click.Choice(["text", "json", "github"]), default="text", show_default=True,
-              help="How the answer is written: for people, as a record, or as annotations and a summary on "
-              "GitHub.")  # fmt: skip
-@click.option("--junit", "junit_file", type=_shared_options.OUTPUT, help="Also write the answer here as JUnit's XML.")
+              help="Output format: text, a JSON record, or annotations and a summary for GitHub.")  # fmt: skip
+@click.option(
+    "--junit", "junit_file", type=_shared_options.OUTPUT, help="Also write the answer to this file as JUnit XML."
+)
 @careful
 def command(
     files: tuple[Path, ...],
@@ -59,19 +63,19 @@ def command(
     form: str,
     junit_file: Path | None,
 ) -> None:
-    """Pass the predictions in FILE only if their error is shown to be within a limit.
+    """Pass or fail predictions, for checks in CI.
 
-    The verdict on one line decides, chosen before outcomes are looked at: exit code 0 where the whole interval lies
-    below the limit (within); 1 where it lies above (miscalibrated), holds the limit (too close to call), or would for
-    most calibrated models (too few rows to tell); 2 when the check could not run. The point value never decides. Of
-    several files all have to pass. Two classes have a second limit, for the ratio of observed to expected events.
+    The verdict on the primary measure decides; that measure is fixed before the outcomes are used. The exit code is 0
+    if the whole interval is below the limit (within). It is 1 if the interval is above the limit (miscalibrated),
+    includes it (too close to call), or would include it for most calibrated models (too few rows to tell). It is 2 if
+    the check could not run. The point value never decides. Of several files, all must pass. Two classes have a second
+    limit, for the ratio of observed to expected events.
 
-    Rows are those that calib audit and the page judge: all of up to 1,000, a held-out half of more; --judge all judges
-    every row. The answer says which.
+    The gate judges the same rows as calib audit and the dashboard: all rows of up to 1,000, otherwise a held-out half.
+    With --judge all it judges every row. The answer names the rows.
 
-    With a baseline the interval of the increase decides in the same way, whatever rows the two files have in common:
-    each file's own interval at a level so high that both hold at once. It is wide; calib compare tells models apart on
-    the same rows.
+    With a baseline, the interval of the increase decides in the same way. It is valid whichever rows the two files
+    share, and therefore wide. To compare models on the same rows, use calib compare.
 
     \b
     Examples:

@@ -15,13 +15,14 @@ from dashboard.commands._failures import careful
 @click.argument("labels", type=_shared_options.FILE)
 @_shared_options.key
 @_shared_options.by_place
-@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Where both go, as CSV; - is stdout.")
+@click.option("-o", "--output", type=_shared_options.OUTPUT, required=True, help="Output file (CSV); - prints it.")
 @careful
 def command(file: Path, labels: Path, label_keys: tuple[str, ...], by_place: bool, output: Path) -> None:
-    """Join the predictions in FILE with the labels in LABELS by a key, into one file.
+    """Join predictions with labels from another file.
 
-    Predictions without a label are left out, and stderr says how many. A key that stands twice in LABELS is refused.
-    Detections in COCO's format take its annotations file as LABELS and no key: boxes are matched by their overlap.
+    Predictions without a label are left out; a warning gives their number. A key that occurs twice in LABELS is
+    refused. For detections in COCO format, LABELS is the annotations file and there is no key: boxes are matched by
+    overlap.
 
     \b
     Examples:

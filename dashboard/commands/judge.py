@@ -13,15 +13,19 @@ from dashboard.commands._failures import careful
 
 @click.command("judge")
 @click.argument("file", type=_shared_options.FILE)
-@click.option("--judge", required=True, metavar="COLUMN", help="What the judge says of every row: yes or no, 1 or 0, C "
-              "or I, or a degree from 0 to 1.")  # fmt: skip
-@click.option("--human", required=True, metavar="COLUMN", help="What people say of a few rows, drawn at random; empty "
-              "in the others.")  # fmt: skip
-@click.option("--confidence", metavar="COLUMN", help="Confidence in each answer, from 0 to 1: adds how far it lies "
-              "above the share right.")  # fmt: skip
-@click.option("--group", metavar="COLUMN", help="Which rows belong together: attempts at one question.")
+@click.option(
+    "--judge",
+    required=True,
+    metavar="COLUMN",
+    help="Column with the judge's rating of every row: yes or no, 1 or 0, C or I, or a number from 0 to 1.",
+)
+@click.option("--human", required=True, metavar="COLUMN", help="Column with the human label of a few rows drawn "
+                                                               "at random; empty in all others.")  # fmt: skip
+@click.option("--confidence", metavar="COLUMN", help="Column with the confidence in each answer (0 to 1): adds "
+                                                     "how far confidence exceeds accuracy.")  # fmt: skip
+@click.option("--group", metavar="COLUMN", help="Column that groups dependent rows, such as attempts at one question.")
 @_shared_options.level
-@_shared_options.form(json="A JSON record: full precision, versions.", csv="The estimates as CSV.")
+@_shared_options.form(json="Print JSON with full precision and versions.", csv="Print the estimates as CSV.")
 @careful
 def command(
     file: Path,
@@ -32,11 +36,11 @@ def command(
     level: float,
     form: str,
 ) -> None:
-    """How many answers in FILE are right, where a judge marked all rows and people a few of them?
+    """Estimate accuracy from a judge and a few human labels.
 
-    The judge may err, and always on one side: what people marked corrects it, and the interval holds all the same,
-    if their rows were drawn at random. Beside it stands what the judge alone says, what people's rows alone say, and
-    how often the judge lets right and wrong answers pass, with the share right that is corrected for that alone.
+    The judge may be biased. The human labels correct for that, and the interval is valid if their rows were drawn at
+    random. The table also lists the accuracy by the judge only, the accuracy in the human-labeled rows only, how often
+    the judge accepts right and wrong answers, and the accuracy corrected for these two rates.
 
     \b
     Examples:

@@ -15,19 +15,26 @@ if TYPE_CHECKING:
 
 @click.command("lab")
 @click.argument("truth", required=False, metavar="TRUTH")
-@click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="An option of the truth; repeatable.")
-@click.option("--experiment", help="Which experiment (a wrong one lists them all); by default estimators.")
-@click.option("--estimator", "estimators", multiple=True, help="Instead: an estimator by key; repeatable.")
-@click.option("--notion", "notions", multiple=True, help="With --estimator: a notion; by default the truth's own.")
 @click.option(
-    "--calibrator", "calibrators", multiple=True, help="With --estimator: a calibrator fitted on each sample."
+    "--set", "options", multiple=True, metavar="NAME=VALUE", help="Parameter of the distribution (repeatable)."
 )
+@click.option("--experiment", help="Experiment to run (default: estimators); a wrong name lists all.")
+@click.option(
+    "--estimator", "estimators", multiple=True, help="Estimator to test instead of an experiment (repeatable)."
+)
+@click.option(
+    "--notion",
+    "notions",
+    multiple=True,
+    help="With --estimator: notion of calibration (default: that of the distribution).",
+)
+@click.option("--calibrator", "calibrators", multiple=True, help="With --estimator: calibrator to fit on each sample.")
 @click.option("--rows", "sizes", multiple=True, type=click.IntRange(1, 10_000_000),
-              help="With --estimator: rows of a sample; repeatable.")  # fmt: skip
-@click.option("--intervals", is_flag=True, help="With --estimator: how often intervals hold the true error, too.")
-@click.option("--draws", type=click.IntRange(1, 100_000), help="Samples of each size.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the samples.")
-@_shared_options.form(json="A JSON record, full precision.", csv=_shared_options.TABLE)
+              help="With --estimator: sample size (repeatable).")  # fmt: skip
+@click.option("--intervals", is_flag=True, help="With --estimator: also measure the coverage of the intervals.")
+@click.option("--draws", type=click.IntRange(1, 100_000), help="Number of samples of each size.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+@_shared_options.form(json="Print JSON with full precision.", csv=_shared_options.TABLE)
 @careful
 def command(
     truth: str | None,
@@ -42,10 +49,11 @@ def command(
     seed: int,
     form: str,
 ) -> None:
-    """Sample a TRUTH that is known, and hold estimators and calibrators against the true error.
+    """Test estimators and calibrators on known distributions.
 
-    TRUTH is a key: sigmoid, jumping, drawn, three-classes, example-1, mixture. An experiment of the papers is run, or
-    estimators of your choice. Every number has the ends of a 90 % interval for what more samples would show.
+    TRUTH is a distribution whose calibration error is known: sigmoid, jumping, drawn, three-classes, example-1,
+    mixture. The command runs an experiment of the papers, or estimators of your choice. Every number has a 90 %
+    interval for its simulation error.
 
     \b
     Examples:

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NUMBERS = {
-    "rows": (int, "Rows: those to calibrate on, or to judge, by the question."),
-    "points": (int, "Rows in each bin."),
-    "bins": (int, "Number of bins, or of values a method returns."),
+    "rows": (int, "Number of rows to calibrate on or to judge."),
+    "points": (int, "Rows per bin."),
+    "bins": (int, "Number of bins, or of output values."),
     "classes": (int, "Number of classes."),
-    "error": (float, "Error, bound or distance that is wanted."),
-    "width": (float, "Width of an interval that is wanted."),
-    "level": (float, "Probability with which it is to hold."),
-    "risk": (float, "Chance of failure that is allowed."),
-    "rate": (float, "Share of answers a model that abstains is to keep to."),
-    "accuracy": (float, "Share that is right."),
-    "rarest": (float, "Share of rows that the rarest class is predicted for."),
-    "tied": (float, "Share of calibration rows whose score another row has, too."),
-    "withheld": (float, "Share of right rows that are not answered."),
-    "missed": (float, "Share of wrong rows that are answered."),
-    "notion": (str, "What is recalibrated: top-label, confidence or class-wise."),
-    "share": (str, "Which rate of a model that abstains: withheld or right."),
+    "error": (float, "Wanted error, bound or distance."),
+    "width": (float, "Wanted width of the interval."),
+    "level": (float, "Confidence level of the guarantee."),
+    "risk": (float, "Allowed probability of failure."),
+    "rate": (float, "Wanted rate of a model that abstains."),
+    "accuracy": (float, "Accuracy."),
+    "rarest": (float, "Share of rows in which the rarest class is predicted."),
+    "tied": (float, "Share of calibration rows with tied scores."),
+    "withheld": (float, "Share of correct predictions that abstain."),
+    "missed": (float, "Share of wrong predictions that are answered."),
+    "notion": (str, "Notion to recalibrate: top-label, confidence or class-wise."),
+    "share": (str, "Rate to control if the model abstains: withheld or right."),
 }
 
 
@@ -44,9 +44,9 @@ def _numbers(function: Any) -> Any:
 @click.argument("question", required=False)
 @click.argument("file", required=False)
 @_numbers
-@click.option("--binning", help="Where the bins lie that the rows of FILE are judged in.")
+@click.option("--binning", help="Binning scheme that the rows of FILE are judged in.")
 @_shared_options.reading
-@_shared_options.form(json="A JSON record: full precision, versions.", csv="A line a question as CSV.")
+@_shared_options.form(json="Print JSON with full precision and versions.", csv="Print CSV with one row per question.")
 @careful
 def command(
     question: str | None,
@@ -56,10 +56,10 @@ def command(
     form: str,
     **numbers: Any,
 ) -> None:
-    """How many rows does it take, and what is promised with those there are?
+    """Plan sample sizes, or read off guarantees.
 
-    QUESTION is the name of one, as the sentences give it in brackets; without it all of them are answered. What the
-    options do not say is taken from FILE: its calibration rows, its test rows, its classes and scores.
+    QUESTION is a name that the answers print in brackets. Without it, all questions are answered. What no option sets
+    is taken from FILE: numbers of calibration and test rows, classes, scores.
 
     \b
     Examples:

@@ -21,7 +21,7 @@ _STEPS = 1000
 @click.command("report")
 @click.argument("file")
 @click.option("-o", "--output", type=_shared_options.OUTPUT, default=Path("report.html"),
-              show_default=True, help="Where the report is written.")  # fmt: skip
+              show_default=True, help="Output file.")  # fmt: skip
 @_shared_options.of_page
 @click.option("--slow", is_flag=True, help="Include intervals of slow estimators (minutes).")
 @click.option("--title", default="", help="Title of the report.")
@@ -66,10 +66,10 @@ def command(
     width: str,
     **given: Any,
 ) -> None:
-    """Write a calibration report on the predictions in FILE: one HTML file that needs no network.
+    """Write a calibration report as one HTML file.
 
-    The report contains a verdict, a data card, the diagrams and tables of the dashboard, the methods with their
-    references, and how to reproduce the numbers. For two classes it is about the predicted risk of the event
+    The report contains a verdict, a data card, the diagrams and tables of the dashboard, the methods with references,
+    and how to reproduce the numbers. It needs no network. For two classes it is about the predicted risk of the event
     (--event). FILE may be demo:KEY for demo data.
 
     \b

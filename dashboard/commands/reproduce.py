@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 @click.command("reproduce")
 @click.argument("keys", metavar="[FIGURE]...", nargs=-1)
-@click.option("--quick", is_flag=True, help="Fewer runs, and wider tolerances.")
-@click.option("--kept", is_flag=True, help="Nothing is run: what was found at full size, as it comes with the program.")
-@click.option("--files", "folder", type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="Folder of predictions, for tables about networks; names say dataset and network.")  # fmt: skip
+@click.option("--quick", is_flag=True, help="Use fewer runs and wider tolerances.")
+@click.option("--kept", is_flag=True, help="Run nothing; print the results of the last full run.")
+@click.option(
+    "--files",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of prediction files, for tables about networks; file names give dataset and network.",
+)
 @click.option("--splits", type=click.IntRange(1, 1000), show_default="5",
-              help="How often each of these files is divided at random.")  # fmt: skip
+              help="Number of random splits of each file.")  # fmt: skip
 @_shared_options.read
-@_shared_options.form(json="A JSON record: full precision and versions.", csv=_shared_options.TABLE)
+@_shared_options.form(json="Print JSON with full precision and versions.", csv=_shared_options.TABLE)
 @careful
 def command(
     keys: tuple[str, ...],
@@ -35,10 +39,11 @@ def command(
     read: tuple[str, ...],
     form: str,
 ) -> None:
-    """Make figures, tables and statements of the five papers again: what is published, what is found, how far apart.
+    """Reproduce figures and tables of the five papers.
 
-    FIGURE is a key such as p3-table-1; all runs every one that needs no files, which takes minutes. Without any, the
-    list of them is shown, with how many numbers agreed when they were last run at full size.
+    The result lists every published number, the number found and their difference. FIGURE is a key such as p3-table-1;
+    all runs every one that needs no files, which takes minutes. Without FIGURE, the command lists all keys, with how
+    many numbers agreed in the last full run.
 
     \b
     Examples:

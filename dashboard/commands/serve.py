@@ -26,33 +26,45 @@ _LOCAL = ("localhost", "127.0.0.1")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8501, show_default=True, envvar="CALIB_PORT",
               show_envvar=True, help="Port to listen on.")  # fmt: skip
+@click.option("--host", "hosts", multiple=True, metavar="NAME", help="Host name of the server (repeatable).")
+@click.option("--base-path", default="", metavar="PATH", help="Path prefix of every URL, such as /calib.")
+@click.option("--user-header", default="", metavar="NAME", help="HTTP header in which the proxy names the user.")
 @click.option(
-    "--host", "hosts", multiple=True, metavar="NAME", help="Name the server is reached by; several may be given."
+    "--framed-by",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin allowed to embed the dashboard in a frame (repeatable).",
 )
-@click.option("--base-path", default="", metavar="PATH", help="Path in front of every address, such as /calib.")
-@click.option("--user-header", default="", metavar="NAME", help="Header in which the proxy says who the user is.")
 @click.option(
-    "--framed-by", multiple=True, metavar="ORIGIN", help="Origin whose pages may show the dashboard in a frame."
+    "--sessions", type=click.IntRange(1, 10_000), default=150, show_default=True, help="Maximum number of open tabs."
 )
-@click.option("--sessions", type=click.IntRange(1, 10_000), default=150, show_default=True, help="Open tabs at most.")
-@click.option("--files", type=click.IntRange(1, 1000), default=8, show_default=True, help="Uploads a visitor at most.")
+@click.option(
+    "--files", type=click.IntRange(1, 1000), default=8, show_default=True, help="Maximum number of uploads per visitor."
+)
 @click.option(
     "--file-mb",
     type=click.IntRange(1, 1024),
-    help="One file at most, in MB; else 512, or a quarter of what is left for data.",
+    help="Maximum size of a file in MB (default: 512, or a quarter of the memory for data).",
 )
-@click.option("--visitor-mb", type=click.IntRange(1), help="Uploads of a visitor at most, in MB; else twice that.")
 @click.option(
-    "--memory-gb", type=click.FloatRange(0.5), help="Memory for everything: data, the server, its processes; else half."
+    "--visitor-mb", type=click.IntRange(1), help="Maximum size of a visitor's uploads in MB (default: twice --file-mb)."
+)
+@click.option(
+    "--memory-gb",
+    type=click.FloatRange(0.5),
+    help="Total memory in GB for data, server and worker processes (default: half).",
 )
 @click.option(
     "--processes",
     type=click.IntRange(0, 64),
-    help="Processes that compute what takes long, beside the one that answers; else one a CPU, 8 at most, a third of "
-    "the memory.",
+    help="Number of worker processes (default: one per CPU, at most 8 and a third of the memory).",
 )
 @click.option(
-    "--expire", type=click.IntRange(1), default=240, show_default=True, help="Minutes an unused upload stays."
+    "--expire",
+    type=click.IntRange(1),
+    default=240,
+    show_default=True,
+    help="Minutes before an unused upload is removed.",
 )
 def command(
     address: str,
@@ -69,11 +81,11 @@ def command(
     processes: int | None,
     expire: int,
 ) -> None:
-    """Serve the dashboard to many people.
+    """Serve the dashboard to many users.
 
-    What somebody uploads is seen by nobody else until it is shared, and goes when they delete it, leave or do not use
-    it for long. There is no log-in: put a proxy in front that has one, and let it say who the user is in
-    --user-header. Files are kept in memory alone. As a Space of Hugging Face it knows its name, and who frames it.
+    Uploads are private until their owner shares them. They are removed when the owner deletes them, leaves, or does not
+    use them for a while. Files are stored only in memory. There is no log-in: run the server behind a proxy that has
+    one and passes the user's name in --user-header. In a Hugging Face Space, host and frame are detected.
 
     \b
     Examples:

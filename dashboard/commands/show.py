@@ -13,24 +13,25 @@ from dashboard.commands._failures import careful
 @click.command("show")
 @click.argument("exhibit", metavar="EXHIBIT")
 @click.argument("file")
-@click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="An option of the exhibit; repeatable.")
+@click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="Option of the exhibit (repeatable).")
 @_shared_options.model
 @click.option(
     "--notion",
-    help="Notion of calibration of exhibits that leave it open; by default that of the verdict, which is the event of "
-    "two classes. Others have one of their own, some as an option (--set notion=KEY).",
+    help="Notion of calibration (default: that of the verdict, which is event for two classes). Some exhibits "
+    "have a fixed notion, or --set notion=KEY.",
 )
 @click.option("--format", "form", type=click.Choice(_exhibit_output.FORMS), default="text", show_default=True,
-              help="How it is written.")  # fmt: skip
+              help="Output format.")  # fmt: skip
 @_shared_options.of_page
 @_shared_options.rows
 @careful
 def command(
     exhibit: str, file: str, options: tuple[str, ...], model: str | None, notion: str | None, form: str, **given: Any
 ) -> None:
-    """Write the table of one EXHIBIT for the predictions in FILE: the numbers a figure or table of the dashboard shows.
+    """Print the numbers behind a figure or table.
 
-    EXHIBIT is a key: reliability, ... (a wrong one lists them all). FILE may be demo:KEY for demo data.
+    EXHIBIT is a figure or table of the dashboard, such as reliability; a wrong name lists all. FILE may be demo:KEY for
+    demo data.
 
     \b
     Examples:

@@ -12,14 +12,18 @@ from dashboard.commands._failures import careful
 
 @click.command("slices")
 @click.argument("file")
-@click.option("--by", multiple=True, metavar="COLUMN", help="Column that rows are split by; twice for a crossing.")
-@click.option("--edges", default="", metavar="NUMBERS", help="Where a column of numbers is cut: 18,40,65.")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Column to slice by; give two to cross them.")
+@click.option("--edges", default="", metavar="NUMBERS", help="Cut points of a numeric column: 18,40,65.")
 @click.option("--parts", type=click.IntRange(2, 20), default=4, show_default=True,
-              help="Into how many ranges a column of many numbers is cut without them.")  # fmt: skip
-@click.option("--scan", is_flag=True, help="Look at all columns and crossings on half of the rows, and confirm what "
-              "is found on the others.")  # fmt: skip
-@click.option("--worst-group", is_flag=True, help="The multicalibration error: how far off within the worst group of "
-              "rows, with interval and noise floor, and a line a group.")  # fmt: skip
+              help="Number of ranges of a numeric column without cut points.")  # fmt: skip
+@click.option("--scan", is_flag=True, help="Search all columns and crossings on half of the rows and confirm on "
+                                           "the other half.")  # fmt: skip
+@click.option(
+    "--worst-group",
+    is_flag=True,
+    help="Print the multicalibration error: the error in the worst "
+    "group, with interval and noise floor, and one row per group.",
+)
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
               help="With --scan: slices of fewer rows are not looked at.")  # fmt: skip
 @_shared_options.model
@@ -38,10 +42,11 @@ def command(
     form: str,
     **given: Any,
 ) -> None:
-    """Who is it wrong about? The test rows of FILE by what its other columns say: the worst slice first.
+    """Find subgroups where the model is miscalibrated.
 
-    Without --by the slices of all columns, corrected for all of them together. A line a slice: what the model says, how
-    often it is right with an exact interval, and whether the gap is more than noise after correction.
+    Slices are subgroups of the test rows by the values of other columns; the worst comes first. Without --by, the table
+    contains the slices of all columns, corrected for multiple testing over all. Each row has the mean prediction, the
+    observed frequency with an exact interval, and whether the gap is significant.
 
     \b
     Examples:

@@ -14,19 +14,22 @@ from dashboard.commands._failures import careful
 
 @click.command("summarise")
 @click.argument("files", type=_shared_options.FILE, nargs=-1, required=True)
-@click.option("-o", "--output", type=_shared_options.OUTPUT, help="The summary to write, a Parquet file.")
-@click.option("--column", "columns", multiple=True, help="A column whose values become slices, each of few values.")
+@click.option("-o", "--output", type=_shared_options.OUTPUT, help="Output file (Parquet).")
 @click.option(
-    "--labels", type=_shared_options.FILE, help="The NPY file of labels that goes with an NPY matrix of scores."
+    "--column", "columns", multiple=True, help="Column with few values, whose values become slices (repeatable)."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Which rows are kept as a sample.")
-@click.option("--rows-of", default="", metavar="NAME", help="What the rows are called, in place of the file's name: "
-              "models summarised with one NAME keep the same rows, which can be paired.")  # fmt: skip
+@click.option("--labels", type=_shared_options.FILE, help="NPY file with the labels of an NPY matrix of scores.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the sample of rows.")
+@click.option("--rows-of", default="", metavar="NAME", help="Name of the rows (default: the file name). Models "
+                                                            "summarized under one NAME sample the same rows, so "
+                                                            "they can be compared in pairs.")  # fmt: skip
 @click.option(
-    "--engine", type=click.Choice(["duckdb"]), help="Who groups the rows of Parquet files; else this program."
+    "--engine",
+    type=click.Choice(["duckdb"]),
+    help="Engine that counts the rows of Parquet files (default: this program).",
 )
-@click.option("--scheduler", help="Address of a Dask cluster whose workers count a file each, such as tcp://host:8786.")
-@click.option("--sql", "table", help="Print the SQL that counts the table of this name, and count nothing.")
+@click.option("--scheduler", help="Address of a Dask cluster that counts the files, such as tcp://host:8786.")
+@click.option("--sql", "table", help="Only print the SQL that counts the table of this name.")
 @_shared_options.rows
 @_shared_options.read
 @careful
@@ -43,16 +46,16 @@ def command(
     rows: str,
     read: tuple[str, ...],
 ) -> None:
-    """Count the predictions in FILES, of any size, into one summary.
+    """Summarize prediction files of any size as counts.
 
-    The rows are read a few hundred thousand at a time and checked as ever; what is kept is counts on a fine grid of
-    scores, exact sums of the scores, and a sample of rows. The summary opens wherever predictions do: in calib audit,
-    gate, compare, slices and report, the dashboard. Summaries among FILES are merged in: parts can be counted apart, in
-    any order.
+    Rows are read a few hundred thousand at a time and checked as usual. The summary stores counts on a fine grid of
+    scores, exact sums of the scores, and a sample of rows. It opens wherever predictions do: calib audit, gate,
+    compare, slices, report, and the dashboard. FILES may include summaries: parts can be counted separately, in any
+    order.
 
-    FILES may be patterns in quotes. With --engine or --scheduler others count, and the summary is the same to the bit:
-    DuckDB on this machine (tables of a confidence beside whether it was correct, or predicted class and label), or the
-    workers of a Dask cluster, who see the files at the same paths.
+    FILES may be quoted patterns. With --engine duckdb, DuckDB counts on this machine (for files with one confidence,
+    and whether it was correct or predicted class and label). With --scheduler, the workers of a Dask cluster count;
+    they need the files at the same paths. Both give the same summary, bit for bit.
 
     \b
     Examples:

@@ -25,21 +25,27 @@ OWN = "methods"
 @click.command("tables")
 @click.argument("folder", metavar="FOLDER", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--paper", "papers", multiple=True, metavar="TABLE",
-              help="Table of a paper, as p3-table-5; all lists them.")  # fmt: skip
-@click.option("--calibrator", "calibrators", multiple=True, help="Instead: a column of a table of your own.")
-@click.option("--measure", "measures", multiple=True, help="A number that this table is about, as TL-ECE.")
+              help="Table of a paper, such as p3-table-5; all lists them.")  # fmt: skip
+@click.option("--calibrator", "calibrators", multiple=True, help="Column of a table of your own (repeatable).")
+@click.option("--measure", "measures", multiple=True, help="Measure in your own table, such as TL-ECE (repeatable).")
 @click.option("--splits", type=click.IntRange(1, 1000), default=5, show_default=True,
-              help="How often each file is divided at random; files that mark their parts are not.")  # fmt: skip
+              help="Number of random splits of each file; files with marked parts are not split.")  # fmt: skip
 @click.option("--share", type=_shared_options.Share(max_open=True), show_default="0.5",
-              help="Share of rows calibrators are fitted on, in a table of your own; papers': a third.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the first division.")
-@click.option("--counting", type=click.Choice(["answered", "all"]), show_default="answered",
-              help="Where one abstains, in a table of your own: over rows that all answer, or all.")  # fmt: skip
-@click.option("--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Divisions worked on at a time.")
+              help="Share of rows to fit on in your own table (papers: a third).")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the first split.")
+@click.option(
+    "--counting",
+    type=click.Choice(["answered", "all"]),
+    show_default="answered",
+    help="If a method abstains, in your own table: use the rows that all methods answer, or all rows.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(1, 2), default=1, show_default=True, help="Number of splits computed in parallel."
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path),
-              help="Folder for every table as CSV and LaTeX, and for results, which are not made twice.")  # fmt: skip
+              help="Folder for the tables (CSV and LaTeX) and for results to continue from.")  # fmt: skip
 @_shared_options.read
-@_shared_options.form(csv="Tables on stdout as CSV.", latex="Tables on stdout as LaTeX, for the package booktabs.")
+@_shared_options.form(csv="Print tables as CSV.", latex="Print tables as LaTeX, for the booktabs package.")
 @careful
 def command(
     folder: Path,
@@ -55,12 +61,13 @@ def command(
     read: tuple[str, ...],
     form: str,
 ) -> None:
-    """Methods by files: the shape of the papers' tables, on the prediction files in FOLDER.
+    """Compare methods across files, as in the papers.
 
-    A line for every file, a column for every method: the mean over repeated divisions into rows to fit on and rows to
-    judge on, its standard error, and in brackets its rank, 1 the best; then averages over the files. What a method
-    cannot do on a file is left empty, with the reason below. Ranks take no notice of noise and recommend nothing.
-    With --out results are kept: stopped and run again, it goes on where it was.
+    The table has one row per prediction file in FOLDER and one column per method. A cell is the mean over repeated
+    random splits into calibration and test rows, with its standard error and, in brackets, its rank (1 is best).
+    Averages over the files follow. A cell is empty if the method cannot be used on the file; the reason is printed
+    below. Ranks ignore noise and are no recommendation. With --out, results are saved, and an interrupted run continues
+    where it stopped.
 
     \b
     Examples:

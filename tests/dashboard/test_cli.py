@@ -58,7 +58,7 @@ def test_help_names_every_command() -> None:
     code, text = run("--help")
     assert code == 0
     assert "Find out whether a classifier's probabilities mean what they say." in text
-    assert "dashboard  Open the dashboard in the browser, on FILE if one is given." in text
+    assert "dashboard  Open the dashboard in the browser." in text
 
 
 def test_version() -> None:
