@@ -83,7 +83,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
     asked_for = wanted(request.options, of_event=request.of_event)
     chapters = [c for c in asked_for if not c.why_not(request)]
     if not chapters:
-        reasons = "; ".join(f"{c.title}: {c.why_not(request)}" for c in asked_for) or "every section is left out"
+        reasons = "; ".join(f"{c.title}: {c.why_not(request)}" for c in asked_for) or "all sections are left out"
         raise InputError(f"There is nothing to report. {begun(reasons)}.")
     sections = []
     for i, chapter in enumerate(chapters):
@@ -150,7 +150,7 @@ def _document(request: Request, sections: tuple[Section, ...]) -> Document:
     return Document(
         title=options.title or f"Calibration of {_named(request)}{among}",
         author=options.author,
-        date=options.date or f"Made on {datetime.now(UTC):%Y-%m-%d} (UTC)",
+        date=options.date or f"Written on {datetime.now(UTC):%Y-%m-%d} (UTC)",
         about=f"Calibration report on {file.table.name}, SHA-256 {file.digest[:16]}…{among}{event}",
         sections=sections,
         recipe=recipe.written(request.selection, options),

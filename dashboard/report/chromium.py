@@ -21,8 +21,8 @@ from dashboard.report.picture import PIXELS_PER_INCH, Width, as_json, fitting, p
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 """What the program may be called."""
 MISSING = (
-    "PDF files and pictures are made by Chromium, which is not installed here: install it (Debian, Ubuntu: "
-    "apt-get install chromium), or open the HTML report in any browser and print it."
+    "PDF files and pictures need Chromium, which is not installed. Install it (Debian, Ubuntu: apt-get install "
+    "chromium), or open the HTML report in any browser and print it."
 )
 SECONDS = 120
 _DPI = 300
@@ -52,7 +52,7 @@ def pdf(page: bytes) -> bytes:
         _run(folder, "--no-pdf-header-footer", "--print-to-pdf=page.pdf", "page.html")
         file = folder / "page.pdf"
         if not file.is_file():
-            raise InputError("Chromium ran but wrote no PDF: print the HTML report from a browser instead.")
+            raise InputError("Chromium wrote no PDF. Print the HTML report from a browser instead.")
         return file.read_bytes()
 
 
@@ -81,7 +81,7 @@ def _drawn(specs: dict[str, Any]) -> dict[tuple[str, str], bytes]:
         text = _run(folder, "--dump-dom", "page.html")
     images = {(kind, i): base64.b64decode(data) for kind, i, data in _RESULT.findall(text)}
     if len(images) != 2 * len(specs):
-        raise InputError("Chromium ran but did not draw every figure: print the HTML report from a browser instead.")
+        raise InputError("Chromium did not draw every figure. Print the HTML report from a browser instead.")
     return images
 
 

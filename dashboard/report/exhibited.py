@@ -64,9 +64,9 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         figure = None if drawn is None else scene.get(drawn)
     except NotAnswerable as why:
         return ExhibitParts(title, refused=Paragraph(f"{why}.", lead="Not answered.", aside=True))
-    caption = words.caption if figure is None else "The numbers drawn."
+    caption = words.caption if figure is None else "The numbers in the figure."
     if exhibit.printed is not None and exhibit.printed < len(frame):
-        caption += f" {exhibit.printed or 'None'} of its {count(len(frame))} lines are printed, the CSV file has all."
+        caption += f" {exhibit.printed or 'None'} of its {count(len(frame))} rows are printed; the CSV file has all."
     lead, *more = words.headline or ("",)
     return ExhibitParts(
         title,

@@ -54,18 +54,23 @@ def read(page: bytes | str) -> ReportRecipe:
     text = page if isinstance(page, str) else page.decode("utf-8", errors="replace")
     found = _BLOCK.search(text)
     if found is None or len(found[1]) > _LONGEST:
-        raise InputError("This is no report of this program: it holds no recipe. Choose the HTML file of a report.")
+        raise InputError(
+            "This file contains no recipe, so it is not a report of this program. Choose the HTML file of a report."
+        )
     try:
         record = json.loads(found[1])
     except (ValueError, RecursionError) as why:
-        raise InputError("The recipe in this report is damaged: make the report again from its data.") from why
+        raise InputError("The recipe in this report is damaged. Write the report again from its data.") from why
     return _checked(record)
 
 
 def _checked(record: Any) -> ReportRecipe:
     good = isinstance(record, dict) and record.get("format") == FORMAT and all(_texts(record.get(n)) for n in _MAPPINGS)
     if not good or not all(isinstance(record.get(name), str) for name in ("title", "author")):
-        raise InputError(f"The recipe in this report is not of format {FORMAT}: make the report again from its data.")
+        raise InputError(
+            f"This report comes from another version of the program: its recipe does not have format {FORMAT}. "
+            "Write the report again from its data."
+        )
     selection, problems = Selection.from_query(record["choices"])
     if problems:
         raise InputError(f"The recipe in this report cannot be used here. {problems[0]}")

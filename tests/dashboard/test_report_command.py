@@ -115,7 +115,7 @@ def test_like_an_earlier_report_no_choice_can_be_changed(here: Path, words: tupl
         (("p.csv", "--tolerance", "-1"), "Invalid value for '--tolerance': -1.0"),
         (("p.csv", "--leave-out", "all"), "calib report: there is no section 'all'; sections: summary"),
         (("p.csv", "--read", "kind=guess"), "calib report: kind is"),
-        (("p.csv", "--like", "p.csv"), "calib report: This is no report of this program"),
+        (("p.csv", "--like", "p.csv"), "calib report: This file contains no recipe"),
         (
             ("p.csv", "--share", "0.5", "-o", "no/such/folder.html", *FEW),
             "cannot be written (No such file or directory: ",
@@ -128,7 +128,7 @@ def test_what_cannot_be_is_said_in_one_sentence(words: tuple[str, ...], said: st
 
 def test_a_pdf_needs_chromium(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chromium, "found", lambda: None)
-    assert "Chromium, which is not installed here" in refused("p.csv", "--pdf", "r.pdf")
+    assert "apt-get install chromium" in refused("p.csv", "--pdf", "r.pdf")
 
 
 def test_help_has_examples() -> None:

@@ -58,26 +58,26 @@ class Chapter:
 
 def _no_classes(request: Request) -> str:
     known = any(request.knows_classes(model) for model in request.models.shown)
-    return "" if known else "these predictions do not say which class they are about"
+    return "" if known else "these predictions name no classes"
 
 
 CHAPTERS: tuple[Chapter, ...] = (
     Chapter("summary", "The verdict", summary.blocks),
     Chapter(
         "reliability",
-        "Where it is right and where it is not",
+        "Reliability diagrams",
         reliability.blocks,
-        of_event="Where the risk is right and where it is not",
+        of_event="Reliability diagrams of the risk",
     ),
     Chapter(
         "classes",
-        "Class by class",
+        "Results by class",
         classes.blocks,
         _no_classes,
-        of_event="Confidence, class by class predicted",
+        of_event="Confidence by predicted class",
         of_predicted=True,
     ),
-    Chapter("slices", "Slice by slice", slices.blocks, slices.why_not),
+    Chapter("slices", "Results by slice", slices.blocks, slices.why_not),
     Chapter(
         "judged",
         "Answers marked by a judge and by people",
@@ -85,10 +85,10 @@ CHAPTERS: tuple[Chapter, ...] = (
         marked_by_people.why_not,
         rare=True,
     ),
-    Chapter("simplex", "Three classes as a triangle", simplex.blocks, simplex.why_not),
-    Chapter("calibrators", "What recalibration changes", calibrators.blocks),
-    Chapter("estimators", "How sure all this is", estimators.blocks),
-    Chapter("planner", "How many rows it takes", how_many_rows.blocks, on_request=True),
+    Chapter("simplex", "Three classes on the simplex", simplex.blocks, simplex.why_not),
+    Chapter("calibrators", "Effects of recalibration", calibrators.blocks),
+    Chapter("estimators", "Estimators, intervals and tests", estimators.blocks),
+    Chapter("planner", "Sample size", how_many_rows.blocks, on_request=True),
     Chapter(
         "extensions",
         "Added by other packages",

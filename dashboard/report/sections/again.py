@@ -31,14 +31,14 @@ def settings_table(request: Request) -> TypesetTable:
         "calibrators": ", ".join(dict.fromkeys(m.recipe.title for m in request.models.recalibrated)) or "none",
         "bins": request.binned,
         "tolerance": short_percent(selection.eps),
-        "model looked at most closely": request.chosen.title,
+        "model shown in detail": request.chosen.title,
         "notion of the curves": REDUCTIONS[request.scene.notion].title,
         "notion of the classes": REDUCTIONS[selection.exhibit("class-panels").build().notion].title,
         "paired differences": ", ".join([ESTIMATORS[pairs.estimator].title, claims]),
         "kernel curves": ESTIMATORS.recipe(curve.kernel).title,
         "band of curves": curve.band.replace("-", " "),
         "partitions of the triangle": ", ".join(recipe.title for recipe in selection.partitions) or "none",
-        "fewest rows for an arrow": f"{selection.exhibit('triangle').build().min_rows}",
+        "minimum rows for an arrow": f"{selection.exhibit('triangle').build().min_rows}",
         "slow estimators": "with intervals and floors" if selection.exhibit("estimators").params else "values only",
         **_division(source),
         **({"test rows judged": part} if (part := session.parts(source).where) else {}),
@@ -47,7 +47,7 @@ def settings_table(request: Request) -> TypesetTable:
     }
     frame = pd.DataFrame({"setting": list(chosen), "value": list(chosen.values())})
     return TypesetTable(
-        "settings", "Every choice behind the numbers.", frame, (document.text("setting"), document.text("value"))
+        "settings", "All settings behind the numbers.", frame, (document.text("setting"), document.text("value"))
     )
 
 
@@ -64,29 +64,29 @@ def versions_table() -> TypesetTable:
     packages = recipe.versions()
     frame = pd.DataFrame({"package": list(packages), "version": list(packages.values())})
     return TypesetTable(
-        "versions", "What the numbers were made with.", frame, (document.text("package"), document.text("version"))
+        "versions", "Software versions behind the numbers.", frame, (document.text("package"), document.text("version"))
     )
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """The same choices three times."""
     yield Paragraph(
-        "The same file, choices and versions give the same numbers; the recipe is also held in this file for the "
-        "program to read back: calib report FILE --like REPORT.html -o again.html, with --test or --other for further "
-        "files. The same in Python and the recipe stand in the HTML file, not on paper."
+        "The same file, settings and versions give the same numbers. This HTML file also contains them as a "
+        "recipe: calib report FILE --like REPORT.html -o again.html, with --test or --other for further files. "
+        "The Python code and the recipe are in the HTML file, not on paper."
     )
     options = request.options
     options_chosen = {name: getattr(options, name) for name in ("title", "author", "left_out", "added")}
     whole = request.selection.replace(**options_chosen)
-    yield Code(session.report_line(whole), "The command that makes this report.")
+    yield Code(session.report_line(whole), "The command that writes this report.")
     yield Beside((Heading("Settings"), settings_table(request)), (Heading("Versions"), versions_table()))
     if request.calls:
         wanted = {name.replace("-", "_"): call for name, call in request.calls.items()}
         foreign = any(name.startswith(other_packages.NAMED) for name in request.calls)
-        needs = f"and {', '.join(added())}" if foreign else "alone"
+        needs = f" and {', '.join(added())}" if foreign else ""
         yield Code(
             session.python(**wanted),
-            f"The tables in Python, on the library {needs}, by the names of their files.",
+            f"The tables in Python, with the library{needs}; each is named after its file.",
             folded=True,
         )
     yield Code(recipe.written(request.selection, request.options), "The recipe.", folded=True)

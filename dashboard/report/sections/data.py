@@ -40,7 +40,7 @@ def _found(key: str, changed: str) -> Iterator[Block]:
     if findings or whole.notes:
         yield Bullets((*findings, *whole.notes))
     else:
-        yield Paragraph("Nothing stood out when the file was read.", aside=True)
+        yield Paragraph("The checks of the file found nothing unusual.", aside=True)
     done = session.checks(key, changed)
     listed = (_listed(done, outcome) for outcome in ("passed", "not applicable", "skipped"))
     yield Paragraph(" ".join(filter(None, listed)), aside=True)

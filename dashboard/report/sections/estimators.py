@@ -18,7 +18,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     """The notion that decides, printed; the others a click away; then tests and curves."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
     if request.large:
-        yield Paragraph("With this many rows and classes one notion is reported.", aside=True)
+        yield Paragraph("With this many rows and classes, only one notion is reported.", aside=True)
     first = _deciding(scene) if not request.large else scene.notion
     classes = scene.get(scene.model.predictions).n_classes
     others_known = (notion for notion in REDUCTIONS if REDUCTIONS[notion].flags.adds_to(classes))
@@ -35,7 +35,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
         else:
             others += [Heading(title), *((found.refused,) if found.refused else found.numbers)]
     if others:
-        yield Folded("The same in every other notion", tuple(others))
+        yield Folded("Results for all other notions", tuple(others))
     yield from exhibited.blocks(Recipe("EXHIBITS", "unbinned"), scene)
     tests = yield from shown(Recipe("EXHIBITS", "tests"), scene)
     trade = yield from shown(chosen("trade"), scene)

@@ -114,7 +114,7 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
             texts[title] = f"{short_percent(line.point)}{most}"
     after = [f"after {inside(title)} at {text}" for title, text in texts.items() if title != first]
     what = "The average error of the risk" if request.of_event else "Its calibration error"
-    return (f"{what} is estimated at {'; '.join([texts[first], *after])}.",) if first in texts else ()
+    return (f"{what} is estimated to be {'; '.join([texts[first], *after])}.",) if first in texts else ()
 
 
 def _other_errors(scene: Scene, titles: Iterable[str]) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def _judged(request: Request) -> Headline:
     try:
         frame = scene.get(Recipe("EXHIBITS", "verdict").build().table(scene)).set_index("model")
     except NotAnswerable as why:
-        return Headline("These rows do not say whether the model is calibrated.", (f"{why}.",))
+        return Headline("These rows are too few to say whether the model is calibrated.", (f"{why}.",))
     first, *others = [title for title in scene.titles if title in frame.index]
     after = (f"After {inside(title)}: {frame.loc[title, 'headline']}." for title in others[:AFTER])
     beside = _other_errors(scene, (first, *others[:AFTER]))
@@ -170,7 +170,7 @@ def _rows(rows: Division) -> str:
     if rows.undivided:
         return f"{rows.test.n_rows:,} to judge"
     if rows.note:
-        return f"{rows.test.n_rows:,} to judge{rows.test.worth_note}, each after maps fitted on others"
+        return f"{rows.test.n_rows:,} to judge{rows.test.worth_note}, cross-fitted"
     return f"{rows.fit.n_rows:,} to fit, {rows.test.n_rows:,} to judge{rows.test.worth_note}"
 
 
@@ -211,14 +211,14 @@ def _measure(request: Request) -> list[tuple[str, str]]:
         line = next(iter(scene.get(line_words.primaries(scene)).values())).line
     except NotAnswerable:
         return [("Measure", within)]
-    return [("Measure", f"{line.title} ({line.cells}), chosen before outcomes are looked at; {within}")]
+    return [("Measure", f"{line.title} ({line.cells}), fixed before the outcomes were used; {within}")]
 
 
 HIGH = 0.9
 """From here on a bin that holds most rows leaves little to judge the others by."""
 OPEN = (TOO_CLOSE, TOO_FEW)
 """Verdicts that leave the question open."""
-ELSEWHERE = "Data of another kind, and errors that cancel within a bin, are not judged."
+ELSEWHERE = "The results do not cover data from other sources, or errors that cancel within a bin."
 
 
 def limits(scene: Scene, verdicts: ExhibitParts, stars: ExhibitParts) -> Iterator[Block]:

@@ -27,31 +27,34 @@ OF_RISKS = (
 )
 """Works behind the measures of an event's risk."""
 EVENT = (
-    "Two classes: the probability of the event is judged as a risk, on all rows. Its verdict needs the average error "
-    "and the ratio of observed to expected events to be within their tolerances. Observed to expected: exact ends for "
-    "the effective sample size (Clopper and Pearson, 1934). Calibration slope: Firth's profile likelihood (Cox, 1958). "
-    "AUROC: DeLong et al. (1988). ICI, E50 and E90: Austin and Steyerberg (2019)."
+    "For two classes the probability of the event is judged as a risk, on all rows. The verdict is “within” only "
+    "if both the average error and the ratio of observed to expected events are within their tolerances. "
+    "Intervals: observed to expected, exact for the effective sample size (Clopper and Pearson, 1934); "
+    "calibration slope, Firth's profile likelihood (Cox, 1958); AUROC, DeLong et al. (1988); ICI, E50 and E90, "
+    "Austin and Steyerberg (2019)."
 )
 """How the measures of an event's risk are computed."""
 INTERVALS = (
-    "Intervals are about what stands with them: of binned errors the error in these bins, given these predictions, or "
-    "in groups of enough rows chosen from the scores, where bins hold few rows and none were asked for; finer errors "
-    "are not seen. Of kernel, smooth, convex, swept and cumulative errors: this estimator's noiseless value.",
-    "Mean absolute errors: test inversion where cells are rich in outcomes, by what the scores claim (Casella and "
-    "Berger, 2002); elsewhere the observed error plus a Poisson limit of what unseen outcomes can hide (Garwood, 1936; "
-    "Fay and Feuer, 1997). Lower ends: only cells that stand out from noise carry the error (Donoho and Johnstone, "
-    "1994). Squared errors in bins of few rows: pairs of rows. Largest errors: Clopper-Pearson bounds for all cells at "
-    "once.",
-    "The estimate is where the law of the error puts half its mass, or the nearest value in the interval; the value is "
-    "what the estimator's formula says, which noise pushes up.",
-    "Whether an error of any size is shown is decided by one test: Spiegelhalter's Z with the Brier score of the whole "
-    "prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993), normal where the Berry-Esseen bound "
-    "allows (Shevtsova, 2010), else by drawn outcomes (Dufour, 2006).",
-    "The line that decides is chosen from the scores, before outcomes are looked at: the risk of the event for two "
-    "classes; else top-label where noise alone would show less than the tolerance in its cells, else confidence. All "
-    "other lines stand each alone.",
-    "A rough guide is an interval in a case that simulations do not cover; the others are within the domain of the "
-    "tables below.",
+    "The interval of a binned error is for the error in these bins, given these predictions. If bins contain few "
+    "rows and no bins were chosen, it is for the error in larger groups of rows, which are chosen from the "
+    "scores. Errors within a bin or group are not visible. The interval of a kernel, smooth, convex, swept or "
+    "cumulative error is for the value of the estimator without noise.",
+    "Mean absolute errors use test inversion in cells with many expected outcomes (Casella and Berger, 2002). "
+    "Other cells use the observed error plus a Poisson limit for unseen outcomes (Garwood, 1936; Fay and Feuer, "
+    "1997). For lower ends, only cells that clearly exceed the noise count (Donoho and Johnstone, 1994). Squared "
+    "errors in bins of few rows use pairs of rows. Largest errors use simultaneous Clopper-Pearson bounds for all "
+    "cells.",
+    "The estimate is the median of the error's confidence distribution, or the nearest value in the interval. The "
+    "raw value is that of the estimator's formula, which noise inflates.",
+    "The evidence for an error of any size comes from one test: Spiegelhalter's Z with the Brier score of the "
+    "whole prediction (Spiegelhalter, 1986; Seillier-Moiseiwitsch and Dawid, 1993). It uses the normal "
+    "distribution if the Berry-Esseen bound allows (Shevtsova, 2010), otherwise simulated outcomes (Dufour, "
+    "2006).",
+    "The primary measure is chosen from the scores, before the outcomes are used. For two classes it is the risk "
+    "of the event; otherwise top-label error if its noise floor is below the tolerance, else confidence error. "
+    "All other results are not corrected for multiple testing.",
+    "A “rough guide” is an interval in a case that the simulations do not cover. All other intervals are within "
+    "the range of the tables below.",
 )
 SCALE = caption(on_scale_of)
 """The scale of class-wise tolerances, as the library's documentation says it."""
@@ -59,28 +62,28 @@ SCALE = caption(on_scale_of)
 
 def blocks(request: Request) -> Iterator[Block | None]:
     """Words first, then what is defined, and the works cited."""
-    divided = "Calibrators are fitted on the calibration rows only and judged on the test rows only."
+    divided = "Calibrators are fitted only on the calibration rows and judged only on the test rows."
     yield Paragraph(
         f"{request.scene.get(request.scene.models.shown[0].division).note or divided} A noise floor is the "
         f"95 % quantile of the same estimator over {RESAMPLES:,} redraws of the labels from the predictions "
         "themselves, as if the model were perfectly calibrated; its p-value is (1 + the number of redraws at least as "
-        f"large) / ({RESAMPLES:,} + 1). Bins hold their scores from the left edge on, the last also its "
-        "right edge; empty bins are left out; equal scores are never parted. The predicted class is the one with the "
-        "largest probability, the first of equals."
+        f"large) / ({RESAMPLES:,} + 1). A bin includes its left edge, and the last bin also its right edge. "
+        "Empty bins are left out; equal scores are always in one bin. The predicted class is the one with the "
+        "largest probability, and the first such class if several have it."
     )
-    yield Heading("Intervals, verdicts and what they are about")
+    yield Heading("Intervals and verdicts")
     yield Bullets(
         (*((EVENT,) if request.of_event else ()), *INTERVALS, WORDS, *((OF_ERROR,) if request.of_event else ()), SCALE),
         small=True,
     )
     simulated = (("coverage", coverage_table), ("rejection", rejection_table), ("pairs", paired_table))
-    yield Folded("What was simulated", tuple(Paragraph(caption(table), f"{name}:") for name, table in simulated))
+    yield Folded("Simulations", tuple(Paragraph(caption(table), f"{name}:") for name, table in simulated))
     yield Heading("Notions of calibration")
     yield _described(REDUCTIONS[key] for key in REDUCTIONS)
     yield Heading("Estimators")
     yield _described(ESTIMATORS[key] for key in ESTIMATORS)
     elsewhere = (f"{ESTIMATORS[key].title}: {ESTIMATORS[key].elsewhere}" for key in ESTIMATORS)
-    yield Folded("What other programs call them", (Bullets(tuple(t for t in elsewhere if not t.endswith(": "))),))
+    yield Folded("Names in other programs", (Bullets(tuple(t for t in elsewhere if not t.endswith(": "))),))
     yield Heading("Bins and calibrators")
     recipes = dict.fromkeys(model.recipe.key for model in request.models.shown)
     binnings = [BINNINGS[key] for key in _binnings(request)]

@@ -23,7 +23,7 @@ def title(_: Request) -> str:
 
 def why_not(_: Request) -> str:
     """Why it is not made."""
-    return "" if added() else "no other package adds an exhibit"
+    return "" if added() else "no other package adds a figure or table"
 
 
 def blocks(request: Request) -> Iterator[Block | None]:

@@ -35,7 +35,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     maps = [((yield from shown(EXHIBITS.described("calibration-maps"), scene, "maps")), "")]
     if scene.models.recalibrated and session.truth(source):
         wrong = EXHIBITS.described("calibration-maps", wrong=True)
-        title = "What is still wrong: each map minus the true one"
+        title = "Remaining error: each calibrator minus the true map"
         maps.append(((yield from shown(wrong, scene, "maps-wrong")), title))
     # The maps of several calibrators are as wide as the page.
     single = len(scene.models.recalibrated) == 1

@@ -38,7 +38,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     places, first = Findings(), scene.focused(model=titles[0])
     # Counts of a summary do not say where: the other parts of the page stand without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
-    worst: tuple[Paragraph, ...] = (Paragraph(" ".join(found), lead="What stands out."),) if found else ()
+    worst: tuple[Paragraph, ...] = (Paragraph(" ".join(found), lead="Main findings."),) if found else ()
     step = _next_step(scene)
     # With a second model the page of many classes has no room for both; the next chapter opens with what stands out.
     worst = step if step and not request.of_event and len(titles) > 1 else (*step, *worst)
@@ -55,7 +55,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
         yield Beside(facts, cannot)
     yield Folded(NUMBERS, tuple(block for found in (*answers.values(), stars) for block in found.numbers))
     # With a second model the lines about an event take more than a page.
-    yield Heading("What the verdicts rest on", page=len(titles) <= (1 if request.of_event else OVERLAID))
+    yield Heading("Basis of the verdicts", page=len(titles) <= (1 if request.of_event else OVERLAID))
     yield from verdicts.numbers or verdicts.everything
     if request.of_event:
         large = yield from shown(Recipe("EXHIBITS", "in-the-large"), scene)
