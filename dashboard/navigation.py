@@ -25,7 +25,7 @@ DATA = "data"
 """The room behind the name of the data in use, which is no step of the way."""
 LEARN = "learn"
 """The room behind "Learn": the guided tour and the terms."""
-STOPS = 6
+STOPS = 7
 """Stops of the guided tour."""
 
 

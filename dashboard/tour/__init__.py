@@ -1,4 +1,4 @@
-"""The guided tour: six stops on examples, each a question, an answer in numbers made on the spot, and what to try."""
+"""The guided tour: seven stops on examples, each a question, an answer in numbers made on the spot, what to try."""
 
 from dashboard.tour.stops import TOUR, Stop
 from dashboard.tour.strip import arrive, enter, leave, strip

@@ -1,4 +1,4 @@
-"""The six stops as data: a question, its answer for the rows on show, what to try, the state of the page, the terms.
+"""The seven stops as data: a question, its answer for the rows on show, what to try, the state of the page, the terms.
 
 Every number in an answer is made of the example when it is shown: the same calls as the pictures', made once.
 """
@@ -15,7 +15,7 @@ from calib_core import Recipe
 from calib_core.defaults import LEVEL
 from calib_core.text import called, count, in_percent, short_percent
 from dashboard import session
-from dashboard.exhibits import line_words
+from dashboard.exhibits import event_words, line_words
 from dashboard.exhibits.estimators import Sweep
 from dashboard.exhibits.stars import bin_of, stars
 from dashboard.exhibits.verdict import Overall
@@ -118,6 +118,17 @@ def _promised(scene: Scene) -> str:
     )
 
 
+def _event(scene: Scene) -> str:
+    found = scene.get(event_words.in_the_large(scene))
+    predicted, observed = event_words.predicted_and_observed(found)
+    event = called(event_words.of_scene(scene))
+    return (
+        f"A file of two classes has an event, here {event}. By default every page compares the predicted risk of the "
+        f"event with its observed frequency: here the mean risk is {predicted}, and the event is observed in "
+        f"{observed} of the rows."
+    )
+
+
 _TEMPERATURE = Recipe("CALIBRATORS", "temperature")
 _BINNED = Recipe("CALIBRATORS", "top-label-hb")
 TOUR = (
@@ -173,5 +184,13 @@ TOUR = (
             "calibrators": (_BINNED, _TEMPERATURE),
         },
     ),
+    Stop(
+        "The event of two classes",
+        "What is judged where there are two classes?",
+        _event,
+        "Click the event at the top, next to the file's name, and choose the other class: the headline follows.",
+        ("event", "in-the-large", "observed-expected"),
+        {"data": "demo:breast-cancer-svm", "view": "overview", "calibrators": ()},
+    ),
 )
-"""In the order in which they are walked."""
+"""In the order in which they are walked. Links name a stop by its number, so a new one comes last."""

@@ -6,11 +6,12 @@ import dataclasses
 
 import streamlit as st
 
+from calib_core import InputError
 from calib_core.datasets import DEMOS
 from dashboard import session, widgets
 from dashboard.glossary import the_words
 from dashboard.navigation import STOPS, VIEWS
-from dashboard.selection import Selection
+from dashboard.selection import Selection, Source
 from dashboard.theme import markdown_plain, unbroken
 from dashboard.tour.stops import TOUR, Stop
 
@@ -62,17 +63,29 @@ def strip(selection: Selection) -> None:
     if not selection.tour:
         return
     stop = TOUR[selection.tour - 1]
-    here = selection.source == stop.selection.source
+    here = _same_rows(selection.source, stop.selection.source)
     with st.container(key="tour", gap=None):
         with st.container(key="tour-ways", horizontal=True, vertical_alignment="center", gap="small"):
             place = f":primary-background[{selection.tour} of {STOPS}]"
             st.markdown(f"{place} **{markdown_plain(unbroken(stop.question))}**", width="stretch")
             _ways(selection, stop, here)
         if here:
-            st.markdown(f"{markdown_plain(unbroken(stop.words))} **{markdown_plain(stop.look)}**")
+            words = stop.answer(session.scene_of(stop.selection.replace(reading=selection.source.reading)))
+            st.markdown(f"{markdown_plain(unbroken(words))} **{markdown_plain(stop.look)}**")
         else:
             title = next(demo.title for demo in DEMOS if f"demo:{demo.key}" == stop.selection.source.data)
             st.markdown(markdown_plain(f"This stop is about the example “{title}”, which is not what is shown now."))
+
+
+def _same_rows(source: Source, own: Source) -> bool:
+    """Whether these are the rows of a stop, whichever of two classes is their event."""
+    if dataclasses.replace(source, reading=own.reading) != own:
+        return False
+    try:
+        readings = (session.reading(each.data, each.reading).replace(event=None) for each in (source, own))
+        return next(readings) == next(readings)
+    except InputError:
+        return False
 
 
 def _ways(selection: Selection, stop: Stop, here: bool) -> None:

@@ -11,18 +11,19 @@ from dashboard.navigation import LEARN, view
 from dashboard.theme import markdown_plain
 from dashboard.tour import TOUR, Stop, enter
 
-IN_A_ROW = 3
+IN_A_ROW = 4
 
 
 @view("learn", "Tour", 10, room=LEARN, needs_data=False)
 def render() -> None:
     """Draw a card a stop."""
-    st.markdown("## New to calibration? Six stops, a question each")
+    st.markdown("## New to calibration? Seven stops, a question each")
     st.markdown("Each opens a picture of examples that come with this program. Your own data stay as they are.")
     for first in range(0, len(TOUR), IN_A_ROW):
-        for number, place in enumerate(st.columns(IN_A_ROW, gap="small"), first + 1):
+        places = zip(st.columns(IN_A_ROW, gap="small"), TOUR[first : first + IN_A_ROW], strict=False)
+        for number, (place, stop) in enumerate(places, first + 1):
             with place, st.container(border=True, height="stretch", key=f"tile-stop-{number}"):
-                _card(number, TOUR[number - 1])
+                _card(number, stop)
 
 
 def _card(number: int, stop: Stop) -> None:

@@ -35,7 +35,7 @@ def render() -> None:
             key="tour.begin",
             type="tertiary",
             icon=":material/school:",
-            help="Six stops, a question each.",
+            help="Seven stops, a question each.",
             on_click=enter,
             args=(1,),
         )

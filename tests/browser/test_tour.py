@@ -24,5 +24,15 @@ def test_the_strip_is_slim_at_every_stop(open_page, served, width: int) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         if number < STOPS:
             page.get_by_role("button", name="Next").click()
+    strip, headline = page.locator(".st-key-tour"), page.locator(".calib-hero h1")
+    expect(headline).to_contain_text("given a risk")
+    expect(headline).to_contain_text("malignant")
+    page.locator(".st-key-frame-event button").first.click()
+    page.get_by_text("benign", exact=True).click()
+    expect(headline).to_contain_text("benign")
+    expect(strip).to_contain_text("here “benign”")
+    settled(page)
+    assert strip.bounding_box()["height"] <= SLIM
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Leave tour").click()
     expect(page.locator(".st-key-tour")).to_have_count(0)

@@ -15,7 +15,7 @@ import calib_core as cc
 from calib_core import CALIBRATORS, Predictions
 from calib_core.datasets import DEMOS
 from calib_core.inference import primary
-from calib_core.text import in_percent, short_percent
+from calib_core.text import in_percent, percent, short_percent
 from dashboard import session
 from dashboard.glossary import TERMS
 from dashboard.navigation import LEARN, STOPS, views_of
@@ -26,7 +26,7 @@ from dashboard.tour import TOUR, Stop, stops
 from tests.dashboard.test_views import APP, opened
 from tests.laws.test_words import code_in
 
-READING, BLIND, CHANCE, BINS, MOVED, PROMISED = TOUR
+READING, BLIND, CHANCE, BINS, MOVED, PROMISED, EVENT = TOUR
 IDS = [stop.title for stop in TOUR]
 
 
@@ -107,6 +107,15 @@ def test_only_one_of_the_two_promises_anything() -> None:
     assert measured < bound / 3, "the worst case"
 
 
+def test_the_event_is_named_and_its_risk_is_compared_with_how_often_it_happened() -> None:
+    rows = parts(EVENT)[1]
+    malignant = (rows.class_names or ()).index("malignant")
+    risk, happened = rows.probs[:, malignant], rows.labels == malignant
+    assert numbers(EVENT) == [percent(float(risk.mean())), percent(float(happened.mean()))]
+    assert "here “malignant”" in EVENT.words
+    assert primary(rows).notion == "event"
+
+
 @pytest.mark.parametrize("stop", TOUR, ids=IDS)
 def test_a_stop_is_short_and_plain_and_leads_to_a_state_of_its_own(stop: Stop) -> None:
     assert 120 < len(stop.words) < 290, "what fits into the strip at 900 pixels"
@@ -174,6 +183,18 @@ def test_of_other_rows_nothing_is_said() -> None:
     assert markdown_plain(unbroken(BLIND.words)) not in strip_of(app)
 
 
+def test_the_other_class_as_the_event_is_the_same_stop() -> None:
+    app = opened(replace(EVENT.selection, tour=STOPS))
+    assert "here “malignant”" in strip_of(app)
+    app.radio("choice.event").set_value("benign").run()
+    shown = strip_of(app)
+    assert "here “benign”" in shown
+    assert "which is not what is shown now" not in shown
+    assert markdown_plain(unbroken(EVENT.words)) not in shown, "numbers of the other class"
+    app.radio("choice.event").set_value("malignant").run()
+    assert chosen(app) == replace(EVENT.selection, tour=STOPS)
+
+
 def test_ones_own_file_is_in_use_again_after_the_tour() -> None:
     lines = ["p_a,p_b,label", *(f"{0.5 + i / 200},{0.5 - i / 200},{i % 2}" for i in range(80))]
     key = session.hold("\n".join(lines).encode(), "mine.csv").key
@@ -211,7 +232,7 @@ def test_a_link_that_names_a_stop_alone_opens_it_and_one_beyond_is_left_out() ->
     app.query_params["tour"] = "3"
     app.run()
     assert chosen(app) == replace(CHANCE.selection, tour=3)
-    assert Selection.from_query({"tour": "7"})[1] == ("The link's tour was left out: '7' is not possible.",)
+    assert Selection.from_query({"tour": "8"})[1] == ("The link's tour was left out: '8' is not possible.",)
 
 
 def test_a_stop_changes_no_command() -> None:
