@@ -138,6 +138,29 @@ import sys
 from dashboard.cli import main
 main(["report", "demo:digits-naive-bayes", "--calibrator", "temperature", *sys.argv[1:]])
 """
+SCROLLED = """() => Array.from(document.querySelectorAll('.figure'))
+    .filter(figure => figure.scrollWidth > figure.clientWidth)
+    .map(figure => figure.id)"""
+SCALES = """() => Array.from(document.querySelectorAll('.plot'), plot => {
+    const svg = plot.querySelector('.main-svg'), caption = plot.parentElement.querySelector('figcaption');
+    const drawn = svg.getBoundingClientRect();
+    return [drawn.width / parseFloat(svg.getAttribute('width')), caption.getBoundingClientRect().top - drawn.bottom];
+})"""
+
+
+def test_figures_fit_the_preview_of_a_narrow_page_and_keep_their_size_on_paper(opened: tuple[Page, list[str]]) -> None:
+    page, seen = opened
+    page.set_viewport_size({"width": 544, "height": 900})  # what the dashboard leaves for it on 900 pixels
+    page.wait_for_function("getComputedStyle(document.querySelector('.plot')).transform !== 'none'")
+    assert page.evaluate(SCROLLED) == []
+    scales = page.evaluate(SCALES)
+    assert min(scale for scale, _ in scales) == pytest.approx(512 / 672, abs=0.01)
+    assert all(0 <= gap < 30 for _, gap in scales), "no caption on a figure, and none far below it"
+    page.emulate_media(media="print")
+    assert all(scale == pytest.approx(1, abs=0.001) for scale, _ in page.evaluate(SCALES))
+    assert not seen
+
+
 BROKEN_WORDS = """() => {
     const broken = [], shown = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = shown.nextNode(); node; node = shown.nextNode()) {
