@@ -470,7 +470,7 @@ def estimate(
     ----------
     predictions : what the classifier said and what was true.
     reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy). By
-        default the event of two classes of a model that abstains on no row, else the confidence.
+        default the event of two classes, else the confidence. Rows that the model abstains on are left out.
     estimator : key of ESTIMATORS or an estimator.
     bins : number of equal-width bins, key of BINNINGS, list of edges or a scheme, for binned estimators given by key.
         Without it outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of
@@ -490,8 +490,9 @@ def estimate(
     if reduction is None:
         if "predictions" not in traits(method).takes:
             raise RegistryError(f"{ESTIMATORS.recipe(method).title} needs a notion: give reduction=")
-        question, none = Question(predictions, None, method), np.empty(0)
-        return Estimate(method.of(predictions), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
+        answered, none = predictions.answered, np.empty(0)
+        question = Question(answered, None, method)
+        return Estimate(method.of(answered), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
     notion = as_reduction(judged_notion(reduction, predictions))
     claims = claims_in(notion, predictions)
     estimated = _applied(method, claims, whole=scope(notion).of == "vector")
@@ -533,7 +534,7 @@ def notion_looked_at(predictions: Predictions) -> ClaimNotion:
     >>> notion_looked_at(Predictions([[0.7, 0.3]], [1])), notion_looked_at(Predictions.from_confidence([0.7], [True]))
     ('event', 'confidence')
     """
-    return "confidence" if predictions.event is None or predictions.abstained is not None else "event"
+    return "confidence" if predictions.event is None else "event"
 
 
 def judged_notion(reduction: str | Reduction | None, *models: Predictions) -> str | Reduction:

@@ -107,3 +107,30 @@ def test_no_notion_is_the_event_of_two_classes(key: str) -> None:
     by_default = _shown(function(*given, **more))
     assert by_default == _shown(function(*given, **more, **{option: "event"}))
     assert by_default != _shown(function(*given, **more, **{option: "confidence"}))
+
+
+ABSTAINED = np.abs(ONE.probs[:, 1] - 0.5) < 0.1
+
+
+def test_rows_without_an_answer_leave_the_event_the_default() -> None:
+    """A row that the model abstains on is left out of every number; what the numbers are about stays."""
+    silent = ONE.with_probs(ONE.probs, abstained=ABSTAINED)
+    rest = ONE.take(np.flatnonzero(~ABSTAINED))
+    assert 0 < ABSTAINED.sum() < ONE.n_rows
+    assert cc.inference.primary(silent).notion == "event"
+    risk, died = rest.probs[:, 1], rest.true_labels == 1
+    by_bin = pd.DataFrame({"bin": np.minimum((risk * 15).astype(int), 14), "gap": died - risk}).groupby("bin")["gap"]
+    assert cc.estimate(silent).value == pytest.approx(by_bin.sum().abs().sum() / len(risk))
+    assert cc.estimate(silent, None, "brier").value == pytest.approx(2 * np.square(risk - died).mean())
+    for key in ("log-loss", "brier", "accuracy"):
+        one, other = (cc.estimate(rows, None, key) for rows in (silent, rest))
+        assert one.value == other.value
+        assert (one.interval().low, one.interval().high) == (other.interval().low, other.interval().high)
+    assert _shown(cc.inference.unbinned_tests({"one": silent})) == _shown(cc.inference.unbinned_tests({"one": rest}))
+    both = (cc.inference.paired_difference(*pair, None, "brier") for pair in _pairs(silent, rest))
+    assert len({(found.point, found.low, found.high) for found in both}) == 1
+
+
+def _pairs(silent: cc.Predictions, rest: cc.Predictions) -> Iterator[tuple[cc.Predictions, cc.Predictions]]:
+    yield silent, OTHER.with_probs(OTHER.probs, abstained=ABSTAINED)
+    yield rest, OTHER.take(np.flatnonzero(~ABSTAINED))

@@ -245,6 +245,7 @@ def _of_scores(a: Predictions, b: Predictions, score: Any, level: float) -> Pair
             first, second = (Question(p.answered, as_reduction("confidence"), score) for p in (a, b))
             return of_intervals((first, second), level, SEED)
         return known
+    a, b = a.answered, b.answered
     difference, method, tested = of_scores(a, b, score, level)
     values = (score.of(a), score.of(b))
     return PairedDifference.of(values, difference, level, method, tested, "the difference of expected scores")

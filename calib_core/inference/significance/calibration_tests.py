@@ -42,10 +42,10 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     """Is the proper score what these probabilities themselves lead one to expect?
 
     Z = sum_i [S(p_i, y_i) - E S(p_i, k)] / sqrt(sum_i Var S(p_i, k)), k ~ p_i, for the Brier score (summed over
-    classes) or the log loss; standard normal under calibration, two-sided p-value. Grouped rows: each group's terms
-    are added up, with the variance that the groups show. Z above 0: the model does worse
-    than it claims (over-confident). Whole-number weights are copies, others multiply each row's terms. What can
-    mislead: over- and under-confident regions cancel; a few very unlikely classes make the log-loss form far from
+    classes) or the log loss; standard normal under calibration, two-sided p-value. Grouped rows: each group's terms are
+    added up, with the variance that the groups show. Rows that the model abstains on are left out. Z above 0: the model
+    does worse than it claims (over-confident). Whole-number weights are copies, others multiply each row's terms. What
+    can mislead: over- and under-confident regions cancel; a few very unlikely classes make the log-loss form far from
     normal.
 
     References: Spiegelhalter 1986, for K classes as in Seillier-Moiseiwitsch & Dawid 1993.
@@ -58,7 +58,7 @@ def spiegelhalter(predictions: Predictions, score: Literal["brier", "log-loss"] 
     if (counted := counts(predictions)) is not None:
         return _of_sums(name, counted.whole_losses(score))
     distributions(predictions.kind)
-    predictions = predictions.written_out()
+    predictions = predictions.answered.written_out()
     each = label_losses(Brier() if score == "brier" else LogLoss(), predictions)
     mean, variance = each.expected, each.variance
     found = proper_scores.brier_scores(predictions) if score == "brier" else proper_scores.log_losses(predictions)

@@ -115,12 +115,12 @@ def primary(
 ) -> PrimaryLine:
     """The line that decides about these predictions, chosen from their scores before any outcome is looked at.
 
-    Of two classes the predicted risk of the event (``predictions.event``), whichever class is predicted; of rows that a
-    model may decline, the claim about the class predicted, as below. Of more classes top-label, the strictest claim
-    about the class predicted, where noise alone would show an error of less than ``MOST_NOISE`` in its cells
-    (``expected_noise``) and most rows are of classes judged one by one; else confidence. With many classes and few rows
-    the top-label error has next to no power. A model that is shown ``beside`` another is judged in the other's notion
-    where it can be: two verdicts about two notions do not compare.
+    Of two classes the predicted risk of the event (``predictions.event``), whichever class is predicted; rows that the
+    model abstains on are left out. Of more classes top-label, the strictest claim about the class predicted, where
+    noise alone would show an error of less than ``MOST_NOISE`` in its cells (``expected_noise``) and most rows are of
+    classes judged one by one; else confidence. With many classes and few rows the top-label error has next to no power.
+    A model that is shown ``beside`` another is judged in the other's notion where it can be: two verdicts about two
+    notions do not compare.
 
     References: Van Calster et al. 2019, Calibration: the Achilles heel of predictive analytics (why the risk).
 
@@ -135,7 +135,7 @@ def primary(
             reason = f"Judged by {REDUCTIONS[beside.notion].title.lower()}, as the model beside it."
             same = recalled(predictions, beside.notion, ESTIMATOR, bins)
             return PrimaryLine(beside.notion, reason, same, eps, level, ratio)
-    if predictions.event is not None and predictions.abstained is None:
+    if predictions.event is not None:
         reason = f"Judged by the predicted risk of {called(title_of_event(predictions))}: two classes."
         return PrimaryLine("event", reason, recalled(predictions, "event", ESTIMATOR, bins), eps, level, ratio)
     noise, pooled = None, 0.0

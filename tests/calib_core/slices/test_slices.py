@@ -253,7 +253,8 @@ def test_rows_the_model_declines_make_no_claim():
     p = Predictions([[0.5, 0.5]] * 50 + [[0.9, 0.1]] * 50, [0] * 100, abstained=[True] * 50 + [False] * 50,
                     metadata=pd.DataFrame({"site": ["a", "b"] * 50}))  # fmt: skip
     assert cc.slices.table(p, "site")["rows"].tolist() == [25, 25]
-    assert cc.slices.table(p, "site")["claimed"].tolist() == pytest.approx([0.9, 0.9])
+    for notion, claimed in ((None, 0.1), ("event", 0.1), ("confidence", 0.9)):
+        assert cc.slices.table(p, "site", notion=notion)["claimed"].tolist() == pytest.approx([claimed, claimed])
 
 
 @given(st.lists(st.floats(0, 1) | st.just(np.nan), min_size=1, max_size=12))
