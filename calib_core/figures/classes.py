@@ -316,7 +316,7 @@ _CELL = 0.95
 
 @draws(ClassBias)
 def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int] | None = None) -> go.Figure:
-    """A line a predicted class, a column a class: blue where it is rarer than said, vermillion where more frequent.
+    """A line a predicted class, a column a class: blue where it is rarer than said, vermilion where more frequent.
 
     Dots mark pairs that stand out. Of more than 25 classes the worst pairs are drawn as `findings` are. Records have
     the predicted ``class`` and the other's ``label_code``.

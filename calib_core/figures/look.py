@@ -32,7 +32,7 @@ SEQUENTIAL = "Cividis"
 """Plotly's name of the colour scale for ordered, unsigned values."""
 
 DIVERGING = ((0.0, "#0072B2"), (0.25, "#7FB6D8"), (0.5, "#F0F0F0"), (0.75, "#EBA27A"), (1.0, "#D55E00"))
-"""Colour scale for signed gaps: blue below zero, vermillion above. Draw with the middle at 0 (`zmid=0`)."""
+"""Colour scale for signed gaps: blue below zero, vermilion above. Draw with the middle at 0 (`zmid=0`)."""
 
 
 @dataclass(frozen=True)

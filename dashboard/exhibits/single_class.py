@@ -270,7 +270,7 @@ class Bias(Exhibit):
     def words(self, scene: Scene) -> Words:
         found = scene.get(self.pairs(scene))
         caption = (
-            "A line a predicted class, a column a class: blue where it is rarer than is said on average, vermillion "
+            "A line a predicted class, a column a class: blue where it is rarer than is said on average, vermilion "
             "where it is more frequent; dots: beyond chance."
         )
         if len(found.names) > MOST_CLASSES:

@@ -21,7 +21,7 @@ def unseen() -> dict[str, tuple[str, ...]]:
 
 def missing() -> str:
     """Why it could only be empty."""
-    return "" if unseen() else "No other package adds an exhibit"
+    return "" if unseen() else "No extension package adds a figure or table"
 
 
 @view("added", "Added", 90, missing=missing, rare=True)

@@ -31,9 +31,9 @@ from dashboard.views.exhibited import MOST_TURNED, exhibited, progress
 from dashboard.views.on_request import on_request
 
 WHAT = (
-    "JSON: `cc.load_calibrator(path).predict_proba(probs)` gives the numbers shown here, equal to the last bit. "
-    "Python: a module that needs no packages. ONNX: for other languages and model servers. The last two are run "
-    "beside the calibrator when you click, and refused where they differ from it by more than 0.000001."
+    "JSON: `cc.load_calibrator(path).predict_proba(probs)` gives exactly the numbers shown here. Python: a module "
+    "that needs no packages. ONNX: for other languages and model servers. Python and ONNX files are tested "
+    "against the calibrator when you click, and refused if they differ by more than 0.000001."
 )
 
 
@@ -52,7 +52,7 @@ def offer(scene: Scene, model: Model) -> None:
             onnx = partial(onnx_bytes, calibrator)
             widgets.download("ONNX", f"calibrator-{name}.onnx", onnx, key=f"onnx.{model.key}")
         with st.popover("Apply to a file", key=f"apply.{model.key}"):
-            st.caption("With the JSON file, on any file of predictions that is read as this one:")
+            st.caption("With the JSON file, for any predictions file with the same columns:")
             st.code(f"calib apply calibrator-{name}.json new.csv -o calibrated.csv", language="sh", wrap_lines=True)
             st.caption(f"{WHAT} {scene.of_all_rows}".rstrip())
     if why:
@@ -163,7 +163,7 @@ def looked_at(scene: Scene) -> Model | None:
 _MORE = {
     "fitted": "Fitted parameters",
     "gains": "Gains and costs",
-    "choice": "Recalibrate at all?",
+    "choice": "Recalibrate or not?",
     "movement": "Before and after",
     "numbers": "Every number",
     "pairs": "Pairs",
@@ -171,7 +171,7 @@ _MORE = {
     "promises": "Guarantees",
     "effects": "Side effects",
     "maps": "Score in, score out",
-    "rates": "Is the rate kept?",
+    "rates": "Coverage rate",
     "times": "Times",
 }
 """What can be asked of the ticked calibrators, below: one thing at a time, and nothing is computed before it is."""
@@ -237,8 +237,8 @@ def counting(scene: Scene) -> None:
             "Rows of the table",
             tuple(_COUNTING),
             format_func=_COUNTING.__getitem__,
-            help="Some models abstain on rows. Every model is judged on the rows that all answer, or all of them on "
-            "every row, where the vector given in place of an answer counts as the prediction.",
+            help="Some models abstain on some rows. Judge every model on the rows that all models answer, or on "
+            "all rows. On all rows, the probabilities returned instead of an answer count as the prediction.",
             **widgets.bound("counting"),
         )
 
@@ -248,7 +248,7 @@ _COUNTING = {"answered": "answered by all models", "all": "all rows"}
 
 def _rates(scene: Scene) -> None:
     for model in keeping_rates(scene):
-        title = f"{model.title}: is the rate kept?"
+        title = f"{model.title}: coverage rate"
         exhibited("rates", scene.focused(model=model.title), name=f"rates-{model.key}", title=title)
 
 
@@ -258,8 +258,9 @@ def _seconds(scene: Scene) -> None:
     for model in scene.models.recalibrated:
         known = [scene.shelf.seconds(part, scene.scope) for part in (model.fitted, model.predictions)]
         times += [f"{model.title} {' and '.join(f'{1000 * s:.1f}' for s in known if s is not None)}"]
-    apply = "to fit again in folds" if scene.models.shown and scene.cross_fitted else "to apply"
-    text = f"Milliseconds on this machine to fit and {apply}: {'; '.join(times)}." if times else "Nothing is ticked."
+    apply = "to fit again by cross-validation" if scene.models.shown and scene.cross_fitted else "to apply"
+    measured = f"Milliseconds on this machine to fit and {apply}: {'; '.join(times)}."
+    text = measured if times else "No calibrator is ticked."
     st.caption(markdown_plain(text))
 
 

@@ -31,5 +31,5 @@ def card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None =
 
 def refused(kind: str, why: Exception) -> None:
     """A card of what cannot be answered."""
-    text = str(why) if isinstance(why, NotAnswerable) else "these predictions do not tell it"
+    text = str(why) if isinstance(why, NotAnswerable) else "these predictions do not contain it"
     card(kind, "Not available for this file", f"{begun(text)}.")

@@ -33,10 +33,10 @@ def missing() -> str:
     except InputError:
         return ""
     if rows.kind == "confidence":
-        return "these confidences do not say of which class they are"
+        return "these confidences have no predicted class"
     selection = widgets.selection()
     if session.models(selection).shown and session.scene_of(selection).claims == "event":
-        return "the two classes make one claim, the risk of the event: see Reliability and Slices"
+        return "two classes have one risk, that of the event: see Reliability and Slices"
     return ""
 
 

@@ -31,11 +31,11 @@ def labels_of(key: str) -> None:
     """Draw the field that takes the file of labels; both together are a file named after them."""
     with st.expander("The labels are in another file", icon=":material/link:", key="data.labels.box"):
         in_order = st.checkbox(
-            "Both files have their rows in the same order, and no column that tells rows apart",
+            "Both files have the same rows in the same order, and no key column",
             key="data.labels.in_order",
-            help="Else rows are joined by the column that both files have and that tells them apart, such as id.",
+            help="Otherwise rows are joined by a key column present in both files, such as id.",
         )
-        file = uploads.uploader("Drop the file of labels here", key=_WIDGET, types=all_endings())
+        file = uploads.uploader("Drop the labels file here", key=_WIDGET, types=all_endings())
     if file is None:
         return
 

@@ -39,13 +39,15 @@ def kind_sentence(predictions: Predictions) -> str:
     """What the predictions hold and what cannot be asked of them."""
     what, never = HOLDS[predictions.kind], NEVER.get(predictions.kind, ())
     if predictions.grain == "counts":
-        return f"Counts of rows that hold {what}, and a few of the rows: what needs all of them says so."
+        return (
+            f"Counts of rows that contain {what}, and a sample of the rows. Views that need all rows are not available."
+        )
     if not never:
-        return f"Holds {what}: everything can be asked of it."
+        return f"Contains {what}. Every analysis is available."
     lacks = "classes" if predictions.n_classes is None else "the other classes' probabilities"
     return (
-        f"Holds {what}. It cannot give {', '.join(never)}, or anything else that needs {lacks}; a log loss beside "
-        "advice is of being right or wrong."
+        f"Contains {what}. Not available: {', '.join(never)}, and everything else that needs {lacks}. The log loss "
+        "next to advice is that of being right or wrong."
     )
 
 

@@ -36,11 +36,9 @@ def opening() -> None:
     with sample, st.container(border=True, height="stretch", key="sample"):
         st.markdown("**A file looks like this**")
         st.markdown(_SAMPLE)
-        st.caption("Logits, or only a confidence and right or wrong, will do.")
+        st.caption("Logits are fine, and so is one confidence with right or wrong.")
     with field:
-        arrived = upload(
-            "data", "Drop a file of predictions here: it says what each column means, and you can correct it"
-        )
+        arrived = upload("data", "Drop a predictions file here. You can check and correct how each column is read.")
     if arrived:
         if trial("data") or sentence("data"):
             to_settle(widgets.selection().view == "start")
@@ -62,7 +60,7 @@ def draw() -> None:
             "Delete my uploads",
             icon=":material/delete:",
             type="tertiary",
-            help="Forgets the files you uploaded and all that was computed from them. Links to them lead nowhere then.",
+            help="Deletes the files you uploaded and all results from them. Links to them stop working.",
             on_click=_delete,
             key="data.delete",
         )

@@ -35,7 +35,7 @@ def show(findings: Iterable[Finding], *, key: str, change: Change) -> None:
             _box(group, f"{key}.{i}", change)
     if not groups:
         # No tick: that the file was read says nothing about calibration.
-        st.info("Nothing stands out in how the file is written.", icon=ICONS["note"])
+        st.info("The checks of the file found nothing unusual.", icon=ICONS["note"])
     if notes:
         many = f"{len(notes)} notes" if len(notes) > 1 else "1 note"
         with st.expander(many, icon=ICONS["note"], key=f"{key}.notes"):

@@ -34,7 +34,7 @@ def first_rows(key: str) -> None:
     """Draw the first rows of a file's table."""
     table = session.file(key).table
     head = table.head()
-    st.caption(f"{count(len(head))} of {count(table.n_rows)} rows, as they stand in {markdown_plain(table.name)}.")
+    st.caption(f"{count(len(head))} of {count(table.n_rows)} rows, as in {markdown_plain(table.name)}.")
     # Numbers of columns, so that a column called like another thing of the frame stays a column.
     st.dataframe(head, hide_index=True, height=36 + 35 * max(len(head), 1), alt="First rows of the file")
 
@@ -52,7 +52,7 @@ def _status(role: Role, candidate: Trial) -> None:
     key, _ = in_use(role)
     name = markdown_plain(session.file(candidate.key).title)
     what = f"This reading of **{name}** is" if candidate.key == key else f"**{name}** is"
-    meanwhile = " The reading of before stays in use." if candidate.key == key else f" In use: {_title(key)}."
+    meanwhile = " The earlier reading stays in use." if candidate.key == key else f" In use: {_title(key)}."
     if widgets.selection().view == "start":
         meanwhile = ""  # who has opened nothing yet does not know of the demo that stands ready
     st.markdown(f"{what} not in use yet.{meanwhile}")
@@ -82,12 +82,12 @@ def _ways_out(role: Role, candidate: Trial) -> None:
     with st.container(horizontal=True, gap="small"):
         if not candidate.reason:
             st.button(
-                "Use it as it is",
+                "Use this reading",
                 key=f"data.accept.{role}",
                 on_click=lambda: attempt(role, candidate.key, candidate.chosen, accepted=True),
             )
         same = candidate.key == in_use(role)[0]
-        label = "Keep the reading in use" if same else "Put it away"
+        label = "Keep the reading in use" if same else "Remove file"
         st.button(label, key=f"data.drop.{role}", on_click=drop, args=(role,))
 
 

@@ -16,14 +16,14 @@ def draw() -> None:
     """Draw the models compared and the ways to add one."""
     selection = widgets.selection()
     st.caption(
-        "Files with other models' predictions on the same rows in the same order. Every view then shows all of them, "
-        "and the Calibrators view their paired differences. One file may hold them all: a column of it, chosen under "
-        "“How it is read”, then names the model."
+        "Files with other models' predictions for the same rows in the same order. Every view then shows all "
+        "models, and the Recalibrate room their paired differences. One file may contain all models: choose the "
+        "column with the model's name under “How it is read”."
     )
     for i in range(len(selection.others)):
         _in_use(selection, i)
     if len(selection.others) >= MOST_OTHERS:
-        st.caption(f"At most {MOST_OTHERS + 1} models are compared at once.")
+        st.caption(f"At most {MOST_OTHERS + 1} models can be compared at once.")
         return
     keys = [key for key in (*files_of_session(), *demo_keys()) if key not in selection.files]
     another("more", "Another model from", keys, "File of another model")
@@ -33,7 +33,7 @@ def _in_use(selection: Selection, i: int) -> None:
     """One model compared, a way to leave it out, and why it cannot be compared if so."""
     left, right = st.columns([0.7, 0.3], vertical_alignment="center")
     left.markdown(f"**{markdown_plain(session.file_names(selection)[i + 1])}**")
-    right.button("Leave it out", key=f"data.more.drop.{i}", on_click=leave_out, args=(i,))
+    right.button("Remove model", key=f"data.more.drop.{i}", on_click=leave_out, args=(i,))
     try:
         session.parts(selection.sources[i + 1])
     except InputError as why:

@@ -44,7 +44,7 @@ class Mapped:
         fixed = [name for name in frame.columns if name != "class"]
         content = zlib.crc32(repr((self.key, self.reading.classes, self.reading.label_coding)).encode())
         widget = f"data.{self.role}.classes.{content:08x}"
-        st.caption("Classes and their labels. A class name can be changed by a double click." + note)
+        st.caption("Classes and their labels. Double-click a class name to change it." + note)
         st.data_editor(
             frame,
             hide_index=True,
@@ -63,7 +63,7 @@ class Mapped:
         if self.reading.layout == "wide":
             columns["scores"] = _score_names(self.table, self.reading.of_set)
         columns |= {"label": self._labels(), "class": list(names), "rows": list(counts)}
-        note = f" {count(unknown)} rows have a label that is no class." if unknown else ""
+        note = f" {count(unknown)} rows have a label that is not a class." if unknown else ""
         note += f" {count(missing)} rows have no label." if missing else ""
         return pd.DataFrame(columns), note
 
@@ -92,7 +92,7 @@ def _score_names(table: Table, reading: Reading) -> list[str]:
     name = reading.scores[0]
     if name not in table.matrices and k != 2:
         # Only a link says so; why such columns cannot be read stands above.
-        raise InputError(f"{table.name} has {k} classes and {len(reading.scores)} score columns; choose one a class")
+        raise InputError(f"{table.name} has {k} classes and {len(reading.scores)} score columns; choose one per class")
     if name not in table.matrices:
         return [f"1 − {name}", name]
     return [f"{name}[:, {j}]" for j in range(k)]
@@ -162,9 +162,9 @@ _WORDS = {
     "wide": "One score per class",
     "top-label": "Confidence, predicted class and label",
     "confidence": "Confidence and whether it was right",
-    "samples": "Several sampled answers a question, and its label",
+    "samples": "Several sampled answers per question, and its label",
     "summary": "The counts, of all rows",
-    "kept-rows": "The rows that are kept beside the counts",
+    "kept-rows": "The sampled rows",
     "probabilities": "Probabilities",
     "logits": "Logits",
     "log-probabilities": "Log-probabilities",
@@ -174,7 +174,7 @@ _WORDS = {
     "1-based": "Numbers counted from 1",
     "names": "Names of classes",
     "one-hot": "One column per class",
-    "error": "Stop and say where",
+    "error": "Stop and name the place",
     "exclude": "Leave their rows out",
 }
 
@@ -185,8 +185,8 @@ def draw(role: Role) -> None:
     key = candidate.key if candidate else in_use(role)[0]
     panel = _Panel(role, key, session.file(key).table, _reading(role), chosen_so_far(role))
     if panel.value("layout") in OF_SUMMARIES:
-        panel.choice("layout", "What of the summary", OF_SUMMARIES)
-        st.caption("Counts made by `calib summarise` are read as they are: there are no columns to choose.")
+        panel.choice("layout", "Part of the summary", OF_SUMMARIES)
+        st.caption("This file contains counts written by `calib summarise`; it has no columns to choose.")
         return
     left, right = st.columns(2)
     with left:
@@ -204,13 +204,13 @@ def draw(role: Role) -> None:
             panel.coding()
         panel.column("split", "Split column", optional=True)
         panel.column("weights", "Weights", optional=True)
-        panel.column("group", "Rows that belong together (patient, question, author)", optional=True)
+        panel.column("group", "Group of a row (patient, question, author)", optional=True)
         panel.models()
     panel.metadata()
     if panel.reading is not None and panel.reading.layout in ("wide", "top-label"):
         Mapped(role, key, panel.table, panel.reading).draw()
     st.button(
-        "Back to what was proposed",
+        "Back to the proposed reading",
         key=f"data.{role}.propose",
         disabled=not panel.chosen,
         on_click=lambda: attempt(role, key, {}),
@@ -286,7 +286,7 @@ class _Panel:
         """Whether every score column is another model's."""
         if len(scores) > 1:
             st.toggle(
-                "Each of these columns is another model's",
+                "Each of these columns belongs to another model",
                 **self._tied("score_sets", bool(self.value("score_sets")), lambda on: scores if on else ()),
             )
 
@@ -306,7 +306,7 @@ class _Panel:
     def questions(self) -> None:
         """The columns by which rows of one question are known."""
         chosen = tuple(self.value("question"))
-        self._several("question", "Columns that tell questions apart", self._names(*chosen), chosen)
+        self._several("question", "Columns that identify a question", self._names(*chosen), chosen)
 
     def models(self) -> None:
         """The column that names the model of each row, which of them comes first, and how their rows are joined."""
@@ -363,7 +363,7 @@ class _Panel:
         if not options:
             return
         if len(options) <= LISTED:
-            self._several("metadata", "Columns carried along, to look rows up", options, carried)
+            self._several("metadata", "Metadata columns, to look rows up", options, carried)
             return
         st.toggle(
             f"Carry along {count(len(carried) or len(options))} other columns, to look rows up",

@@ -16,7 +16,7 @@ from dashboard.views.data_choice import another, demo_keys, files_of_session
 from dashboard.views.data_trial import SAME_FILE, drop, trial
 from dashboard.views.exhibited import exhibited
 
-_WORDS = {"share": "Split at random", "folds": "Every row, by folds", "column": "Split column", "files": "Two files"}
+_WORDS = {"share": "Split at random", "folds": "All rows, cross-fitted", "column": "Split column", "files": "Two files"}
 _TWO = "calib.data.two-files"
 
 
@@ -57,9 +57,8 @@ def line() -> None:
     st.caption(f"{markdown_plain(sentence(source, parts))}.")
     if session.split_by(source) == "share" and parts.fit.n_rows + parts.test.n_rows <= FEW:
         st.button(
-            "Judge every row",
-            help=f"Of so few rows only {count(parts.test.n_rows)} are judged. By folds all are, each after maps fitted "
-            "on the others.",
+            "Judge all rows",
+            help=f"Only {count(parts.test.n_rows)} rows are judged now. Cross-fitting judges all of them.",
             on_click=divide,
             args=("folds",),
             key="data.rows.offer",
@@ -123,7 +122,7 @@ def _result(source: Source) -> None:
         data_findings.sentence(str(why))
         return
     if st.session_state.get(_TWO) and not source.test:
-        st.info("Choose or upload the file of the test rows. Until it is in use:", icon=data_findings.ICONS["note"])
+        st.info("Choose or upload the file with the test rows. Until then:", icon=data_findings.ICONS["note"])
     st.markdown(f"{markdown_plain(sentence(source, parts))}.")
     found = session.shared(source)
     if found is not None and found.severity == "warning":

@@ -164,8 +164,8 @@ def sentence(role: Role) -> str:
 SAME_FILE = Finding(
     "problem",
     "same-file",
-    "The test rows are the file of the calibration rows: a calibrator judged on the rows it was fitted on looks "
-    "better than it is. Choose other test rows, or split this file.",
+    "The test file is also the calibration file. On the rows it was fitted on, a calibrator looks better than it "
+    "is. Choose another test file, or split this one.",
 )
 
 

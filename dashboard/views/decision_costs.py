@@ -83,14 +83,14 @@ def _editor(names: tuple[str, ...], table: NDArray[np.float64], widget: str) -> 
     def changed() -> None:
         put(table, st.session_state[widget]["edited_rows"])
 
-    st.caption("The cost of each decision (line) for each true class (column). Double-click a cost to change it.")
+    st.caption("The cost of each decision (row) for each true class (column). Double-click a cost to change it.")
     st.data_editor(frame, hide_index=True, disabled=["decided"], column_config=columns, key=widget, on_change=changed)
 
 
 def _from_file(names: tuple[str, ...]) -> None:
     """A file of costs, checked against the names of the classes."""
     st.caption(
-        "A CSV as the one downloaded here: classes that may be true in its header, those decided before each line."
+        "A CSV file like the one downloaded here: true classes in the header, decided classes in the first column."
     )
     file = uploads.uploader("Costs (CSV)", key=_FILE, types=("csv", "tsv", "txt"))
     if file is not None:
@@ -103,8 +103,8 @@ def _from_file(names: tuple[str, ...]) -> None:
             st.session_state[_PROBLEM] = str(why)
         except RegistryError:
             st.session_state[_PROBLEM] = (
-                f"they stand in the link, which holds {COSTS.most:,} characters of them at most; costs of "
-                f"{len(names):,} classes are more: use calib_core.evaluation.decisions in Python"
+                f"the link has room for {COSTS.most:,} characters, and costs of {len(names):,} classes need more. Use "
+                "calib_core.evaluation.decisions in Python"
             )
         st.rerun()
     if _PROBLEM in st.session_state:

@@ -117,7 +117,7 @@ def _slow(scene: Scene, exhibit: Estimators) -> None:
             text,
             on_click=_choose,
             args=(True,),
-            help="Up to a minute for thousands of rows; longer with hundreds of classes. Any click stops it.",
+            help="Takes up to a minute for thousands of rows, longer with hundreds of classes. Any click stops it.",
             key="estimators.slow",
         )
 

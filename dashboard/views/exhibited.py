@@ -87,11 +87,11 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int],
         **heard,
     )
     if len(config) > MANY:
-        st.caption(f"{len(config)} columns; scroll sideways for those that do not fit.")
+        st.caption(f"{len(config)} columns; scroll sideways to see all.")
     if pick is not None and height < widgets.table_height(tall):
-        st.caption(f"{count(len(frame))} entries; scroll for more.")
+        st.caption(f"{count(len(frame))} entries; scroll to see all.")
     if len(frame) > SHOWN:
-        st.caption(f"The first {count(SHOWN)} lines are shown; the download has all {count(len(frame))}.")
+        st.caption(f"The first {count(SHOWN)} rows are shown; the download has all {count(len(frame))}.")
 
 
 def _picked(key: str, pick: Callable[[int], None]) -> None:
@@ -324,7 +324,7 @@ def _take_home(
     with st.container(horizontal=True, key=f"take-home-{name}"):
         widgets.download("Download this table (CSV)", f"{name}.csv", lambda: csv_bytes(frame))
         with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
-            st.caption(markdown_plain(f"Python, on the library {also_on(EXHIBITS.recipe(exhibit).key)}."))
+            st.caption(markdown_plain(f"Python, with the library {also_on(EXHIBITS.recipe(exhibit).key)}."))
             st.code(exhibit.python(scene), language="python")
             if scene.models.shown:  # the command is about a file
                 st.caption("Command: this table.")

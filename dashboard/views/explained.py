@@ -17,9 +17,10 @@ from dashboard.glossary import explained
 from dashboard.theme import markdown_plain
 
 SYMBOLS = (
-    r"Row $i$ of $n$ claims the score $s_i$; $z_i$ is 1 where the claim comes true, else 0. Bars are means over the "
-    r"$n_{lb}$ rows of bin $b$ and class $l$; classes count with weights $w_l$ that sum to 1. $p_i$: all probabilities "
-    r"of a row, $y_i$ its label, $e_{y_i}$ the vector with a 1 there; $h$ the largest probability, $c$ its class."
+    "Row $i$ of $n$ has the score $s_i$; $z_i$ is 1 if the predicted class or event occurs, else 0. Bars are "
+    "means over the $n_{lb}$ rows in bin $b$ of class $l$; the weights $w_l$ of the classes sum to 1. $p_i$: all "
+    "probabilities of a row; $y_i$: its label; $e_{y_i}$: the vector with a 1 at the label; $h$: the largest "
+    "probability; $c$: its class."
 )
 """What the letters of the formulas stand for."""
 
@@ -35,7 +36,7 @@ def meaning(entry: Entry[Any]) -> None:
     works(entry.reference)
     if entry.elsewhere:
         st.caption(f"**In other packages.** {markdown_plain(entry.elsewhere)}")
-    with st.expander("The library's own words"):
+    with st.expander("From the library's documentation"):
         st.text((inspect.getdoc(entry.cls) or "").partition("\n>>>")[0].replace("``", ""))
 
 

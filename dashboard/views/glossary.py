@@ -16,8 +16,8 @@ from dashboard.views.explained import SYMBOLS
 
 IN_A_ROW = 2
 LETTERS = (
-    r"$[\ell, u]$: the interval of an error $\theta$; $\varepsilon$: the tolerance, or what is promised; $T^*$: the "
-    r"error when outcomes are drawn from the predictions themselves; $g$: a map fitted on other rows."
+    "$[\\ell, u]$: the interval of an error $\\theta$; $\\varepsilon$: the tolerance, or a guaranteed bound; $T^*$: "
+    "the error if outcomes are drawn from the predictions themselves; $g$: a calibrator fitted on other rows."
 )
 """What the letters of the terms' own formulas stand for; those of estimators and notions have their line already."""
 

@@ -22,7 +22,7 @@ def missing() -> str:
         scene = session.scene_of(widgets.selection().replace(calibrators=()))
         if not scene.models.shown:
             return ""  # said where the view would be
-        return "" if _marked(scene) else "no column beside the predictions says right or wrong of some rows only"
+        return "" if _marked(scene) else "no metadata column contains right or wrong for only some of the rows"
     except InputError:
         return ""  # data that cannot be used: said where the view would be
 
@@ -50,7 +50,7 @@ def _choose(chosen: JudgedAnswersExhibit, names: tuple[str, ...], scene: Scene) 
     first, second = st.columns(2)
     human = chosen.human if chosen.human in names else names[0]
     first.selectbox(
-        "Marks of people", names, **widgets.tied_to(names, "judged.human", human, lambda name: change(human=name))
+        "Human labels", names, **widgets.tied_to(names, "judged.human", human, lambda name: change(human=name))
     )
     columns = cc.slices.columns_of(scene.get(scene.models.shown[0].predictions))
     others = (_NONE, *(name for name in columns if name not in names))

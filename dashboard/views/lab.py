@@ -24,8 +24,8 @@ from dashboard.views.on_request import wanted
 CURVE, ERRORS, DISTANCES = "lab-curve", "lab-errors", "lab-distances"
 SAMPLE = "lab_sample.csv"
 PLANNED = (
-    "Makes this sample the data in use and opens the planner: how wide the interval of its calibration error is, and "
-    "how many rows a narrower one takes."
+    "Uses this sample as the data and opens the planner: the width of the interval of its calibration error, and "
+    "the rows a narrower one needs."
 )
 
 
@@ -37,14 +37,14 @@ def render() -> None:
     recipe = widgets.selection().exhibit(CURVE)
     exhibit: LabCurve = recipe.build()
     drag = " Drag the points of the curve, or their sliders." if TRUTHS.flags(exhibit.truth).movable else ""
-    st.caption(f"Here the truth is known: estimates, and what calibrators leave, can be held against it.{drag}")
+    st.caption(f"The true distribution is known here, so estimates and calibrators can be compared with it.{drag}")
     left, right = st.columns([0.36, 0.64], gap="large")
     with left:
         st.markdown(f"#### {markdown_plain(EXHIBITS[CURVE].title)}")
         with st.container(horizontal=True):
             st.button("Sample again", icon=":material/casino:", on_click=_again, args=(exhibit.seed,))
             st.button("Use this sample as data", on_click=_use, args=(exhibit, scene))
-            st.button("How many rows would it take?", on_click=_plan, args=(exhibit, scene), help=PLANNED)
+            st.button("Plan the sample size", on_click=_plan, args=(exhibit, scene), help=PLANNED)
         widgets.recipe_controls(recipe, key=f"exhibit.{CURVE}", changed=widgets.change_exhibit)
         st.caption(markdown_plain(exhibit.judged))
         table = exhibit.sample_table()
@@ -107,7 +107,7 @@ def _errors(scene: Scene) -> None:
     table = exhibit.found()
     place = st.empty()
     with place.container():
-        why = f"{exhibit.draws} samples of each size, drawn and judged: seconds to a minute."
+        why = f"{exhibit.draws} samples of each size; takes seconds to a minute."
         known = scene.knows(table)
         if not known and not wanted(f"{ERRORS} {table.key}", why):
             return

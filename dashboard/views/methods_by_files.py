@@ -29,7 +29,7 @@ def render() -> None:
     table = exhibit.whole(scene)
     files = len(scene.bases) + len(DEMOS) * exhibit.with_demos
     counted = "1 file" if files == 1 else f"{files} files"
-    why = f"Every method is fitted {exhibit.splits} times on {counted}, which takes seconds to minutes a file."
+    why = f"Every method is fitted {exhibit.splits} times on {counted}, which takes seconds to minutes per file."
     place = st.empty()
     with place.container():
         if not scene.knows(table) and not wanted(f"{KEY} {table.key}", why):

@@ -23,10 +23,10 @@ from dashboard.views.exhibited import progress
 from dashboard.views.on_request import wanted
 from dashboard.workers.durations import about_seconds
 
-_LONG = "Should the model be recalibrated, and how? With so many rows and classes, finding out takes {}."
+_LONG = "Should the model be recalibrated, and how? With this many rows and classes, this takes {}."
 
 
-_FINDING_OUT = "**Should the model be recalibrated, and how?** Trying calibrators on the {} calibration rows{}."
+_FINDING_OUT = "**Should the model be recalibrated, and how?** Comparing calibrators on the {} calibration rows{}."
 
 
 def begun_step(scene: Scene) -> Callable[[], None]:

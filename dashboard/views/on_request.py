@@ -27,7 +27,7 @@ def on_request(key: str, scene: Scene, *, title: str | None = "", **how: Any) ->
         st.markdown(f"#### {markdown_plain(title or EXHIBITS[key].title)}")
     place = st.empty()
     with place.container():
-        why = f"{EXHIBITS[key].caption} With so many classes this takes {_how_long(exhibit, scene) or 'a while'}."
+        why = f"{EXHIBITS[key].caption} With this many classes, this takes {_how_long(exhibit, scene) or 'a while'}."
         if not wanted(f"{key} {exhibit.table(scene).key}", why):
             return
     exhibited(key, scene, title=None, **how)
@@ -70,9 +70,9 @@ def wanted(name: str, why: str, label: str = "Compute") -> bool:
     with st.container(horizontal=True, vertical_alignment="center"):
         if name in chosen:
             st.button("Cancel", key=f"cancel.{name}", on_click=stop)
-            st.caption(f":material/hourglass_top: {markdown_plain(f'At work. {why}')}")
+            st.caption(f":material/hourglass_top: {markdown_plain(f'Computing. {why}')}")
             return True
         st.button(label, key=f"compute.{name}", on_click=chosen.add, args=(name,))
-        stopped = "Stopped: nothing of it is kept. " if st.session_state.pop(_STOPPED, "") == name else ""
+        stopped = "Stopped; no result was saved. " if st.session_state.pop(_STOPPED, "") == name else ""
         st.caption(markdown_plain(f"{stopped}{why}"))
     return False

@@ -46,7 +46,7 @@ def _hero(scene: Scene) -> None:
     try:
         answers = {title: scene.get(wanted) for title, wanted in exhibit.answers(scene).items()}
     except NotAnswerable as why:
-        st.info(markdown_plain(f"No accuracy can be given: {why}."))
+        st.info(markdown_plain(f"Accuracy is not available: {why}."))
         return
     hero(
         answers,
@@ -146,4 +146,4 @@ def _error_meant(notion: str) -> str:
     """What the axis shows, in words."""
     if notion == "confidence":
         return "average gap between confidence and accuracy"
-    return "average gap between confidence and accuracy, for each predicted class separately"
+    return "average gap between confidence and accuracy, separately for each predicted class"

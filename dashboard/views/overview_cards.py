@@ -54,7 +54,7 @@ def _overall_event(scene: Scene) -> None:
         f"{_events(found.expected)} expected, {found.events:,.4g} observed among {found.rows:,.0f} rows "
         f"({low} predicted, {high} observed{'' if math.isnan(found.p_value) else f'; {chance(found.p_value)}'})."
     )
-    alt = "Across the predicted risk, up the observed frequency, larger for more rows"
+    alt = "Predicted risk (horizontal) against observed frequency (vertical); larger marks have more rows"
     drawn = points_of(diagram)
     most = min(1.0, 1.1 * max([share for point in drawn for share in point[:2]], default=1.0) or 1.0)
     card(named("Overall", scene), on_average(found), basis, (diagram_spark(drawn, 112, most), alt))
@@ -74,7 +74,7 @@ def _by_risk(scene: Scene) -> None:
             refused("By predicted risk", why)
             return
     first, basis = headline(scene, frame)
-    alt = "For each bin, from low to high risk: grey, events expected; in colour, events observed"
+    alt = "For each bin, from low to high risk: expected events in gray, observed events in color"
     expected = (frame["count"] * frame["confidence"]).tolist()
     observed = (frame["count"] * frame["accuracy"]).tolist()
     picture = group_spark(expected, observed, (frame["stands_out"] != "").tolist()), alt
@@ -91,7 +91,7 @@ def _by_subgroup(scene: Scene) -> None:
     with progress(scene) as watched:
         try:
             if too_many(watched):
-                card("By subgroup", "Many columns", "So many rows and columns are looked at when they are asked for.")
+                card("By subgroup", "Many columns", "Large file: slices are computed on request.")
             else:
                 found = watched.get(call(cc.diagrams.slice_dots, subgroups(watched)))
                 worst, basis = words(found, event_words.in_words(scene)[1])
@@ -109,7 +109,10 @@ def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
     among = f"{found.tests:,} subgroups" if found.tests > 1 else "the only subgroup"
     corrected = "; corrected for multiple testing" if found.tests > 1 else ""
     if not found.outstanding:
-        return "No subgroup is significantly off", f"Of {among} none differs from its predicted risk{corrected}."
+        return (
+            "No subgroup is significantly off",
+            f"None of {among} differs significantly from its predicted risk{corrected}.",
+        )
     worst = found.worst
     assert worst is not None
     says, happens = told_apart(float(worst["claimed"]), float(worst["right"]), short_percent)
@@ -148,7 +151,7 @@ def _overall(scene: Scene) -> None:
         return
     picture = (
         diagram_spark(points_of(diagram)),
-        "Across the mean confidence, up the accuracy, larger for more rows",
+        "Mean confidence (horizontal) against accuracy (vertical); larger marks have more rows",
     )
     card(
         named("Overall", scene),
@@ -181,7 +184,7 @@ def _by_class(scene: Scene) -> None:
             claim,
             f"{begun(basis.removesuffix(').'))}. No class is significantly off over all its bins.",
         )
-        leading("classes", "Look at this place", **place_detail.place(place, scene))
+        leading("classes", "Open this place", **place_detail.place(place, scene))
         return
     picture = (
         class_spark(found),
@@ -195,7 +198,7 @@ def _by_class(scene: Scene) -> None:
     )
     worst = found.code[0] if len(found.names) and found.stands_out[0] else None
     where = {**NOWHERE, "code": worst, "model": scene.model.title}
-    leading("classes", "Look at this class" if worst is not None else "Compare the classes", view="classes", **where)
+    leading("classes", "Open this class" if worst is not None else "Compare the classes", view="classes", **where)
 
 
 def _place(scene: Scene) -> Mapping[Any, Any] | None:
@@ -211,8 +214,8 @@ def _by_slice(scene: Scene) -> None:
                 found = watched.get(SliceColumns().dots(watched))
                 card(named(f"By slice, of {scene.judged_rows}", scene), found.headline, found.basis)
             else:
-                card("By slice", "Many columns", "So many rows and columns are looked at when they are asked for.")
+                card("By slice", "Many columns", "Large file: slices are computed on request.")
         except NotAnswerable as why:
-            card("By slice", "Nothing to split by", f"{ADDED} Of this file: {why}.")
+            card("By slice", "No column to slice by", f"{ADDED} Of this file: {why}.")
             return
     leading("slices", "Compare the slices", view="slices", model=scene.model.title, **NOWHERE)

@@ -80,7 +80,7 @@ def _many(exhibit: Exhibit, scene: Scene) -> None:
     chart(figure, key=MODELS, label=words.alt, height=figure.layout.height)
     st.caption(markdown_plain(words.notes[1]))
     costs: Exhibit = EXHIBITS.make("costs")
-    st.markdown("**What it costs**")
+    st.markdown("**Cost**")
     place_detail.lines(costs, scene, scene.get(costs.table(scene)))
     st.caption(markdown_plain(costs.words(scene).caption))
 
@@ -119,7 +119,7 @@ def _rows(scene: Scene) -> None:
 
 def _cell(scene: Scene) -> None:
     """A cell of the triangle."""
-    _head("Cell of the triangle")
+    _head("Simplex cell")
     place_detail.of_cell(scene)
 
 
@@ -161,8 +161,8 @@ def _ways(view: str, scene: Scene) -> str:
         "confidence axis to pick a range. Arrow keys step from bin to bin; Escape clears.",
         "levels": "Click a point to see its models, classes and rows. Escape clears.",
         "classes": "Click a class to see its confidence and accuracy, the classes it is confused with, and its rows.",
-        "findings": "Click a line of the picture to see its numbers and its rows.",
-        "simplex": "Click an arrow or a cell of the triangle to see its rows.",
+        "findings": "Click a line in the chart to see its numbers and its rows.",
+        "simplex": "Click an arrow or a cell to see its rows.",
     }
     text = ways.get(view, ways["reliability"])
     if scene.claims == "event":

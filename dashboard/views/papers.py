@@ -38,7 +38,7 @@ def render() -> None:
             if link:
                 st.link_button(label, f"?{link}", icon=":material/open_in_new:")
     if entry.needs:
-        st.caption("To set your files beside what is published, name their folder in this command:")
+        st.caption("To compare your files with the published numbers, name their folder in this command:")
         st.code(f"calib reproduce {entry.key} --files FOLDER", language="sh")
     table = exhibit.table(scene)
     place = st.empty()

@@ -90,7 +90,7 @@ def _confusions(scene: Scene) -> None:
     _said(exhibit.words(scene).caption)
     if len(frame) > 1:
         columns = exhibit.columns(frame)
-        with st.expander("What it is taken for"):
+        with st.expander("Confused with"):
             lines = [[markdown_plain(cell) for cell in line] for line in written(frame.head(CONFUSIONS), columns)]
             st.table(pd.DataFrame([line[1:] for line in lines], [line[0] for line in lines], ["rows", "share"]))
 

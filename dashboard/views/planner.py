@@ -24,7 +24,7 @@ from dashboard.views.exhibited import exhibited
 
 WITHOUT_DATA = {"error": TOLERANCE, "rows": 1000, "classes": 10, "accuracy": 0.9, "rarest": 0.05, "tied": 0.0}
 """What a plan begins with where no data say it."""
-_LEAD = "How many rows does it take, and what is promised with those there are?"
+_LEAD = "How many rows are needed, and what do the present ones guarantee?"
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _MOST_ROWS = 1_000_000
 
@@ -46,7 +46,9 @@ def render() -> None:
         for param in (param for param in PLANS[chosen.key].params if param.name not in idle):
             _control(param, chosen, whole[param.name])
         if any(param.default is None and param.name in dict(chosen.params) for param in PLANS[chosen.key].params):
-            st.button("As in the data in use", key="planner.data", on_click=lambda: _put(_unfilled(chosen)))
+            st.button(
+                "Use the numbers of the loaded data", key="planner.data", on_click=lambda: _put(_unfilled(chosen))
+            )
     with right:
         exhibited("plan", scene, title=None, controls=False, folded=True, limits={"plan": shown})
     exhibited("plans", scene, linked=lambda line: _asking(Recipe("PLANS", line.key)))
@@ -91,7 +93,7 @@ def _filled(chosen: Recipe, scene: Scene) -> tuple[dict[str, Any], Recipe, str]:
         values = {param.name: param.default for param in PLANS[chosen.key].params} | dict(chosen.params)
         usual = {name: WITHOUT_DATA[name] for name, value in values.items() if value is None}
         labels = [inside(PLANS[chosen.key].param(name).label) for name in usual if name != "error"]
-        sentence = f"Usual numbers, not those of the data in use: {', '.join(labels)}. {begun(str(why))}."
+        sentence = f"Typical numbers, not those of the loaded data: {', '.join(labels)}. {begun(str(why))}."
         whole = PLANS.described(chosen.key, **{**dict(chosen.params), **usual})
         return values | usual, whole, sentence if labels and scene.models.shown else ""
 

@@ -30,7 +30,7 @@ def render() -> None:
             exhibited("summary", scene, title=None, turned=len(scene.models.shown) <= BESIDE)
     if "curves" in VIEWS:
         st.button(
-            "Curves without bins, and bands of chance",
+            "Bin-free curves and consistency bands",
             on_click=lambda: widgets.change(view="curves"),
             key="reliability.curves",
             icon=":material/arrow_forward:",

@@ -48,7 +48,7 @@ def render() -> None:
     paper, side = st.columns((9, 4), gap="medium")
     with side:
         _options(selection)
-        with st.expander("The command that makes this report"):
+        with st.expander("The command that writes this report"):
             st.code(session.report_line(selection), language="sh", wrap_lines=True)
     with paper:
         report = _kept_for(_MADE, choices)
@@ -71,7 +71,7 @@ def _told(selection: Selection) -> Options:
 def _options(selection: Selection) -> None:
     """Title, author, sections; slow estimators; the width of files of figures."""
     st.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
-    st.text_input("Subtitle", placeholder="who made it, for what", **widgets.bound("author"))
+    st.text_input("Subtitle", placeholder="author, purpose", **widgets.bound("author"))
     titles, refused = _sections(selection)
     keys = list(titles)
     of_event = Request(selection, Options()).of_event
@@ -100,7 +100,7 @@ def _options(selection: Selection) -> None:
 
     st.toggle(
         "Include slow intervals",
-        help="Of kernel, smooth, convex and sweep estimators, with their noise floors: minutes for thousands of rows.",
+        help="For kernel, smooth, convex and sweep estimators, with noise floors. Takes minutes for thousands of rows.",
         **widgets.tied("report.slow", bool(dict(estimators.params).get("slow")), slow),
     )
     if chromium.found():
@@ -108,7 +108,7 @@ def _options(selection: Selection) -> None:
             "Width of the figures' files",
             COLUMNS,
             format_func=lambda name: f"{name}, {WIDTHS[name].inches:g} in",
-            help="One column of a journal, or two. Files are made when they are asked for, in a second or two each.",
+            help="One or two columns of a journal. Each file takes a second or two to write.",
             **widgets.bound("column"),
         )
 
@@ -172,7 +172,7 @@ def _at_work(choices: Choices) -> tuple[Job | None, DeltaGenerator]:
         job = st.session_state[_JOB]
     with st.container(horizontal=True, vertical_alignment="center"):
         if job is None:
-            st.button("Make the report", type="primary", on_click=_start, args=(choices,), key="report.make")
+            st.button("Write the report", type="primary", on_click=_start, args=(choices,), key="report.make")
         else:
             st.button("Stop", on_click=_stop, args=(choices,), key="report.cancel")
         bar = st.empty()
@@ -213,7 +213,7 @@ def _made(making: Generator[Progress, None, Report], bar: DeltaGenerator, what: 
         except StopIteration as end:
             report: Report | None = end.value
             return report
-        bar.progress(step.share, text=f"Making {what}: {markdown_plain(step.what)}")
+        bar.progress(step.share, text=f"Writing {what}: {markdown_plain(step.what)}")
 
 
 def _start(choices: Choices) -> None:
@@ -250,8 +250,8 @@ def _take_home(selection: Selection, report: Report) -> None:
             widgets.download("Figures (SVG, PDF, PNG)", name, lambda: chromium.pictures(document, width))
     st.caption(
         f"One HTML file of {len(report.html) / 1e6:.1f} MB: {len(document.sections)} sections, "
-        f"{len(document.tables)} tables, {len(document.figures)} figures. It needs a browser and no network, and "
-        "prints on A4."
+        f"{len(document.tables)} tables, {len(document.figures)} figures. It opens in any browser without a "
+        "network and prints on A4."
     )
     if not chromium.found():
         st.caption(markdown_plain(chromium.MISSING))

@@ -23,7 +23,7 @@ def offer(scene: Scene, place: str) -> None:
         st.button(
             f"Look at the {count(scene.rows_kept)} rows it keeps",
             key=f"kept.{place}",
-            help="Every number is then of these rows alone, which are some of those that were counted.",
+            help="All numbers are then for these rows only, a sample of those that were counted.",
             on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection())),
         )
 
@@ -37,7 +37,7 @@ def whole_view(title: str) -> bool:
     if not scene.models.shown or not scene.undivided:
         return False
     needed(
-        f"\u201c{title}\u201d needs rows, and a summary holds counts of them: open the file that it was made of",
+        f"\u201c{title}\u201d needs rows, and a summary contains only counts: open the original file",
         scene,
         "view",
     )

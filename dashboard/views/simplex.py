@@ -83,7 +83,7 @@ def render() -> None:
         else:
             st.empty()  # one that was taken away goes at once, not when all below it is made
         if scene.models.recalibrated and session.truth(source):
-            title = "What is still wrong: each map minus the true one"
+            title = "Remaining error: each calibrator minus the true map"
             exhibited("calibration-maps", scene, name="simplex-wrong", title=title, limits={"wrong": True}, folded=True)
         if selection.partitions:
             _errors(scene)
@@ -122,8 +122,8 @@ def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -
         "The other classes",
         OTHERS,
         format_func=_OTHERS.__getitem__,
-        help="Pooled: the third corner is its class or any other. Left out: rows of the three classes only, "
-        "with their three probabilities divided by their sum.",
+        help="Pooled: the third corner is its class or any other class. Left out: only rows of the three classes, "
+        "with their probabilities divided by their sum.",
         **widgets.tied("simplex.others", others, treat),
     )
 
@@ -131,7 +131,7 @@ def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -
 def _about_corners(rows: Division, *, chosen: bool) -> None:
     """What was made of the file's classes, where it has more than three."""
     if rows.merging:
-        found = " These are the classes most confused among the very rows that are judged."
+        found = " These are the classes most often confused in the rows that are judged."
         st.caption(
             f"{markdown_plain(begun(rows.merging))}. Calibrators in this view are fitted on calibration "
             f"rows treated in the same way, on these three corners.{found if rows.note and not chosen else ''}"
@@ -148,7 +148,7 @@ def _controls(selection: Selection, scene: Scene) -> None:
         widgets.change(partitions=tuple(every)[:MOST_PARTITIONS], cell=None)
 
     st.pills(
-        "Partitions of the triangle into cells",
+        "Partitions of the simplex into cells",
         simplex_schemes(),
         selection_mode="multi",
         format_func=lambda key: BINNINGS[key].title,
@@ -164,9 +164,9 @@ def _controls(selection: Selection, scene: Scene) -> None:
         widgets.change_exhibit(EXHIBITS.described("triangle", **chosen))
 
     st.slider(
-        "Rows a cell needs for an arrow",
+        "Minimum rows per cell for an arrow",
         *MIN_ROWS,
-        help="Of the test rows and of the calibration rows; cells with fewer are drawn hollow.",
+        help="Applies to test rows and to calibration rows; cells with fewer are hollow.",
         **widgets.tied("simplex.min-rows", dict(triangle.params).get(rows.name, rows.default), arrows),
     )
     for part in range(len(selection.partitions)):

@@ -64,11 +64,11 @@ def render() -> None:
         if box.open:
             exhibited("slice-columns", scene, title=None)
     if not scene.undivided:
-        with st.expander("Error within the worst group", key="slices.within", on_change="rerun") as box:
+        with st.expander("Error in the worst group", key="slices.within", on_change="rerun") as box:
             if box.open:
                 chosen = {name: getattr(split, name) for name in ("by", "crossed", "parts")}
                 on_request("multicalibration", scene, title=None, controls=False, limits=chosen)
-        with st.expander("Scan of all columns and crossings", key="slices.scan", on_change="rerun") as box:
+        with st.expander("Search in all columns and crossings", key="slices.scan", on_change="rerun") as box:
             if box.open:
                 on_request("slice-scan", scene, title=None)
 
@@ -114,6 +114,6 @@ def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:
                 lambda name: chosen(by=by, crossed="" if name == _NONE else name, edges=""),
             ),
         )
-    with widgets.popover(cut, "Ranges of numbers", key="slices.cut", width="stretch", icon=":material/tune:"):
+    with widgets.popover(cut, "Number ranges", key="slices.cut", width="stretch", icon=":material/tune:"):
         recipe = widgets.selection().exhibit("slices")
         widgets.recipe_controls(recipe, key="exhibit.slices", changed=widgets.change_exhibit, only=("parts", "edges"))

@@ -20,8 +20,8 @@ def headline() -> None:
     """The question that brings people here."""
     st.markdown("# When your model says 90\u00a0%, how often is it right?")
     st.markdown(
-        "Open its predictions with the true labels: see where its probabilities can be trusted, where not, and what "
-        "repairs them."
+        "Open its predictions with the true labels. See where its probabilities can be trusted, where not, and "
+        "how to repair them."
     )
 
 
@@ -29,17 +29,17 @@ def headline() -> None:
 def render() -> None:
     """Draw the examples."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.markdown("## Or start with one that teaches something", width="content")
+        st.markdown("## Or open an example", width="content")
         st.button(
             "New to this? Take the tour",
             key="tour.begin",
             type="tertiary",
             icon=":material/school:",
-            help="Seven stops, a question each.",
+            help="Seven stops, one question each.",
             on_click=enter,
             args=(1,),
         )
-        st.caption("Across: what it says. Up: how often it is right. On the dashed line both agree.", width="content")
+        st.caption("Horizontal: confidence. Vertical: accuracy. They agree on the dashed line.", width="content")
     for first in range(0, len(DEMOS), IN_A_ROW):
         places = st.columns(IN_A_ROW, gap="small")
         for place, demo in zip(places, DEMOS[first : first + IN_A_ROW], strict=False):

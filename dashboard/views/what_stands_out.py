@@ -11,7 +11,7 @@ from dashboard.views.slices import follow_slice
 from dashboard.views.workspace import workspace
 
 
-@view("findings", "What stands out", 22, room="explore", reads="rows")
+@view("findings", "Main findings", 22, room="explore", reads="rows")
 def render() -> None:
     """Draw the view for the present choices."""
     follow_slice("findings")

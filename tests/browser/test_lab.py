@@ -93,7 +93,7 @@ def test_a_truth_is_drawn_sampled_judged_and_planned_for(open_page, served) -> N
     expect(page.get_by_text(moved, exact=True)).to_have_count(0)
     settled(page)
     assert sentence(page) != moved
-    page.get_by_role("button", name="How many rows would it take?").click()
+    page.get_by_role("button", name="Plan the sample size").click()
     page.wait_for_url("**view=planner*")
     settled(page)
     expect(page.locator(".st-key-frame-file")).to_contain_text("lab_sample.csv")

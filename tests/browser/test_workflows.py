@@ -77,7 +77,7 @@ def test_an_engineer_decides_from_a_file_of_their_own(open_page, served, tmp_pat
     assert person.clicks == 0
 
     # The rows of the worst class.
-    person.click(page.get_by_role("button", name="Look at this class"))
+    person.click(page.get_by_role("button", name="Open this class"))
     pane = page.locator(".st-key-detail")
     expect(pane).to_contain_text("owl")
     expect(pane.get_by_test_id("stDataFrame").first).to_be_visible()
@@ -160,7 +160,7 @@ def test_who_has_confidences_alone_finds_no_empty_tab(open_page, served, tmp_pat
     page = open_page(served().url)
     own_file(page).set_input_files(path)
     expect(page.locator(".calib-hero h1")).to_contain_text(CONFIDENT)
-    expect(page.get_by_text("Nothing to split by")).to_be_visible()
+    expect(page.get_by_text("No column to slice by")).to_be_visible()
     for room, view in (("Explore", "reliability"), ("Evidence", "estimators"), ("Recalibrate", "calibrators")):
         page.get_by_role("radio", name=room, exact=True).click()
         page.wait_for_url(re.compile(rf"view={view}\b"))

@@ -272,7 +272,7 @@ def test_a_file_with_a_problem_waits_until_one_click_settles_it() -> None:
     assert "Class names that are used: passed" in lines
     assert "fits its labels: not applicable (rows have one score for every class)" in lines
     assert "Rule: missing" in said(app.caption)
-    assert [button.label for button in app.button if button.label == "Use it as it is"] == []
+    assert [button.label for button in app.button if button.label == "Use this reading"] == []
     click(app, "Leave out 1 row")
     assert session.file(source(app).data).title == "gaps.csv"
     assert json.loads(source(app).reading) == {"missing": "exclude"}
@@ -282,7 +282,7 @@ def test_a_file_with_a_problem_waits_until_one_click_settles_it() -> None:
 
 
 def test_a_file_with_a_problem_can_be_put_away() -> None:
-    app = click(upload(opened(), "gaps.csv", with_gaps()), "Put it away")
+    app = click(upload(opened(), "gaps.csv", with_gaps()), "Remove file")
     assert source(app) == Source()
     assert not app.error
     assert app.metric[0].value == count(DEMOS[0].rows)
@@ -294,7 +294,7 @@ def test_a_readable_file_with_a_problem_can_be_used_as_it_is() -> None:
     app = upload(opened(), "leak.csv", csv(leak, y, ("0", "1", "2")))
     assert source(app).data == DEFAULT
     assert any("holds the labels themselves" in text for text in said(app.error))
-    click(app, "Use it as it is")
+    click(app, "Use this reading")
     assert session.file(source(app).data).title == "leak.csv"
 
 
@@ -330,7 +330,7 @@ def test_a_changed_reading_goes_into_the_link_and_back() -> None:
     assert session.whole(source(app).data, source(app).reading).logits is not None
     again = opened(source(app))
     assert again.selectbox(key="data.data.kind").value == "logits"
-    click(again, "Back to what was proposed")
+    click(again, "Back to the proposed reading")
     assert source(again).reading == ""
 
 
@@ -450,10 +450,10 @@ def test_rows_in_both_files_are_counted() -> None:
 def test_one_file_for_both_is_a_problem_until_it_is_accepted() -> None:
     app = two_files(good(60), good(60))
     assert source(app).test == ""
-    assert any("the file of the calibration rows" in text for text in said(app.error))
-    click(app, "Use it as it is")
+    assert any("also the calibration file" in text for text in said(app.error))
+    click(app, "Use this reading")
     assert source(app).test == source(app).data
-    assert any("the file of the calibration rows" in text for text in said(app.error))
+    assert any("also the calibration file" in text for text in said(app.error))
 
 
 def test_a_second_file_with_other_classes_is_not_used() -> None:
@@ -532,7 +532,7 @@ def test_labels_in_another_file_are_joined_and_the_two_are_one_file() -> None:
     truth = "id,target\n" + "\n".join(f"{i},{'abc'[c]}" for i, c in reversed(list(enumerate(y))))
     app = upload(opened(), "submission.csv", scores)
     assert "label" in said(app.error)[0]
-    which = [box.label for box in app.file_uploader].index("Drop the file of labels here")
+    which = [box.label for box in app.file_uploader].index("Drop the labels file here")
     app = dropped(app, "other.csv", truth.replace("id,", "nr,"), which)
     assert any("is the key that joins them" in text for text in said(app.error)), "what is on trial stays"
     app = dropped(app, "solution.csv", truth, which)

@@ -123,7 +123,7 @@ def test_the_sample_becomes_the_data_in_use():
 
 def test_the_sample_goes_to_the_planner_with_its_question():
     app = opened(chosen(CURVE))
-    next(each for each in app.button if each.label == "How many rows would it take?").click().run()
+    next(each for each in app.button if each.label == "Plan the sample size").click().run()
     assert not app.exception
     link = Selection.from_query(dict(app.query_params))[0]
     assert (link.view, link.source.by) == ("planner", "folds")

@@ -64,7 +64,7 @@ def test_one_click_shows_both_models_and_another_takes_it_back() -> None:
     (box,) = [box for box in app.selectbox if box.label == "Missing values"]
     box.set_value("exclude").run()
     assert [json.loads(changed)["missing"] for _, changed in chosen(app).readings] == ["exclude", "exclude"]
-    click(app, "Back to what was proposed")
+    click(app, "Back to the proposed reading")
     assert chosen(app).readings == ((DEMO, ""),)
 
 
@@ -180,7 +180,7 @@ def test_columns_side_by_side_are_models_as_soon_as_the_file_is_there() -> None:
     both = chosen(app)
     assert Selection.from_query(both.to_query()) == (both, ())
     app = opened(both.replace(view="data"))
-    (toggle,) = [each for each in app.toggle if each.label == "Each of these columns is another model's"]
+    (toggle,) = [each for each in app.toggle if each.label == "Each of these columns belongs to another model"]
     assert toggle.value
     (box,) = [box for box in app.multiselect if box.label.startswith("Score columns")]
     box.set_value(["risk_new"]).run()

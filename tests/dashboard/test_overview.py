@@ -238,7 +238,7 @@ def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> N
     assert (chosen(app).view, chosen(app).bin) == ("slices", None)
     assert app.selectbox("slices.by").value == "subject"
     none = " ".join(texts(opened(Selection(source=Source(data="demo:wine-logistic"), view="overview"))))
-    assert "Nothing to split by" in none
+    assert "No column to slice by" in none
     assert "such as camera, site or subject" in none.replace("\\", "")
 
 
@@ -260,7 +260,7 @@ def test_the_card_of_subgroups_is_of_the_risk_with_predicted_before_observed() -
 
 def test_a_column_that_divides_the_rows_is_no_slice() -> None:
     app = opened(Selection(source=Source(data="demo:synthetic-three-class"), view="overview"))
-    assert any("Nothing to split by" in text for text in texts(app))
+    assert any("No column to slice by" in text for text in texts(app))
 
 
 def chosen_for(demo: str) -> cc.evaluation.choice.CalibratorChoice:

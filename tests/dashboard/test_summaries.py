@@ -101,7 +101,7 @@ def test_a_summary_is_never_said_to_be_divided():
     said = " ".join(str(each.value) for each in (*app.markdown, *app.caption)).replace("\\", "")
     assert "All 300 rows are judged (a summary, judged as a whole" in said
     assert not any(words in said for words in ("seed", "share of", "calibration rows (", "test rows."))
-    assert not [button for button in app.button if button.label == "Judge every row"]
+    assert not [button for button in app.button if button.label == "Judge all rows"]
     assert session.parts(Source(data=key)).frame()["part"].tolist() == ["judged"]
 
 
@@ -142,7 +142,9 @@ def test_a_bin_of_a_summary_says_what_its_line_of_the_table_does():
 
 def test_slices_of_a_summary_name_the_remedy_and_the_planner_says_whose_numbers_it_takes():
     assert "calib summarise --column" in said_of_a_summary("slices")[1]
-    assert "Usual numbers, not those of the data in use: number of calibration rows" in said_of_a_summary("planner")[1]
+    assert (
+        "Typical numbers, not those of the loaded data: number of calibration rows" in said_of_a_summary("planner")[1]
+    )
     assert "Usual numbers" not in said_of_rows("planner")
 
 
@@ -213,7 +215,7 @@ def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():
 
 def test_the_rows_a_summary_keeps_are_a_click_away_and_so_is_the_way_back():
     app, said = said_of_a_summary("classes")
-    assert "“Classes” needs rows, and a summary holds counts of them" in said
+    assert "“Classes” needs rows, and a summary contains only counts" in said
     next(button for button in app.button if button.label == "Look at the 300 rows it keeps").click().run()
     assert not app.exception
     source = app.session_state["calib.selection"].source

@@ -373,10 +373,10 @@ def test_what_takes_long_says_that_it_is_at_work_and_that_it_was_stopped() -> No
     app = AppTest.from_function(on_request_page).run()
     assert said() == "It takes a minute."
     app.button(key="compute.one").click().run()
-    assert said() == ":material/hourglass_top: At work. It takes a minute."
+    assert said() == ":material/hourglass_top: Computing. It takes a minute."
     assert [text.value for text in app.text] == ["made"]
     app.button(key="cancel.one").click().run()
-    assert said() == "Stopped: nothing of it is kept. It takes a minute."
+    assert said() == "Stopped; no result was saved. It takes a minute."
     assert not app.text
     app.run()
     assert said() == "It takes a minute."
