@@ -46,6 +46,7 @@ __all__ = [
     "over_same_rows",
     "over_same_rows_by_name",
     "ranks",
+    "rows_among",
     "rows_said",
     "side_effects",
     "stacked",
@@ -202,6 +203,17 @@ def over_same_rows_by_name(models: Mapping[str, Predictions], rows: Counting = "
     True
     """
     return dict(zip(models, over_same_rows(list(models.values()), rows), strict=True))
+
+
+def rows_among(model: Predictions, others: Sequence[Predictions], rows: Counting = "answered") -> Predictions:
+    """One model's rows as a table of it and ``others`` counts them (``over_same_rows``).
+
+    >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
+    >>> silent = Predictions([[0.9, 0.1], [0.5, 0.5]], [0, 1], abstained=[False, True])
+    >>> rows_among(p, [silent]).n_rows, rows_among(p, [silent], "all").n_rows
+    (1, 2)
+    """
+    return over_same_rows([model, *others], rows)[0]
 
 
 def rows_said(models: Sequence[Predictions], rows: Counting = "answered") -> str:

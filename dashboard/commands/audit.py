@@ -131,6 +131,7 @@ def command(
         "seed": seed,
         "rows": rows,
         "judged": which,
+        "counting": counting,
         **({} if folds is None else {"folds": folds}),
         **({"note": note} if note else {}),
     }
@@ -337,7 +338,7 @@ def _text(found: _Audit) -> list[str]:
     from dashboard.exhibits import line_words
 
     models, lines, opened = found.models, found.lines, found.opened
-    judged = next(iter(models.values()))
+    judged = found.scene.get(found.scene.models.shown[0].predictions)
     head = f"{opened.file.table.name}: judged on {found.which}{opened.among}{judged.worth_note}{opened.of_all(judged)}"
     texts = [head + (f", {judged.n_classes} classes" if judged.n_classes else "")]
     for name, sentence in zip(found.verdicts["model"], found.verdicts["sentence"], strict=True):
@@ -349,7 +350,8 @@ def _text(found: _Audit) -> list[str]:
     texts += _outputs.aligned((*names, *line_words.columns(answered)), answered)
     for name, coverage in found.coverage.items():
         if coverage < 1:
-            texts.append(f"{name} answers {percent(coverage)} of the rows; every line is over the same rows.")
+            texts.append(f"{name} answers {percent(coverage)} of the rows.")
+    texts += filter(None, [found.scene.rows_counted])
     scores = [line_words.OF_SCORES] if answered["estimator"].isin(list(SCORES)).any() else []
     note = [found.note] if found.note else []
     rule = [line_words.WORDS] if answered["verdict"].notna().any() else []

@@ -43,7 +43,7 @@ class Estimators(Exhibit):
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         questions = tuple((scene.notion, key) for key in error_keys(scene.notion))
-        models = {scene.model.title: scene.model.predictions}
+        models = {scene.model.title: scene.among_all(scene.model)}
         found = call(cc.inference.estimates, models, questions, bins=scene.bins, slow=self.slow)
         return call(cc.inference.estimate_lines, found, eps=scene.tolerance)
 
@@ -77,7 +77,8 @@ class Estimators(Exhibit):
         if scene.claims == "event" and scene.ratio < math.inf:
             verdict = f"By the average error alone: {verdict[:1].lower()}{verdict[1:]}"
         words = Words(caption, drawn.headline, headline=tuple(filter(None, (verdict + stop.rstrip(), rest))))
-        return words.also(more, line_words.WORDS, line_words.OF_ERROR, *line_words.notes(scene.get(self.table(scene))))
+        notes = line_words.notes(scene.get(self.table(scene)))
+        return words.also(more, line_words.WORDS, line_words.OF_ERROR, *notes, scene.rows_counted)
 
     def bold(self, frame: pd.DataFrame) -> tuple[int, ...]:
         return tuple(i for i, p in enumerate(frame["p"]) if p <= SIGNIFICANCE)
@@ -124,7 +125,7 @@ class Notions(Exhibit):
         caption = (
             f"Beside the line that decides: it was chosen before, and these do not change it. {line_words.READING}"
         )
-        return Words(caption).also(*line_words.notes(scene.get(self.table(scene))))
+        return Words(caption).also(*line_words.notes(scene.get(self.table(scene))), scene.rows_counted)
 
 
 CLAIMS = ("top", "looked-at")
@@ -221,6 +222,7 @@ class Sweep(Exhibit):
         able = [model.title for model in scene.models.shown if self._anew(model)]
         anew = [title for title in able if title in swept.models]
         return words.also(
+            scene.rows_counted,
             f"Fitted anew for each number: {', '.join(anew)}." if anew else "",
             "No model shown has a number of bins to fit it with." if self.refit and not able else "",
         )
@@ -242,9 +244,9 @@ class Sweep(Exhibit):
             return models, ("confidence", "top-label") if classes else ("confidence",), refused
         notion = scene.notion
         kept, refused = scene.answered(
-            scene.each(lambda model: call(cc.estimate, model.predictions, notion, self.estimator, self.kind))
+            scene.each(lambda model: call(cc.estimate, scene.among_all(model), notion, self.estimator, self.kind))
         )
-        return {title: rows for title, rows in scene.predictions().items() if title in kept}, (notion,), refused
+        return {title: rows for title, rows in scene.over_same_rows().items() if title in kept}, (notion,), refused
 
     def _shown(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...], tuple[str, ...]]:
         """As `_claims`, each model that is fitted anew as that; one that cannot be is left out, and a sentence why."""
@@ -353,10 +355,11 @@ class Trade(Exhibit):
         wanted = self._wanted(scene)
         why = scene.refusal(wanted) if self.curves else ""
         if not self.curves or why:
-            return words.also(*missing, why and f"No curves over numbers of bins: {why}.")
+            return words.also(*missing, scene.rows_counted, why and f"No curves over numbers of bins: {why}.")
         curves = scene.get(wanted)
         return words.also(
             *missing,
+            scene.rows_counted,
             f"Curves: {count(curves.fit_rows)} of {scene.models.shown[0].base.title}'s rows fit a map, the others "
             f"judge it; means of {curves.repeats} splits, larger marks for more bins.",
         )
@@ -365,7 +368,7 @@ class Trade(Exhibit):
         notion = line_words.primary_notion(scene)
         return call(
             cc.diagrams.trade_points,
-            scene.predictions(),
+            scene.over_same_rows(),
             reduction=notion,
             bins=scene.bins,
             upper=self.against != "error",

@@ -73,7 +73,7 @@ def of_scene(scene: Scene) -> str:
 
 def in_the_large(scene: Scene) -> Call[InTheLarge]:
     """Predicted and observed events of the model in focus."""
-    return call(cc.risk.in_the_large, scene.model.predictions, bins=scene.bins, stem="in_the_large")
+    return call(cc.risk.in_the_large, scene.among_all(scene.model), bins=scene.bins, stem="in_the_large")
 
 
 def on_average(found: InTheLarge) -> str:

@@ -217,7 +217,7 @@ class CurveGaps(Exhibit):
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         if scene.claims != "event":
             raise NotAnswerable("a smooth curve of the risk needs the event of two classes, and these rows have none")
-        return call(cc.risk.summary, scene.model.predictions, bins=scene.bins, stem="measures")
+        return call(cc.risk.summary, scene.among_all(scene.model), bins=scene.bins, stem="measures")
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -233,4 +233,4 @@ class CurveGaps(Exhibit):
         return Words(
             f"{scene.model.title}. Distance of the smooth curve from the diagonal over the rows: mean (ICI), median "
             "(E50) and 90 % point (E90). Noise level: 95 of 100 calibrated models stay below it."
-        )
+        ).also(scene.rows_counted)

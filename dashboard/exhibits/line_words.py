@@ -64,9 +64,13 @@ class HasMethod(Protocol):
 
 
 def answering(scene: Scene) -> tuple[dict[str, Call[Predictions]], tuple[str, ...]]:
-    """The models' rows by title where a confidence error can be made of them, and a sentence for each other."""
-    kept, refused = scene.answered(scene.each(lambda model: call(cc.estimate, model.predictions)))
-    return {title: rows for title, rows in scene.predictions().items() if title in kept}, refused
+    """The models' rows by title where a confidence error can be made of them, and a sentence for each other.
+
+    All over the same rows, which the scene names where a model abstains.
+    """
+    same = scene.over_same_rows()
+    kept, refused = scene.answered({title: call(cc.estimate, rows) for title, rows in same.items()})
+    return {title: same[title] for title in kept}, refused
 
 
 def primaries(scene: Scene) -> Call[dict[str, PrimaryLine]]:

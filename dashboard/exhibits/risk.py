@@ -86,7 +86,7 @@ class InTheLargeExhibit(Exhibit):
         if scene.claims != "event":
             raise NotAnswerable(NO_EVENT)
         wanted = scene.each(
-            lambda model: call(cc.diagrams.large_lines, model.predictions, bins=scene.bins, curve=self.curve)
+            lambda model: call(cc.diagrams.large_lines, scene.among_all(model), bins=scene.bins, curve=self.curve)
         )
         return scene.answered(wanted)[0]
 
@@ -143,6 +143,7 @@ class InTheLargeExhibit(Exhibit):
             *([DISTANCES] if self.curve else []),
             *self._above_errors(scene),
             "Right on average is not calibrated: gaps of opposite sign cancel.",
+            scene.rows_counted,
         )
 
 

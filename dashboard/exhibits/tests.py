@@ -44,7 +44,7 @@ class Tests(Exhibit):
     )
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
-        return call(cc.inference.unbinned_tests, scene.predictions(), notion=scene.asked_notion)
+        return call(cc.inference.unbinned_tests, scene.over_same_rows(), notion=scene.asked_notion)
 
     def columns(self, frame: pd.DataFrame) -> tuple[of.Column, ...]:
         return (
@@ -69,15 +69,17 @@ class Tests(Exhibit):
             "other tests is at most 5 %; by Benjamini and Hochberg at most 5 % of the alarms are false on average.",
             *(f"{', '.join(tests)}: {note}." for note, tests in reasons.items()),
             *impossible(frame),
+            scene.rows_counted,
         )
 
     def _gaps(self, scene: Scene, frame: pd.DataFrame) -> str:
         """What is added where the mean gap of a model is significant, and none of its tests here is."""
         silent = frame.groupby("model")["p_holm"].min() > SIGNIFICANCE
         models = [model for model in scene.models.shown if silent.get(model.title, False)]
+        rows = {model.title: scene.among_all(model) for model in models}
         gaps = {
-            model.title: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins, notion=scene.asked_notion)
-            for model in models
+            title: call(cc.diagrams.overall_gap, judged, bins=scene.bins, notion=scene.asked_notion)
+            for title, judged in rows.items()
         }
         kept = scene.answered(gaps)[0] if gaps else {}
         return unseen({title: scene.get(gap) for title, gap in kept.items()})

@@ -85,6 +85,7 @@ class VerdictExhibit(Exhibit):
             *line_words.notes(frame),
             line_words.WORDS,
             *line_words.of_both(scene),
+            scene.rows_counted,
         )
 
     def _of_event(self, scene: Scene) -> str:
@@ -119,7 +120,7 @@ class Overall(Exhibit):
     def gaps(self, scene: Scene) -> dict[str, Call[OverallGap]]:
         """Every model's gap over all rows, by title."""
         gaps = scene.each(
-            lambda model: call(cc.diagrams.overall_gap, model.predictions, bins=scene.bins, notion=scene.claims)
+            lambda model: call(cc.diagrams.overall_gap, scene.among_all(model), bins=scene.bins, notion=scene.claims)
         )
         return scene.answered(gaps)[0]
 
@@ -149,4 +150,4 @@ class Overall(Exhibit):
         return Words(
             "A gap is shown where its p-value is at most 0.05, as among the findings. Gaps of opposite sign cancel "
             "here."
-        ).also(*(f"{name}: {scene.get(gap).basis}" for name, gap in self.gaps(scene).items()))
+        ).also(*(f"{name}: {scene.get(gap).basis}" for name, gap in self.gaps(scene).items()), scene.rows_counted)

@@ -80,7 +80,7 @@ class Scene:
             return self.focus.notion or str(self.asked_notion)
         for model in self.models.shown:
             try:
-                return self.get(call(cc.inference.primary, model.predictions, bins=self.bins)).notion
+                return self.get(call(cc.inference.primary, self.among_all(model), bins=self.bins)).notion
             except NotAnswerable:
                 continue
         return "confidence"
@@ -216,17 +216,21 @@ class Scene:
         before = {model.title: model.base.predictions for model in models}
         return before, {m.title: m.predictions for m in models}, {m.title: m.fitted for m in models}
 
-    def over_same_rows(self) -> dict[str, Call[Predictions]] | Call[dict[str, Predictions]]:
-        """Every model's test rows by title, all over the same rows, as a table that ranks them needs."""
+    def among_all(self, model: Model) -> Call[Predictions]:
+        """A model's test rows that its verdict, errors and scores are over: the same rows for every model shown."""
         if not self.abstaining:
-            return self.predictions()
-        return call(cc.evaluation.study.over_same_rows_by_name, self.predictions(), self.counting, stem="models")
+            return model.predictions
+        others = tuple(other.predictions for other in self.abstaining if other != model)
+        return call(cc.evaluation.study.rows_among, model.predictions, others, rows=self.counting, stem="rows")
+
+    def over_same_rows(self) -> dict[str, Call[Predictions]]:
+        """Every model's test rows by title, all over the same rows, as a table of several models needs."""
+        return self.each(self.among_all)
 
     @property
     def rows_judged(self) -> dict[str, Predictions]:
         """The rows themselves that ``over_same_rows`` names."""
-        same = cc.evaluation.study.over_same_rows_by_name
-        return self.get(call(same, self.predictions(), self.counting, stem="models"))
+        return {title: self.get(rows) for title, rows in self.over_same_rows().items()}
 
     @property
     def rows_counted(self) -> str:

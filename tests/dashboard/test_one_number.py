@@ -125,8 +125,7 @@ def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str
     selection = chosen("digits-naive-bayes", "temperature", "metacal-miscoverage", counting=counting)
     models = session.models(selection)
     alike = session.scene_of(selection).over_same_rows()
-    by_title = session.RESULTS.get(alike)
-    rows = {model: by_title[model.title] for model in models.shown}
+    rows = {model: session.RESULTS.get(alike[model.title]) for model in models.shown}
     n = {model.n_rows for model in rows.values()}
     silent = judged(models.shown[-1]).abstained
     assert silent is not None
@@ -142,6 +141,37 @@ def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str
     errors = shown("calibrator-errors", selection)
     error = errors[(errors["notion"] == "confidence") & (errors["model"] == models.shown[-1].title)]["value"].item()
     assert error == pytest.approx(meta["conf-ECE"], abs=1e-14)
+
+
+@pytest.mark.parametrize("counting", ["answered", "all"])
+def test_verdicts_of_a_table_are_over_the_same_rows(counting: str, tmp_path: Path) -> None:
+    """Next to a model that abstains: by hand, on screen and in the audit the same rows, which are named."""
+    selection = chosen("breast-cancer-svm", "metacal-miscoverage", counting=counting)
+    scene = session.scene_of(selection)
+    base, meta = map(judged, session.models(selection).shown)
+    silent = meta.abstained
+    assert silent is not None
+    assert 0 < silent.sum() < len(silent)
+    rows = ~silent if counting == "answered" else np.full(len(silent), True)
+    by_hand = {}
+    for title, model in zip(scene.titles, (base, meta), strict=True):
+        risk, happened = model.probs[rows, model.event], model.true_labels[rows] == model.event
+        by_hand[title] = happened.sum() / risk.sum(), np.square(risk - happened).mean()
+    for title, line in shown("verdict", selection).set_index("model").iterrows():
+        assert line["ratio"] == pytest.approx(by_hand[title][0])
+        assert line["rows"] == rows.sum()
+    large = shown("in-the-large", selection).set_index(["model", "measure"])["value"]
+    for title, (ratio, brier) in by_hand.items():
+        assert large[title, "ratio"] == pytest.approx(ratio)
+        assert large[title, "brier"] == pytest.approx(brier)
+    for key in ("verdict", "overall", "in-the-large", "tests", "notions", "sweep", "trade"):
+        assert scene.rows_counted in EXHIBITS.make(key).words(scene).notes, key
+    data, name = demo("breast-cancer-svm")
+    (tmp_path / name).write_bytes(data)
+    words = ["audit", str(tmp_path / name), "--calibrator", "metacal-miscoverage", "--notion", "event", "--estimator"]
+    ended = CliRunner().invoke(main, [*words, "ece", "--counting", counting, "--json"], catch_exceptions=False)
+    ratios = [model["primary"]["line"]["ratio"] for model in json.loads(ended.stdout)["models"].values()]
+    assert sorted(ratios) == pytest.approx(sorted(ratio for ratio, _ in by_hand.values()))
 
 
 def test_accuracies_and_errors_named_in_a_demos_text_are_those_of_its_file() -> None:

@@ -238,14 +238,14 @@ def selective(compared, data):
 @twin("overall")
 def overall(compared, data):
     lines, shown = [], compared.frame.to_dict("records")
-    for (title, model), line in zip(data.models.items(), shown, strict=True):
+    for (title, model), line in zip(data.alike.items(), shown, strict=True):
         says, right = (float(np.mean(part)) for part in data.claim(model))
         sides = ("too high", "too low") if data.of_event else ("over-confident", "under-confident")
         inside = line["low"] - 1e-9 <= says <= line["high"] + 1e-9
         lines.append(
             {
                 "model": title,
-                "rows": len(model.kept),
+                "rows": len(model),
                 "claimed": says,
                 "right": right,
                 "gap": right - says,
@@ -261,7 +261,7 @@ def overall(compared, data):
         assert outer[0] < line["low"] < inner[0], line
         assert inner[1] < line["high"] < outer[1], line
     compared.holds((frame["low"] < frame["right"]) & (frame["right"] < frame["high"]), "low", "high")
-    claims = [data.claim(model) for model in data.models.values()]
+    claims = [data.claim(model) for model in data.alike.values()]
     own = [by_hand.count_p(scores, int(sum(outcomes))) for scores, outcomes in claims]
     sides = zip(own, shown, strict=True)
     compared.holds([by_hand.shares_a_level(p, line, line["claimed"]) for p, line in sides], "p")

@@ -143,7 +143,7 @@ def ratios(compared, data):
         if line.get("ratio") is None or line["ratio"] != line["ratio"]:
             ok.append(True)
             continue
-        model = data.models[line["model"]].kept
+        model = data.alike[line["model"]]
         ratio = (model.label == 1).sum() / model.probs[:, 1].sum()
         wide = [end / model.probs[:, 1].sum() * len(model) for end in ends_around(model, 0.99)]
         slim = [end / model.probs[:, 1].sum() * len(model) for end in ends_around(model, 0.5)]
@@ -169,13 +169,13 @@ def estimators(compared, data):
     assert set(BINNED) & set(keys) == set(BINNED) - ({"mce-of-bins"} if one_stratum else set())
     compared.same("model", [data.title] * len(keys))
     assert set(compared.frame["notion"]) == {data.notion}
-    put(compared, data, {data.title: data.base.kept})
+    put(compared, data, {data.title: data.alike[data.title]})
     folded(compared, data)
 
 
 def folded(compared, data):
     """Debiased ECE: the ECE less what is expected of normal means around those seen, by a closed form."""
-    scores, outcomes = data.claim(data.base)
+    scores, outcomes = data.claim(data.alike[data.title])
     cells, n = data.base.cells(scores, data.bins), len(scores)
     plain, expected = 0.0, 0.0
     for here in cells.values():
@@ -198,7 +198,7 @@ def notions(compared, data):
     pairs = list(zip(compared.frame["model"], compared.frame["notion"], strict=True))
     compared.same("model", [title for title in models for _ in asked])
     assert pairs == [(title, n) for title in models for n in asked]
-    put(compared, data, {title: model.kept for title, model in data.models.items()})
+    put(compared, data, data.alike)
 
 
 @twin("calibrator-errors")
@@ -221,12 +221,10 @@ def verdict(compared, data):
     compared.same("model", list(data.models))
     assert {line["notion"] for line in lines} == {data.notion}
     assert {line["estimator"] for line in lines} == {"ece"}
-    put(compared, data, {title: model.kept for title, model in data.models.items()}) if not data.of_event else (
-        put_event(compared, data)
-    )
+    put(compared, data, data.alike) if not data.of_event else (put_event(compared, data))
     ok = []
     for line in lines:
-        model = data.models[line["model"]].kept
+        model = data.alike[line["model"]]
         if model.probs is None:
             z = surprise(np.column_stack([model.h, 1 - model.h]), (~model.right).astype(int))
         else:
@@ -250,7 +248,7 @@ def put_event(compared, data):
         own.append("within" if line["high"] < 0.02 else error)
         verdicts.append(word == "miscalibrated" if out else word == "within" if held else word.startswith("too"))
     part = type(compared)(frame.assign(verdict=own))
-    put(part, data, {title: model.kept for title, model in data.models.items()})
+    put(part, data, data.alike)
     compared.seen |= part.seen
     compared.holds(np.array(verdicts), "verdict")
 
@@ -298,10 +296,9 @@ def range_of_path(x):
 @twin("tests")
 def tests(compared, data):
     lines, subjects = [], []
-    for title, model in data.models.items():
-        kept = model.kept
+    for title, kept in data.alike.items():
         whole = kept.probs is not None
-        k = kuiper(*data.claim(model))
+        k = kuiper(*data.claim(kept))
         lines.append((title, "Kuiper", k, range_of_path(k)))
         subjects += [data.notion, "whole" if whole else "claims", "whole"]
         probs = kept.probs if whole else np.column_stack([kept.h, 1 - kept.h])

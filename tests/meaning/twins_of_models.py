@@ -384,7 +384,7 @@ def pairs(compared, data, margin=0.01**2):
 @twin("trade")
 def trade(compared, data):
     lines = []
-    for title, model in data.models.items():
+    for title, model in data.alike.items():
         scores, outcomes = data.claim(model)
         square = by_hand.debiased_square(scores, outcomes, model.cells(scores, data.bins))
         lines.append({"points": "model", "model": title, "error": square, "mse": np.mean((scores - outcomes) ** 2)})
@@ -434,8 +434,7 @@ def steps(title, scores, outcomes, cells, n):
 def sweep(compared, data):
     lines = []
     notions = ("confidence",) if data.name == "levels" else ("confidence", "top-label")
-    for title, model in data.models.items():
-        kept = model.kept
+    for title, kept in data.alike.items():
         for notion in notions:
             for bins in range(5, 26):
                 strata, weights = kept.claims(notion)
@@ -447,7 +446,7 @@ def sweep(compared, data):
     frame, ok = compared.frame, []
     rng = np.random.default_rng(4)
     for line in frame.iloc[:: max(1, len(frame) // 12)].to_dict("records"):
-        kept = data.models[line["model"]].kept
+        kept = data.alike[line["model"]]
         strata, weights = kept.claims(line["notion"])
         edges, draws = by_hand.edges_of(line["bins"]), []
         cells = [by_hand.cells_of(s, edges) for s, _ in strata]

@@ -454,7 +454,7 @@ TITLES = {
 def in_the_large(compared, data):
     frame = compared.frame
     titles = frame["model"].tolist() if "model" in frame else [data.title] * len(frame)
-    known = {title: large(model.kept) for title, model in data.models.items()}
+    known = {title: large(model) for title, model in data.alike.items()}
     lines = list(zip(titles, frame.to_dict("records"), strict=True))
     if "model" in frame:
         compared.same("model", [title for title in data.models for _ in range(len(frame) // len(data.models))])
@@ -472,7 +472,7 @@ def in_the_large(compared, data):
     compared.holds(np.array(ends), "low", "high")
     for title, line in lines:
         if line["measure"] == "observed":
-            model = data.models[title].kept
+            model = data.alike[title]
             k, n = int(sum(model.label == 1)), len(model)
             inner, outer = by_hand.clopper_pearson(k, n, 0.7), by_hand.clopper_pearson(k, n, 0.99)
             assert outer[0] < line["low"] < inner[0]
