@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calib_core._base.arrays import Bools, Float64s
 from calib_core._base.notebook_display import OneLine
-from calib_core.defaults import LEVEL, SEED
+from calib_core.defaults import LEVEL, SEED, SIGNIFICANCE
 from calib_core.diagrams.base import Diagram
 from calib_core.diagrams.levels import MOST_LEVELS
 from calib_core.estimators.base import claimed_rows, event_name, notion_looked_at
@@ -33,8 +33,8 @@ FEWEST = 10
 """Rows below which no share is put into a headline."""
 ROUNDED = 0.005
 """So far a stated confidence may lie from a whole percent that is asked for."""
-DRAWS = 499
-"""Draws of calibrated outcomes that tell how far the furthest of many places lies off by chance."""
+DRAWS = 1999
+"""Draws of calibrated outcomes that show how far off the furthest of many places is by chance: 5 % to within 0.5."""
 TOP = 0.1
 """The share of rows with the highest risk at which the headline of an event opens."""
 NEAR = 0.05
@@ -231,9 +231,9 @@ class LocalAccuracy(Diagram):
     confidence that one does say); ``reach``, half the width of the window; ``rows`` in it (their number, or what they
     are worth), ``share`` of all rows, mean confidence ``claimed``, lowest and highest confidence ``lower`` and
     ``upper``, share ``right`` with its interval ``low`` to ``high`` at ``level`` by ``method``. ``shown``: the interval
-    leaves out ``claimed``, and so large a gap, beside its noise, is at none of these places but in 1 - ``level`` of
-    calibrated models: the mark of a place that was looked for. ``below`` and ``above``: the nearest confidences outside
-    the window. Of an event (``event``) confidence is its risk.
+    leaves out ``claimed``, and so large a gap, beside its noise, is at none of these places in 95 % of calibrated
+    models, whatever the ``level``: the mark of a place that was looked for. ``below`` and ``above``: the nearest
+    confidences outside the window. Of an event (``event``) confidence is its risk.
     """
 
     drawn: ClassVar[bool] = False
@@ -480,7 +480,7 @@ def _looked_up(
         level,
         method,
         "" if rows.groups is None else f" in groups{rows.groups.kind}",
-        ((low > claimed) | (high < claimed)) & compared.beyond_chance(first, last, level),
+        ((low > claimed) | (high < claimed)) & compared.beyond_chance(first, last),
         below=np.where(first > 0, rows.score[first - 1], -math.inf),
         above=np.where(last < len(rows.score), rows.score[np.minimum(last, len(rows.score) - 1)], math.inf),
     )
@@ -595,11 +595,11 @@ class _Rows:
         """The score that half of the weight lies at or below."""
         return float(self.score[min(np.searchsorted(self._weight[1:], self._weight[-1] / 2), len(self.score) - 1)])
 
-    def beyond_chance(self, first: Places, last: Places, level: float) -> Bools:
-        """Which windows lie further off than the furthest of them does in 1 - ``level`` of calibrated models.
+    def beyond_chance(self, first: Places, last: Places) -> Bools:
+        """Which windows are further off than the furthest of them is in 95 % of calibrated models.
 
         The p-value of each window (``share_test``) against the least of all windows in draws of calibrated outcomes:
-        (1 + draws whose least is no larger) / (1 + draws) is at most 1 - level. Where rows belong together, or weigh
+        (1 + draws whose least is no larger) / (1 + draws) is at most 0.05. Where rows belong together, or weigh
         unequally, no law of them all is known, and it is the corrected interval's word (Bonferroni).
         """
         windows, place = np.unique(np.column_stack([first, last]), axis=0, return_inverse=True)
@@ -611,10 +611,10 @@ class _Rows:
         says, right, worth = self.claimed(start, stop), self.right(start, stop), self.worth(start, stop)
         found = np.zeros(len(windows), dtype=np.bool_)
         if self.groups is not None:
-            low, high = self.ends_of_groups(start, stop, 1 - (1 - level) / number)
+            low, high = self.ends_of_groups(start, stop, 1 - SIGNIFICANCE / number)
             found[enough] = (low > says) | (high < says)
         elif not self.counted:
-            found[enough] = share_test(right, says, worth, False) <= (1 - level) / number
+            found[enough] = share_test(right, says, worth, False) <= SIGNIFICANCE / number
         else:
             rng = np.random.default_rng(SEED)
             edges = np.unique(np.append(start, stop))
@@ -631,7 +631,7 @@ class _Rows:
             least = np.sort(p.reshape(drawn.shape).min(axis=1))
             seen = share_test(right, says, worth, True)
             rank = np.searchsorted(least, seen * (1 + 1e-9), side="right")
-            found[enough] = (1 + rank) / (1 + DRAWS) <= 1 - level
+            found[enough] = (1 + rank) / (1 + DRAWS) <= SIGNIFICANCE
         return found[place.ravel()]
 
     def nearest(self, places: Float64s) -> Float64s:

@@ -34,8 +34,8 @@ _OF_CONFIDENCES = (
 )
 _INTERVALS = (
     "Each interval is exact (Clopper and Pearson 1934; wider for rows in groups) and valid for its own place on the "
-    "slider. A gap is coloured only where it is larger than the largest gap on the whole slider of 9 in 10 "
-    "calibrated models."
+    "slider. A gap is coloured only where it is larger than the largest gap on the whole slider of 95 % "
+    "of calibrated models."
 )
 _UPDATED = (
     "The line of a recalibrated model is about the same rows: their mean risk after recalibration, next to their "
@@ -44,7 +44,7 @@ _UPDATED = (
 EXPLAINED = (
     "The bar is the confidence interval for this place of the slider. With about 100 places to choose from, some "
     "interval misses the predicted value in most calibrated models. A gap is therefore coloured only where it is "
-    "larger than the largest gap anywhere on the slider in 9 of 10 calibrated models. "
+    "larger than the largest gap anywhere on the slider in 95 % of calibrated models. "
     "\u201cNo clear gap\u201d: the interval includes the predicted value. "
     "\u201cNot significant over the slider\u201d: the interval excludes it, and the gap is not larger than that."
 )
@@ -113,7 +113,7 @@ class Hero(Exhibit):
             "upper": "highest confidence, or risk, of those rows",
             "range": "the confidences, or risks, of those rows in words",
             "difference": "claimed less right in words",
-            "shown": "whether the gap is larger than the largest on the slider in 9 of 10 calibrated models",
+            "shown": "whether the gap is larger than the largest on the slider in 95 % of calibrated models",
         }
     )
 

@@ -130,7 +130,7 @@ def strange(text: str, cells: np.ndarray) -> list[str]:
 
 Frame = pd.DataFrame
 FIXED = [
-    r"(?:within|as) 3 points|fewer than 100|up to 12 points|9 in 10 calibrated models",  # windows of the slider
+    r"(?:within|as) 3 points|fewer than 100|up to 12 points|95 % of calibrated models",  # windows of the slider
     r"change of 30 % or more",  # full colour of a map
     r"(?:10|##) rows or more are right and 10 wrong",
     r"surest 80 %|AUROC; 0\.5:|above 50 %|cross 50 %|\(E50\)|\(E90\)|90 % point|E50 and E90|at 50 %",
