@@ -1,8 +1,9 @@
-"""What a calibrator is: binary maps of scores, multiclass maps of predictions, their contracts and registries.
+"""Base classes, contracts and registries of calibrators: binary maps of scores and multiclass maps of predictions.
 
-Predictions with abstentions pass through a calibrator: what is answered is recalibrated, the rest stays.
+A calibrator recalibrates the answered rows of predictions with abstentions and leaves the abstained rows unchanged.
 
-Fitted maps of one score, as they are applied here and written in other languages: cells, lines, log-odds.
+Fitted maps of one score have three forms, which are applied here and exported to other languages: cells, lines and
+log-odds.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ from calib_core.summaries.counted_claims import NEEDS_ROWS, CountedStratum
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseMap:
-    """slopes[b] * s + offsets[b] in the b-th cell, b the number of edges at or below s: edges (B-1,), the others (B,).
+    """Piecewise linear map: slopes[b] * s + offsets[b], b the number of edges at or below s.
 
-    ``from_scores`` says that the edges are scores of calibration rows, so that later scores can be tied with them.
+    ``edges`` has shape (B-1,); ``slopes`` and ``offsets`` have shape (B,).
+
+    ``from_scores`` marks edges that are scores of calibration rows, so later scores can tie with them.
 
     >>> PiecewiseMap(np.array([0.5]), np.zeros(2), np.array([0.2, 0.7]))(np.array([0.4, 0.5])).tolist()
     [0.2, 0.7]
@@ -51,12 +54,12 @@ class PiecewiseMap:
 
     @classmethod
     def constant(cls, edges: ArrayLike, values: ArrayLike) -> PiecewiseMap:
-        """One value for every score of a cell."""
+        """Map with one value for every score of a cell."""
         offsets = np.asarray(values, dtype=np.float64)
         return cls(np.asarray(edges, dtype=np.float64), np.zeros(len(offsets)), offsets)
 
     def __call__(self, scores: Floats) -> Float64s:
-        """The map of scores (n,); edges are compared as numbers of the scores' type."""
+        """Apply the map to scores (n,); edges are compared in the scores' dtype."""
         cells = places(self.edges.astype(scores.dtype), scores)
         if not self.slopes.any():
             return np.asarray(self.offsets.take(cells))
@@ -65,26 +68,26 @@ class PiecewiseMap:
 
 @dataclass(frozen=True, eq=False)
 class Interpolated:
-    """The line between the points (scores, values) around s; constant beyond the outer ones. Scores ascend."""
+    """Linear interpolation between points (scores, values), constant beyond the outer ones; scores ascend."""
 
     scores: Float64s
     values: Float64s
 
     def __call__(self, scores: Floats) -> Float64s:
-        """The map of scores (n,)."""
+        """Apply the map to scores (n,)."""
         return np.asarray(np.interp(scores.astype(np.float64), self.scores, self.values))
 
 
 @dataclass(frozen=True, eq=False)
 class LogOddsMap:
-    """sigmoid(yes * log s - no * log(1 - s) + intercept), both logarithms from the one floor up."""
+    """Map sigmoid(yes * log s - no * log(1 - s) + intercept), both logarithms clipped at the common floor."""
 
     yes: float
     no: float
     intercept: float
 
     def __call__(self, scores: Floats) -> Float64s:
-        """The map of scores (n,)."""
+        """Apply the map to scores (n,)."""
         wide = scores.astype(np.float64)
         return np.asarray(expit(self.yes * safe_log(wide) - self.no * safe_log(1.0 - wide) + self.intercept))
 
@@ -92,18 +95,18 @@ class LogOddsMap:
 Map: TypeAlias = PiecewiseMap | Interpolated | LogOddsMap
 
 SAME = PiecewiseMap(np.empty(0), np.ones(1), np.zeros(1), from_scores=False)
-"""The score as it is."""
+"""The identity map."""
 
 
 def carried_back(edges: Float64s, increasing: Callable[[Float64s], Float64s]) -> Float64s:
-    """The smallest score in [0, 1] that an increasing map sends to each edge or above; infinite where none does.
+    """Smallest score in [0, 1] that an increasing map sends to each edge or above; infinite where none does.
 
     >>> carried_back(np.array([0.25, 2.0]), np.square).tolist()
     [0.5, inf]
     """
     top = np.float64(1.0).view(np.int64)
     below = np.full(len(edges), -1, dtype=np.int64)
-    # Doubles from 0 to 1 are ordered as their bits are: 62 bits, five at a time, find the one.
+    # Doubles from 0 to 1 sort like their bits, so a search over 62 bits, five at a time, finds the score.
     for shift in (*range(57, 0, -5), 0):
         tried = below[:, None] + (np.arange(1, 32) << shift)
         values = increasing(np.clip(tried, 0, top).view(np.float64).ravel()).reshape(tried.shape)
@@ -113,9 +116,9 @@ def carried_back(edges: Float64s, increasing: Callable[[Float64s], Float64s]) ->
 
 
 def with_abstentions(predictions: Predictions, apply: Callable[[Predictions], Predictions]) -> Predictions:
-    """``apply`` to the rows the model answers; rows it abstains on keep their probabilities and their mark.
+    """Apply ``apply`` to the answered rows; abstained rows keep their probabilities and their mark.
 
-    NotAnswerable where the result holds top claims only or rows that need not sum to one: it has no place for a mark.
+    Raises NotAnswerable if the result has only top claims or rows that need not sum to one: these cannot be marked.
     """
     abstained = predictions.abstained
     if abstained is None:
@@ -125,8 +128,8 @@ def with_abstentions(predictions: Predictions, apply: Callable[[Predictions], Pr
     calibrated = apply(predictions.answered)
     if calibrated.kind != "full":
         raise NotAnswerable(
-            "the model abstains on some rows, and this calibrator returns single claims, which cannot say so: "
-            "let Meta-Cal come last"
+            "the model abstains on some rows, and this calibrator returns single claims, which cannot mark an "
+            "abstention: apply Meta-Cal last"
         )
     out = predictions.probs.astype(calibrated.rows.dtype, copy=True)
     out[~abstained] = calibrated.probs
@@ -141,16 +144,16 @@ Output = Literal["full", "per-class", "top-label", "top-k", "same"]
 
 @dataclass(frozen=True)
 class Contract:
-    """What a calibrator promises, declared beside it and enforced by tests over the registry.
+    """Properties of a calibrator, declared with it and enforced by tests over the registry.
 
     output: kind of predictions it returns ("same": as given); keeps_argmax: the predicted class never changes;
     sums_to_one: rows stay distributions; monotone: a higher score never gets a lower output (within a stratum);
-    min_rows: fewest calibration rows it can be fitted on; needs_matrix: works on full probability rows only;
-    may_refuse: calibration rows that cannot carry what was asked for are refused in a sentence (NotAnswerable);
+    min_rows: fewest calibration rows for a fit; needs_matrix: works on full probability rows only;
+    may_refuse: it raises NotAnswerable if the calibration rows are insufficient for the requested guarantee;
     abstains: it may leave rows unanswered; exported: it can be written as steps (``exporting.steps_of``);
     keeps_order: no two classes of a row change places, or only the claims made are recalibrated; profile: how it is
-    introduced to somebody who chooses one; classes: the only number of classes it is for. ``bins`` and ``rows`` name
-    the parameter that says how many bins it has, or how many rows each holds; empty where none does.
+    introduced to a user who chooses one; classes: the only number of classes it supports. ``bins`` and ``rows`` name
+    the parameter that sets the number of bins, or of rows per bin; empty if there is none.
     """
 
     output: Output
@@ -169,26 +172,26 @@ class Contract:
     classes: int | None = None
 
     def unfit(self, kind: str, classes: int | None = None) -> str:
-        """Why predictions of this kind cannot be calibrated so, in one sentence without its stop; empty where they can.
+        """Reason why predictions of this kind cannot be calibrated, without a final period; empty if they can.
 
-        ``classes``: how many classes they have, where that is known.
+        ``classes``: the number of classes, if known.
 
         >>> Contract("full", keeps_argmax=False, sums_to_one=True, classes=2).unfit("full", 3)
-        'it is for 2 classes, and these rows have 3'
+        'it works for 2 classes only, and these predictions have 3'
         >>> Contract("full", keeps_argmax=True, sums_to_one=True).unfit("confidence")
-        'it needs the probability of every class, and these rows hold one number each'
+        'it needs the probability of every class, and these predictions have one number per row'
         """
         if self.needs_matrix and kind not in ("full", "per-class", self.output):
-            return "it needs the probability of every class, and these rows hold one number each"
+            return "it needs the probability of every class, and these predictions have one number per row"
         if self.profile.needs_classes and kind == "confidence":
-            return "it needs the predicted classes, and these rows do not say them"
+            return "it needs the predicted classes, and these predictions do not include them"
         if self.classes is not None and classes not in (None, self.classes):
-            return f"it is for {self.classes} classes, and these rows have {classes}"
+            return f"it works for {self.classes} classes only, and these predictions have {classes}"
         return ""
 
 
 class BinaryCalibrator(Adjustable):
-    """A map from scores in [0, 1] to probabilities in [0, 1], fitted on scores and binary outcomes.
+    """Base class of maps from scores in [0, 1] to probabilities, fitted on scores and binary outcomes.
 
     Subclasses are dataclasses whose annotated fields are their parameters; they implement ``_fit``, and
     ``score_map`` or ``_map``.
@@ -196,60 +199,60 @@ class BinaryCalibrator(Adjustable):
 
     @property
     def min_rows(self) -> int:
-        """Fewest claims it can be fitted on as it is meant."""
+        """Fewest claims for a regular fit."""
         return 2
 
     def discrete(self, given: bool = False) -> bool:
-        """Whether it returns few values, by declaration; ``given`` tells whether the scores it maps are few.
+        """Return True if the map is declared to have few output values; ``given``: its inputs have few values.
 
-        Each output follows from its own score, so that few scores become few values whatever the map.
+        Each output depends on its own score only, so few distinct scores give few values under any map.
         """
         return given
 
     @property
     def note(self) -> str:
-        """What a reader of the fitted map must know, in one sentence; empty where there is nothing."""
+        """One-sentence caveat about the fitted map; empty if there is none."""
         return ""
 
     @property
     def steps(self) -> Float64s:
-        """Thresholds of the fitted map, ascending; empty where it has none."""
+        """Thresholds of the fitted map, ascending; empty if it has none."""
         return np.empty(0)
 
     def interval(self, scores: Floats) -> tuple[Float64s, Float64s] | None:
-        """The ends of the probability interval that the map returns with each score; None where it returns none."""
+        """Lower and upper ends of the probability interval for each score; None if the map has no intervals."""
         return None
 
     def insides(self) -> Insides:
-        """What the fitted map consists of, in words and numbers."""
+        """Description of the fitted map in words and numbers."""
         return Insides()
 
     @property
     def divides(self) -> bool:
-        """Does it divide the rows it is fitted on, one by one, so that rows that belong together would be parted?"""
+        """Return True if fitting splits the rows one by one, which would separate rows of the same group."""
         return False
 
     def cells(self) -> UniformMassCells | None:
-        """The fitted bins as the bounds of histogram binning need them; None for maps that bounds say nothing of."""
+        """Fitted bins in the form that the bounds of histogram binning need; None if the bounds do not apply."""
         return None
 
     def fit(self, scores: ArrayLike, outcomes: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit on scores (n,) in [0, 1] and outcomes (n,) of 0 and 1; InputError names the first bad one."""
+        """Fit on scores (n,) in [0, 1] and outcomes (n,) of 0 and 1; InputError names the first invalid value."""
         s = check_scores(scores)
         z = np.asarray(outcomes)
         if z.shape != s.shape or not (z.dtype == bool or np.isin(z, (0, 1)).all()):
-            raise InputError(f"outcomes must be {len(s)} values 0 or 1, one a score; got shape {z.shape}")
+            raise InputError(f"outcomes must be {len(s)} values 0 or 1, one per score; got shape {z.shape}")
         w = None if sample_weight is None else check_weights(sample_weight, len(s))
         self._fit(s, z.astype(bool, copy=False), w)
         return self
 
     def transform(self, scores: ArrayLike) -> Float64s:
-        """Recalibrated scores (n,), each from its own score alone."""
+        """Return recalibrated scores (n,), each computed from its own score only."""
         check_is_fitted(self)
         return np.clip(self._map(check_scores(scores)), 0.0, 1.0)
 
     def fit_counts(self, stratum: CountedStratum) -> Self:
-        """Fit on one stratum of a summary's claims; NotAnswerable where it needs rows, or other edges than the grid's.
+        """Fit on one stratum of a summary; NotAnswerable if it needs rows, or other edges than the grid's.
 
         >>> from calib_core.calibrators import BINARY_CALIBRATORS
         >>> from calib_core.reductions import Confidence
@@ -263,33 +266,33 @@ class BinaryCalibrator(Adjustable):
         return self.fit(claims.scores, claims.outcomes, sample_weight=claims.weights)
 
     def listed(self, stratum: CountedStratum) -> Stratum:
-        """Claims of a summary as it is fitted on them: whole weights, each with the score that stands for it."""
+        """Claims of a summary in the form used for fitting: whole weights, each with its representative score."""
         starts_of(self._grid_edges)
         return claims_of(stratum, BINARY_CALIBRATORS.flags(self).counts)
 
     @property
     def _grid_edges(self) -> Float64s:
-        """Edges that it places without looking at scores, and a summary's grid must have."""
+        """Edges that do not depend on the scores and must be edges of a summary's grid."""
         return np.empty(0)
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         raise NotImplementedError
 
     def score_map(self) -> Map:
-        """The fitted map in a form that other languages can write; NotAnswerable where it has none."""
+        """Fitted map in a form that can be exported to other languages; NotAnswerable if it has none."""
         entry = BINARY_CALIBRATORS.find(self)
         name = type(self).__name__ if entry is None else entry.title
-        raise NotAnswerable(f"{name} has no export; save it as JSON, which calib_core.load_calibrator reads back")
+        raise NotAnswerable(f"{name} cannot be exported; save it as JSON, which calib_core.load_calibrator can read")
 
     def _map(self, scores: Floats) -> Float64s:
         return self.score_map()(scores)
 
 
 class Calibrator(Adjustable):
-    """A map from predictions to better predictions, fitted on calibration rows; a scikit-learn estimator.
+    """Base class of maps from predictions to recalibrated predictions; a scikit-learn estimator.
 
     ``fit(X, y)`` and ``predict_proba(X)`` take probabilities (n, K), or ``Logits``; ``fit_on(predictions)`` and
-    ``apply(predictions)`` take and return Predictions, and say themselves what they cannot do.
+    ``apply(predictions)`` take and return Predictions, and raise errors that explain what they cannot do.
     Subclasses implement ``_fit`` and ``_apply``.
     """
 
@@ -298,32 +301,32 @@ class Calibrator(Adjustable):
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What fitting leaves, and the parameters of subclasses."""
+            """Fitted attributes, and the parameters of subclasses."""
 
     wanted: ClassVar[str] = ""
-    """Name of the parameter that holds the rate it keeps, and then has an ``attained``; empty where it keeps none."""
+    """Name of the parameter with the target rate, for calibrators that have an ``attained``; empty for others."""
 
     binary_maps: ClassVar[bool] = False
-    """Is it a binary map a stratum (``strata_``, ``maps_``), so that rows it is applied to need not sum to one?"""
+    """True if it has one binary map per stratum (``strata_``, ``maps_``), so its input rows need not sum to one."""
 
     by_sums: ClassVar[bool] = False
-    """Is it fitted by sums over the rows, which then may come in parts (``_fit_parts``)?"""
+    """True if it is fitted by sums over the rows, so rows may come in parts (``_fit_parts``)."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Metadata columns that it reads, so that rows to be fitted on or recalibrated must have them."""
+        """Metadata columns that it reads and that its calibration rows and inputs must therefore have."""
         return ()
 
     @property
     def reads_counts(self) -> bool:
-        """Can it be fitted on a ``Summary``: are counts in cells of a grid all it looks at?"""
+        """Return True if it can be fitted on a ``Summary``, that is on counts in the cells of a grid."""
         return False
 
     def fit(self, X: ArrayLike | Logits, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit on probabilities (n, K) and labels (n,): codes 0..K-1, or names as scikit-learn's classifiers take them.
 
-        Names belong to the columns in sorted order, or to the columns of a DataFrame that are called so; ``classes_``
-        then contains the names, and ``predict`` returns them. InputError where there are not K names.
+        Names are assigned to the columns in sorted order, or to the DataFrame columns of the same names; ``classes_``
+        then contains the names, and ``predict`` returns them. Raises InputError if there are not K names.
         """
         predictions = _predictions(X, y, sample_weight)
         self.fit_on(predictions)
@@ -332,11 +335,11 @@ class Calibrator(Adjustable):
         return self
 
     def fit_on(self, predictions: Predictions, progress: Progress = silent) -> Self:
-        """Fit on the rows of these predictions that the model answers: all of them unless it abstains.
+        """Fit on the rows of these predictions that the model answers (all rows unless it abstains).
 
-        A ``Summary`` will do where ``reads_counts``; NotAnswerable elsewhere. Where a fit takes long, ``progress`` is
-        told how much is done, in percent, or 0 again and again where nobody knows (steps towards a minimum). What it
-        raises stops the fit; a fit that is stopped or refused leaves the calibrator as it was.
+        A ``Summary`` is accepted if ``reads_counts``, otherwise it raises NotAnswerable. Slow fits call ``progress``
+        with the percentage done, or repeatedly with 0 if it is unknown (steps towards a minimum). An exception raised
+        by ``progress`` stops the fit. A fit that is stopped or refused leaves the calibrator unchanged.
         """
         if predictions.grain == "counts" and not self.reads_counts:
             raise NotAnswerable(NEEDS_ROWS.format(f"fitting {CALIBRATORS.recipe(self).title}"))
@@ -350,16 +353,16 @@ class Calibrator(Adjustable):
         return self._fitted_on(predictions)
 
     def fit_parts(self, parts: Iterable[Predictions]) -> Self:
-        """Fit on rows that come in parts, such as those of a file larger than memory, which is read several times.
+        """Fit on rows in parts, such as those of a file larger than memory, which is read several times.
 
         Parameters
         ----------
-        parts : a list of predictions, or a ``cc.readers.StreamedFile``: whatever gives the parts each time anew.
+        parts : a list of predictions, or a ``cc.readers.StreamedFile``: any iterable that can be iterated repeatedly.
 
-        What ``by_sums`` says is fitted by sums of gradients and curvatures over the parts: the map is that of all rows
-        at once, but for rounding. Else what ``reads_counts`` says is fitted on the ``Summary`` of the parts, made on
-        the way: its scores are those of the grid. NotAnswerable for all others, which need every row at once, and for
-        weights that are no counts of copies.
+        Calibrators with ``by_sums`` are fitted by sums of gradients and curvatures over the parts: the map equals that
+        of all rows at once, up to rounding. Otherwise calibrators with ``reads_counts`` are fitted on a ``Summary`` of
+        the parts, whose scores are those of the grid. Raises NotAnswerable for all others, which need every row at
+        once, and for weights that are not counts of copies.
 
         >>> from calib_core.calibrators import CALIBRATORS
         >>> p = Predictions([[0.9, 0.1]] * 10, [0] * 8 + [1] * 2)
@@ -373,7 +376,7 @@ class Calibrator(Adjustable):
             return self._fitted_on(next(iter(rows)))
         if not self.reads_counts:
             title = CALIBRATORS.recipe(self).title
-            raise NotAnswerable(f"{title} looks at all calibration rows at once, and cannot be fitted in parts")
+            raise NotAnswerable(f"{title} needs all calibration rows at once and cannot be fitted in parts")
         return self.fit_on(cast(Predictions, summary_of_parts(parts)))
 
     def _fitted_on(self, predictions: Predictions) -> Self:
@@ -384,63 +387,60 @@ class Calibrator(Adjustable):
         return self
 
     def apply(self, predictions: Predictions, progress: Progress = silent) -> Predictions:
-        """These predictions recalibrated; labels, names, weights and metadata come along.
+        """Return these predictions recalibrated, with the same labels, names, weights and metadata.
 
-        They carry the mark ``discrete`` where this calibrator declares that it returns few values. ``progress``: as in
-        ``fit_on``.
+        They are marked ``discrete`` if this calibrator is declared to return few values. ``progress``: see ``fit_on``.
         """
         check_is_fitted(self)
         if predictions.grain == "counts":
             raise NotAnswerable(NEEDS_ROWS.format("recalibrating"))
         k = predictions.n_classes
         if k is not None and k != len(self.classes_):
-            raise InputError(f"{k} classes given; this calibrator was fitted with {len(self.classes_)}")
+            raise InputError(f"the predictions have {k} classes; this calibrator was fitted with {len(self.classes_)}")
         calibrated = with_abstentions(predictions, lambda rows: self._apply(rows, progress))
         return calibrated.as_discrete(self.discrete(predictions.discrete))
 
     def discrete(self, given: bool = False) -> bool:
-        """Whether its claims take few values (one a bin), by declaration: they are then judged one bin a value.
+        """Return True if its claims are declared to have few values (one per bin): each value is then one bin.
 
-        ``given`` tells whether the predictions it is applied to do. Maps that keep differences between scores, if only
-        by interpolation or a shift, are not discrete; nor are rows divided by their sum.
+        ``given``: the predictions it is applied to have few values. Maps that preserve differences between scores, even
+        only by interpolation or a shift, are not discrete; nor are rows divided by their sum.
         """
         return False
 
     def guarantee(self, alpha: float = ALPHA) -> Promise:
-        """What holds for the fitted calibrator whatever the data, with probability 1 - alpha; or that nothing does."""
+        """Distribution-free guarantee of the fitted calibrator with probability 1 - alpha, or that there is none."""
         check_is_fitted(self)
         return NONE
 
     @property
     def dependence(self) -> str:
-        """Why nothing is promised: the rows it was fitted on belong together; empty where each stands alone."""
+        """Reason why there is no guarantee if the calibration rows are grouped; empty if they are independent."""
         groups = vars(self).get("groups_", "")
-        return (
-            f"the calibration rows belong to {groups}, and what is promised is for independent rows" if groups else ""
-        )
+        return f"the calibration rows belong to {groups}, and the guarantee needs independent rows" if groups else ""
 
     @property
     def note(self) -> str:
-        """What a reader of the fitted calibrator must know, in one sentence; empty where there is nothing."""
+        """One-sentence caveat about the fitted calibrator; empty if there is none."""
         return ""
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
-        """What the fitted calibrator consists of, in words and numbers; ``names`` of the classes, where known."""
+        """Description of the fitted calibrator in words and numbers; ``names``: class names, if known."""
         return Insides()
 
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
-        """Sentences on the fitted calibrator: groups too small to be calibrated on their own, and its ``note``.
+        """Sentences about the fitted calibrator: groups too small for a map of their own, and its ``note``.
 
-        ``most``: so many names of groups are listed at most.
+        ``most``: maximum number of group names listed.
         """
         return (self.note,) if self.note else ()
 
     def predict_proba(self, X: ArrayLike | Logits) -> Floats:
-        """Recalibrated probabilities, row by row: what the calibrator says, and no more.
+        """Return recalibrated probabilities, row by row, of the claims that this calibrator changes.
 
-        (n, K) from calibrators of full rows and of single classes; the probability of the predicted class alone,
-        (n,), from confidence and top-label calibrators, of the k largest classes, (n, k), from top-k ones:
-        they recalibrate only the claims made and say nothing of the other classes.
+        The shape is (n, K) for calibrators of full rows and of single classes. Confidence and top-label calibrators
+        return the probability of the predicted class only, (n,), and top-k calibrators those of the k largest classes,
+        (n, k): they do not recalibrate the other classes.
         """
         calibrated = self.apply(_predictions(X, None, None))
         if calibrated.kind in ("full", "per-class"):
@@ -449,7 +449,7 @@ class Calibrator(Adjustable):
         return probs[:, 0] if probs.shape[1] == 1 else probs
 
     def predict(self, X: ArrayLike | Logits) -> NDArray[np.generic]:
-        """The predicted class of each row after recalibration (n,), as one of ``classes_``."""
+        """Return the predicted class of each row after recalibration (n,), as one of ``classes_``."""
         codes = self.apply(_predictions(X, None, None)).predicted
         return self.classes_[codes]
 
@@ -461,35 +461,35 @@ class Calibrator(Adjustable):
         return tags
 
     def score(self, X: ArrayLike | Logits, y: ArrayLike) -> float:
-        """Minus the mean squared error of the top claim, 1{y = c} - h: higher is better, for every output kind."""
+        """Return minus the mean squared error of the top claim, 1{y = c} - h; higher is better, for every output."""
         calibrated = self.apply(_predictions(X, y, None))
         return -float(np.mean(np.square(calibrated.confidence.astype(np.float64) - calibrated.correct)))
 
     def to_json(self) -> str:
-        """This fitted calibrator as JSON text, which ``calib_core.load_calibrator`` reads back; no code is in it."""
+        """Return this fitted calibrator as JSON text without code; ``calib_core.load_calibrator`` reads it."""
         text: str = provided("calibrator text")(self)
         return text
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
-        """Fit on rows that the model answers; a fit that takes long reports its ``progress``."""
+        """Fit on rows that the model answers; slow fits report their ``progress``."""
         raise NotImplementedError
 
     def _fit_parts(self, parts: Parts) -> None:
         raise NotImplementedError
 
     def _apply(self, predictions: Predictions, progress: Progress) -> Predictions:
-        """The predictions recalibrated; what takes long reports its ``progress``."""
+        """Return the predictions recalibrated; slow maps report their ``progress``."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class MapShape:
-    """What a binary calibrator declares of its map; ``smooth``: it has few parameters and never decreases.
+    """Declared properties of a binary calibrator's map; ``smooth``: it has few parameters and never decreases.
 
-    ``bins`` and ``rows`` name the parameter that says how many bins it has, or how many rows each holds. ``counts``:
-    whether it is fitted on counts in cells of a grid as on rows, and which score then stands for a claim: the lower
-    end of its cell ("edges"), the mean of all claims of its cell ("cells"), or of those that came true, or did not, as
-    the claim itself ("outcomes"). ``numbers``: how many it fits, where they are few.
+    ``bins`` and ``rows`` name the parameter that sets the number of bins, or of rows per bin. ``counts``: whether it
+    can be fitted on counts in cells of a grid, and which score then represents a claim: the lower end of its cell
+    ("edges"), the mean of all claims of its cell ("cells"), or of those that came true, or did not, as the claim itself
+    ("outcomes"). ``numbers``: how many parameters it fits, if they are few.
     """
 
     smooth: bool = False
@@ -504,7 +504,7 @@ CALIBRATORS: Registry[Calibrator] = Registry("CALIBRATORS")
 
 
 def as_calibrator(calibrator: Any) -> Calibrator:
-    """A calibrator given by key, by recipe, or as it is."""
+    """Return the calibrator given by key, by recipe or as an object."""
     if isinstance(calibrator, (str, Recipe)):
         calibrator = CALIBRATORS.recipe(calibrator).build()
     ready: Calibrator = calibrator
@@ -512,15 +512,15 @@ def as_calibrator(calibrator: Any) -> Calibrator:
 
 
 def check_scores(scores: ArrayLike) -> Floats:
-    """Scores (n,) in [0, 1]; InputError names the first that is not."""
+    """Return scores (n,) in [0, 1]; InputError names the first one outside."""
     s = np.asarray(scores)
     s = s if s.dtype in (np.float32, np.float64) else s.astype(np.float64)
     if s.ndim != 1 or len(s) == 0:
-        raise InputError(f"scores has shape {s.shape}; one dimension and at least one score are needed")
+        raise InputError(f"scores has shape {s.shape}; expected one dimension and at least one score")
     if not (s.min() >= 0 and s.max() <= 1):
         wrong = ~((s >= 0) & (s <= 1))
         i = int(wrong.argmax())
-        raise InputError(f"score {i} is {s[i]:.6g}; scores lie in [0, 1] ({int(wrong.sum())} of {len(s)} do not)")
+        raise InputError(f"score {i} is {s[i]:.6g}; scores must be in [0, 1] ({int(wrong.sum())} of {len(s)} are not)")
     return s
 
 
@@ -536,17 +536,17 @@ def _predictions(X: ArrayLike | Logits, y: ArrayLike | None, weights: ArrayLike 
 
 
 def _are_names(labels: ArrayLike) -> bool:
-    """Whether labels are text rather than codes."""
+    """Return True if labels are text rather than codes."""
     y = np.asarray(labels)
     return y.dtype.kind in "UST" or (y.dtype.kind == "O" and y.size > 0 and isinstance(y.ravel()[0], str))
 
 
 def _sorted_names(labels: ArrayLike, k: int) -> list[str]:
-    """The K names among the labels, in the order of the columns of a scikit-learn classifier."""
+    """The K names among the labels, sorted as scikit-learn's classifiers sort their columns."""
     names = sorted({str(label) for label in np.asarray(labels).ravel()})
     if len(names) != k:
         raise InputError(
-            f"the labels contain {len(names)} names and there are {k} columns, so that it is not known which is which; "
-            "use a DataFrame whose columns have the class names"
+            f"the labels contain {len(names)} names but there are {k} columns, so names cannot be assigned to columns; "
+            "use a DataFrame with the class names as column names"
         )
     return names

@@ -1,4 +1,4 @@
-"""Rows that calibrators are fitted on: what weights count for, a seeded part held out, and claims of a summary."""
+"""Calibration rows: effective sample size under weights, seeded held-out rows, and claims of a summary."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from calib_core.summaries.mergeable import Summary, merged
 from calib_core.text import percent
 
 MOST_COPIES = 10_000_000
-"""Whole-numbered weights of up to so many rows in all are copies of rows; beyond that they are mere factors."""
+"""Whole-number weights with a sum up to this are copies of rows; with a larger sum they are mere factors."""
 
 
 def are_copies(weights: Float64s) -> bool:
-    """Whether the weights are whole numbers that can stand for copies of their rows.
+    """Return True if the weights are whole numbers that can be read as copies of their rows.
 
     >>> are_copies(np.array([2.0, 0.0])), are_copies(np.array([0.5, 1.0])), are_copies(np.array([1e8, 1e8]))
     (True, False, False)
@@ -32,10 +32,10 @@ def are_copies(weights: Float64s) -> bool:
 
 
 def as_rows(weights: Float64s) -> Float64s:
-    """The weights on the scale of rows: as they are where they are copies, else summing to the effective rows.
+    """Weights on the scale of rows: unchanged if they are copies, else scaled to the effective sample size.
 
-    The effective rows are Kish's (sum w)^2 / sum w^2: n where all weights are equal, fewer otherwise, whatever the
-    scale of the weights.
+    The effective sample size is Kish's (sum w)^2 / sum w^2: n if all weights are equal, less otherwise, at any scale of
+    the weights.
 
     References: Kish 1965, §11.7.
 
@@ -52,7 +52,7 @@ def as_rows(weights: Float64s) -> Float64s:
 
 
 def row_count(weights: Float64s | None, n: int) -> float:
-    """Rows that n rows with these weights count for.
+    """Effective number of n rows with these weights.
 
     >>> row_count(None, 3), row_count(np.array([0.2, 0.2]), 2), row_count(np.array([0.75, 0.25]), 2)
     (3.0, 2.0, 1.6)
@@ -64,7 +64,7 @@ def row_count(weights: Float64s | None, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Positions of the rows held out (a row of weight 2 can stand twice) and of those left, and what is left."""
+    """Positions of held-out rows (a row of weight 2 can appear twice) and of the others, and the other rows."""
 
     rows: Codes
     left: Codes
@@ -72,11 +72,11 @@ class HeldOut:
 
 
 def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int, random_state: int) -> HeldOut:
-    """Holds out floor(share * eligible rows) of them, at most ``most``, drawn at random.
+    """Hold out floor(share * eligible rows) rows, at most ``most``, drawn at random.
 
-    Rows are drawn in the order of their contents, so that the order they come in does not matter. A whole-numbered
-    weight is that many copies of the row, each drawn on its own; other weights go with their row. Grouped rows are
-    held out in whole groups, and nothing of these is left.
+    Rows are sorted by their contents before the draw, so their order does not matter. A whole-number weight is that
+    many copies of the row, each drawn separately; other weights stay with their row. Grouped rows are held out in whole
+    groups.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 10, [0, 1] * 10)
     >>> parts = hold_out(p, p.correct, 0.1, 500, random_state=0)
@@ -106,7 +106,7 @@ def hold_out(predictions: Predictions, eligible: Bools, share: float, most: int,
 
 
 def _whole_groups(ordered: Codes, groups: Codes, wanted: int, rng: np.random.Generator) -> Codes:
-    """All units of groups drawn at random, as many groups as fit into the number wanted, and at least one."""
+    """Units of randomly drawn groups: as many whole groups as fit into the number wanted, at least one."""
     codes, names = pd.factorize(groups[ordered])
     turn = rng.permutation(len(names))[codes]
     order = np.argsort(turn, kind="stable")
@@ -123,12 +123,12 @@ def _copies(predictions: Predictions) -> Codes:
 
 
 def _in_order(predictions: Predictions, units: Codes) -> Codes:
-    """The units by what their rows hold."""
+    """Units sorted by the contents of their rows."""
     confidence = predictions.confidence[units]
     _, group, size = np.unique(confidence, return_inverse=True, return_counts=True)
     tied = np.unique(units[size[group] > 1])
     rank = np.zeros(predictions.n_rows, dtype=np.intp)
-    if len(tied):  # only rows with the same confidence need to be told apart by all they hold
+    if len(tied):  # only rows with the same confidence need a comparison of all their contents
         part = predictions.take(tied)
         rank[tied[content_order(part.probs, part.true_labels, part.weights)]] = np.arange(len(tied))
     return units[np.lexsort((rank[units], confidence))]
@@ -143,16 +143,16 @@ def _left(predictions: Predictions, rows: Codes, weights: Float64s) -> Predictio
 
 
 Counts: TypeAlias = Literal["never", "edges", "cells", "outcomes"]
-"""Which score stands for a claim that is counted; "never": none will do."""
+"""Score that represents a counted claim; "never": counts are not enough."""
 
 MOST_AT_ENDS = 0.01
-"""Share of the claims that may lie in the grid's first and last cell where log-odds matter: there these have no end."""
+"""Maximum share of claims in the grid's first and last cell if log-odds matter: they are unbounded there."""
 
 _TOGETHER = 16
 
 
 def summary_of_parts(parts: Iterable[Predictions]) -> Summary:
-    """The summary of rows that come in parts.
+    """Return the summary of rows that come in parts.
 
     >>> p = Predictions.from_confidence([0.7, 0.9], [True, True])
     >>> summary_of_parts([p, p]).n_rows
@@ -166,17 +166,17 @@ def summary_of_parts(parts: Iterable[Predictions]) -> Summary:
         if len(found) >= _TOGETHER:
             found = [merged(found)]
     if not found:
-        raise InputError("there are no rows to fit on; give at least one part")
+        raise InputError("there are no rows to fit on; give at least one part with rows")
     return merged(found)
 
 
 def claims_of(stratum: CountedStratum, counts: Counts) -> Stratum:
-    """The claims with whole weights, each with the score that stands for it.
+    """Return the claims with whole weights, each with its representative score.
 
-    Scores move by less than a cell is wide, .001 at most. With "outcomes" the mean score of the claims that came true
-    in a cell, and of those that did not, stay what they are: both follow from the exact sums of s, v = s (1 - s) and
-    r^2 = (z - s)^2, since z^2 = z gives sum z s = (sum z + sum s - sum v - sum r^2) / 2. It is refused where more
-    than ``MOST_AT_ENDS`` of the claims lie in the first and last cell, whose log-odds have no bound.
+    Scores move by less than the width of a cell, .001 at most. "outcomes" preserves the mean score of the claims in a
+    cell that came true, and of those that did not: both follow from the exact sums of s, v = s (1 - s) and r^2 = (z -
+    s)^2, since z^2 = z gives sum z s = (sum z + sum s - sum v - sum r^2) / 2. It raises NotAnswerable if more than
+    ``MOST_AT_ENDS`` of the claims are in the first and last cell, whose log-odds are unbounded.
     """
     if counts == "never":
         raise NotAnswerable(NEEDS_ROWS.format("this map of scores"))
@@ -197,7 +197,7 @@ def claims_of(stratum: CountedStratum, counts: Counts) -> Stratum:
 
 
 def _means(cells: Cells, true: Float64s, false: Float64s) -> tuple[Float64s, Float64s]:
-    """The mean score of the claims that came true in each cell, and of those that did not, within the cell."""
+    """Mean score of the claims of each cell that came true, and of those that did not, clipped to the cell."""
     sums = dict(zip(SUMS, cells.sums.value, strict=True))
     s = sums["score"]
     of_true = (true + s - sums["claim"] - sums["second"]) / 2
@@ -210,13 +210,13 @@ def _check_ends(cells: Cells) -> None:
     share = float(cells.count[(cells.place == 0) | (cells.place == CELLS - 1)].sum() / max(cells.n_claims, 1))
     if share > MOST_AT_ENDS:
         raise NotAnswerable(
-            f"{percent(share)} of the claims lie below {EDGES[0]:g} or above {EDGES[-1]:g}, where a summary does not "
-            "tell log-odds apart: fit on rows, or choose a map that reads counts alone, such as isotonic regression"
+            f"{percent(share)} of the claims are below {EDGES[0]:g} or above {EDGES[-1]:g}, where a summary does not "
+            "distinguish log-odds: fit on rows, or choose a map that only needs counts, such as isotonic regression"
         )
 
 
 def content_order(points: Floats, labels: Codes, weights: Float64s | None = None) -> Codes:
-    """An order of rows by what they hold and not where they stand; rows that hold the same are interchangeable.
+    """Order of rows by their contents, whatever their positions; rows with equal contents are interchangeable.
 
     >>> rows, labels = np.array([[0.5, 0.5], [0.1, 0.9], [0.5, 0.5]]), np.array([1, 0, 0])
     >>> order, reverse = content_order(rows, labels), content_order(rows[::-1], labels[::-1])

@@ -1,4 +1,4 @@
-"""One calibrator after another."""
+"""Composition of two calibrators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calib_core.registry.registry import Prefix
 
 @dataclass(eq=False, repr=False)
 class Composed(Calibrator):
-    """Fits a calibrator, then another one on its output.
+    """Calibrator that fits one calibrator, then another one on its output.
 
     References: P3 §2.5 (``TS+X``).
 
@@ -38,7 +38,7 @@ class Composed(Calibrator):
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
         def at_work(_: int) -> None:
-            progress(0)  # nobody knows what share of the whole the first is
+            progress(0)  # the first step's share of the work is unknown
 
         self.first_: Calibrator = clone(self.first).fit_on(predictions, at_work)
         self.then_: Calibrator = clone(self.then).fit_on(self.first_.apply(predictions, at_work), progress)

@@ -17,7 +17,7 @@ from calib_core.calibrators.temperature import NOTES, Temperature, softened
 from calib_core.predictions.predictions import Predictions
 
 _RIDGE = 1e-10
-"""Pull of the weights towards temperature scaling alone: decides where T = 1 makes two members the same."""
+"""Ridge on the weights towards pure temperature scaling; it decides if T = 1 makes two members equal."""
 
 
 @CALIBRATORS.register(
@@ -39,18 +39,18 @@ _RIDGE = 1e-10
 )
 @dataclass(eq=False, repr=False)
 class EnsembleTemperature(Calibrator):
-    """Mixes the temperature-scaled probabilities, the original ones and the uniform distribution.
+    """Weighted average of the temperature-scaled probabilities, the original ones and the uniform distribution.
 
     q = w1 softmax(log p / T) + w2 p + w3 / K with w1 + w2 + w3 = 1, none negative. In two stages, as in the paper:
-    T minimises the log loss of temperature scaling alone, then w that of the mixture with T held; the pair is not the
-    joint minimum. The second stage is convex, and its log loss on the calibration rows is never above temperature
-    scaling's nor the base model's. The predicted class never changes.
+    T minimizes the log loss of temperature scaling, then w that of the mixture with T fixed; the pair is not the
+    joint minimum. The second stage is convex, and its log loss on the calibration rows is never above that of
+    temperature scaling or of the uncalibrated model. The predicted class never changes.
 
-    ``weights_`` are (w1, w2, w3), ``temperature_`` is T; ``status_`` and ``note`` say whether T was found, as in
-    temperature scaling. With fewer than 10 rows T stays 1 and the weights (1, 0, 0): the rows as they are. Where T is
-    near 1 the first two members are nearly the same and their weights mean little.
+    ``weights_`` are (w1, w2, w3), ``temperature_`` is T; ``status_`` and ``note`` report whether T was identified, as
+    in temperature scaling. With fewer than 10 rows T is 1 and the weights are (1, 0, 0): the rows do not change. If T
+    is near 1 the first two members are nearly equal, and their individual weights mean little.
 
-    References: Zhang, Kailkhura & Han 2020, §4.1 (with log loss; their code uses squared error whatever is asked).
+    References: Zhang, Kailkhura & Han 2020, §4.1 (with log loss; their code always uses squared error).
 
     >>> p = np.tile([[0.9, 0.1]], (10, 1))
     >>> cal = EnsembleTemperature().fit(p, [0] * 8 + [1] * 2)
@@ -79,12 +79,12 @@ class EnsembleTemperature(Calibrator):
     def insides(self, names: Sequence[str] = ()) -> Insides:
         check_is_fitted(self)
         shares = [float(w) for w in self.weights_]
-        parts = ("share of temperature scaling", "share of the model as it is", "share of equal chances")
+        parts = ("weight of temperature scaling", "weight of the original model", "weight of the uniform prediction")
         scaled, plain, even = (f"{100 * share:.3g} %" for share in shares)
         return Insides(
-            f"T = {self.temperature_:.3g}, 3 shares",
-            f"Mixes {scaled} of temperature scaling with T = {self.temperature_:.3g}, {plain} of the model as it is "
-            f"and {even} of equal chances.",
+            f"T = {self.temperature_:.3g}, 3 weights",
+            f"Averages temperature scaling with T = {self.temperature_:.3g} ({scaled}), the original model ({plain}) "
+            f"and a uniform prediction ({even}).",
             lambda: [Number("temperature T", self.temperature_), *map(Number, parts, shares)],
         )
 
@@ -92,17 +92,17 @@ class EnsembleTemperature(Calibrator):
         out: Floats = softened(predictions, self.temperature_).copy()
         w1, w2, w3 = self.weights_
         for where, block in predictions.rows.blocks():
-            # In float64: rounded between the sums, two equal classes could part.
+            # In float64: rounding between the sums could make two equal classes differ.
             out[where] = w1 * out[where].astype(np.float64) + w2 * block.astype(np.float64) + w3 / block.shape[1]
         return predictions.with_probs(frozen(out))
 
 
 def mixture_weights(members: Float64s, row_weights: Float64s) -> Float64s:
-    """Weights on the simplex that minimise -sum_i v_i log(members_i . w), members (n, 3) > 0."""
+    """Weights on the simplex that minimize -sum_i v_i log(members_i . w), members (n, 3) > 0."""
     prior = np.array([1.0, 0.0, 0.0])
 
     def loss(w: Float64s) -> tuple[float, Float64s]:
-        mixed = np.maximum(members @ w, LOG_FLOOR)  # between its steps the search may leave the simplex by rounding
+        mixed = np.maximum(members @ w, LOG_FLOOR)  # rounding may take the search off the simplex between steps
         value = 0.5 * _RIDGE * np.sum((w - prior) ** 2) - row_weights @ np.log(mixed)
         return float(value), _RIDGE * (w - prior) - (row_weights / mixed) @ members
 

@@ -1,4 +1,4 @@
-"""Histogram binning: of uniform mass without sample splitting (P1 Appendix B), of equal width, of equal errors (P3)."""
+"""Histogram binning with equal-mass bins (P1 Appendix B), with equal-width bins, and of errors (P3)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from calib_core.binning.base import IntervalScheme, of_interval
 from calib_core.binning.interval_schemes import EqualMass, EqualWidth
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Map, MapShape, PiecewiseMap
 from calib_core.calibrators.calibration_rows import are_copies, as_rows
-from calib_core.calibrators.insides import Insides, Number, counted, interval_places, shares_table
+from calib_core.calibrators.insides import Insides, Number, interval_places, shares_table
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.exact_sums import places
 from calib_core.defaults import SEED
 from calib_core.guarantees.promise import UniformMassCells
 from calib_core.registry.registry import Part, Range
+from calib_core.text import several
 
 _EDGE_SHARE, _EDGE_ROWS = 0.25, 20
-"""Rows that place the edges where scores tie: a quarter of all, and no more than 20 a bin.
+"""Rows that set the edges if scores tie: a quarter of all rows, and at most 20 per bin.
 
-Few of them leave bins of unequal mass, many leave few rows to average: from 20 to 100 points a bin the smallest bin
-keeps most rows with a quarter to a fifth; with more, 20 a bin place edges about as well as all would.
+Few such rows give bins of unequal mass, many leave few rows to average. With 20 to 100 points per bin the smallest bin
+has most rows left at a quarter to a fifth; with more points, 20 per bin set the edges about as well as all rows.
 """
 
 _FEW_LEVELS = 1000
-"""Different scores of which each in turn is told how many of its rows were drawn; of more, rows are drawn by rank."""
+"""Number of distinct scores up to which rows are drawn score by score; with more, rows are drawn by rank."""
 
 
 @BINARY_CALIBRATORS.register(
@@ -39,39 +40,38 @@ _FEW_LEVELS = 1000
 )
 @dataclass(eq=False, repr=False)
 class Histogram(BinaryCalibrator):
-    """Replaces a score by the share of claims that came true in its bin, with equally many rows in every bin.
+    """Replaces a score by the observed frequency in its bin; all bins have about the same number of rows.
 
     With B = floor(n / points_per_bin) bins (or the given number), thresholds are the order statistics of the scores
     at ranks ceil(b (n + 1) / B), b = 1..B-1; a bin is closed on the left; its value is the mean outcome of the rows
     strictly between two thresholds, (mean + u) / (1 + delta) with u uniform on [0, delta], so that no two bins return
-    the same value. There are never more bins than different scores. What can mislead: inside a bin all differences
+    the same value. There are never more bins than distinct scores. What can mislead: inside a bin all differences
     between scores are lost, and the order of two scores can flip across bins.
 
-    *Ties.* Where another row has the score of a threshold, order statistics do not part the rows as the theorem
-    needs, and equal scores must stay together. Then m = min(n / 4, 20 B) rows, drawn at random without their
-    outcomes, place the edges: bins hold as nearly m / B of them as equal scores allow, and never less than half. A
-    bin's value is the mean outcome of the *other* rows in it, taken over all ways of drawing as many rows among equal
-    scores: of g rows with one score, h of them true, e drawn for the edges, g - e count, with h (g - e) / g true. So
-    the seed decides where the edges lie, never which outcomes count, and the order of the rows decides nothing.
+    *Ties.* If another row has the score of a threshold, order statistics do not divide the rows as the theorem needs,
+    and equal scores must stay in one bin. Then m = min(n / 4, 20 B) rows, drawn at random without their outcomes, set
+    the edges: bins contain as nearly m / B of them as equal scores allow, and never less than half of that. A bin's
+    value is the mean outcome of the *other* rows in it, averaged over all draws of as many rows among equal scores: of
+    g rows with one score, h of them true and e drawn for the edges, g - e count, with h (g - e) / g true. So the seed
+    determines the edges, but not which outcomes count, and the order of the rows has no effect.
 
-    *What is bounded.* The truth of bin b is pi_b = P(Y = 1 | score in bin b) for the edges as placed.
-    Without ties at thresholds this is P1 Theorem 1. Its threshold rows are left out because, given the thresholds,
-    they lie where they lie, while the rows strictly between are independent draws of the law between; a score that
-    *is* a threshold is covered where the law gives it no mass, as where scores are continuous.
-    With ties: let G be the edge rows' scores and the *bins* of the other rows (not their scores, given which the
-    mean outcome would estimate the mean of P(Y = 1 | score) over these very rows instead of pi_b). The draw does not
-    look at the rows, so the others are independent of the edges; given G the n_b outcomes in bin b are independent,
-    each true with probability pi_b, and their mean v has E[exp(t (v - pi_b)) | G] <= exp(t^2 / (8 n_b)) (Hoeffding's
-    lemma). The value returned is the mean of v given all rows and how many were drawn of each score, which is finer
-    than G; by Jensen's inequality the same holds for it, hence P(|value - pi_b| >= eps | G) <= 2 exp(-2 n_b eps^2):
-    Theorem 1 with n_b rows averaged in place of k - 1, no row being spent on a threshold. The probability is over the
-    rows and the draw. All scores decide whether ties count as such, so what is proven is: the probability that there
-    are none at thresholds *and* the first bound fails, and the probability that there are *and* the second fails, are
-    each at most alpha; scores that nearly always tie, or never do, have only one of the two.
+    *Bounds.* The true value of bin b is pi_b = P(Y = 1 | score in bin b) for the fitted edges. Without ties at
+    thresholds this is P1 Theorem 1. Its threshold rows are left out because the thresholds fix their scores, while the
+    rows strictly between are independent draws from the distribution between. A score equal to a threshold is covered
+    if it has probability 0, as with continuous scores. With ties: let G be the edge rows' scores and the *bins* of the
+    other rows (not their scores: given those, the mean outcome would estimate the mean of P(Y = 1 | score) over these
+    rows instead of pi_b). The draw is independent of the rows, so the others are independent of the edges; given G the
+    n_b outcomes in bin b are independent, each true with probability pi_b, and their mean v has E[exp(t (v - pi_b)) |
+    G] <= exp(t^2 / (8 n_b)) (Hoeffding's lemma). The value returned is the mean of v given all rows and the number
+    drawn of each score, which is finer than G; by Jensen's inequality it satisfies the same bound, hence P(|value -
+    pi_b| >= eps | G) <= 2 exp(-2 n_b eps^2): Theorem 1 with n_b rows averaged instead of k - 1, as no row is used up by
+    a threshold. The probability is over the rows and the draw. All scores determine whether there are ties, so the
+    proof covers two events: no ties at thresholds *and* the first bound fails; ties *and* the second bound fails. Each
+    has probability at most alpha. Only one of them can occur for scores that (nearly) always tie, or never.
 
-    ``thresholds_`` and ``values_`` are the map, ``counts_`` the rows of each bin, ``averaged_`` those its value is a
-    mean of, ``placing_`` the number of rows that only placed edges (0 without ties). Weighted rows: whole numbers are
-    copies; others are scaled to Kish's effective number of rows, and share the place of a tied threshold.
+    ``thresholds_`` and ``values_`` are the map, ``counts_`` the rows of each bin, ``averaged_`` those that its value
+    averages, ``placing_`` the number of rows that only set the edges (0 without ties). Weighted rows: whole numbers are
+    copies; other weights are scaled to Kish's effective sample size, and rows tied with a threshold share its place.
 
     References: P1 Algorithm 8 and Appendix B.1, after Gupta & Ramdas 2021, Algorithm 2.
 
@@ -84,14 +84,14 @@ class Histogram(BinaryCalibrator):
     """
 
     points_per_bin: Annotated[
-        int, Range(2, 1000), "Rows per bin", "calibration rows per bin; 50 to 150 is the authors' advice"
+        int, Range(2, 1000), "Rows per bin", "calibration rows per bin; the authors advise 50 to 150"
     ] = 50
-    bins: Annotated[int | None, Range(1, 200), "Number of bins", "number of bins instead of points per bin"] = None
+    bins: Annotated[int | None, Range(1, 200), "Number of bins", "number of bins instead of rows per bin"] = None
     delta: Annotated[
-        float, Range(0, 0.01), "Size of the random nudge", "size of the randomisation that keeps bin values apart"
+        float, Range(0, 0.01), "Size of the random nudge", "size of the random shift that makes bin values distinct"
     ] = 1e-10
     random_state: Annotated[
-        int, Range(0, 2**31 - 1), "Seed of chance", "seed of the randomisation and of the rows that place edges"
+        int, Range(0, 2**31 - 1), "Random seed", "seed of the random shift and of the rows that set the edges"
     ] = SEED
 
     @property
@@ -114,7 +114,7 @@ class Histogram(BinaryCalibrator):
             scores, outcomes, weights = scores[counted], outcomes[counted], as_rows(weights[counted])
             weights = None if (weights == 1.0).all() else weights
         self.weighted_ = weights is not None
-        # Only the scores are sorted, which needs no permutation; outcomes enter through the few that came true.
+        # Only the scores are sorted, without a permutation; outcomes enter through the few claims that came true.
         order = slice(None) if weights is None else np.argsort(scores, kind="stable")
         s = np.sort(scores) if weights is None else scores[order]
         upto = np.arange(len(s) + 1.0) if weights is None else np.append(0.0, np.cumsum(weights[order]))
@@ -142,7 +142,7 @@ class Histogram(BinaryCalibrator):
     def _apart(
         self, ordered: Floats, upto: Float64s, true: Floats, weights: Float64s | None, n_bins: int
     ) -> tuple[Float64s, Float64s]:
-        """Edges from some of the rows; per bin the others, and those of them that came true.
+        """Edges from some of the rows, and per bin the other rows and those of them that came true.
 
         ``true`` are the scores of claims that came true, with their weights.
         """
@@ -158,23 +158,20 @@ class Histogram(BinaryCalibrator):
         self.counts_, all_hits = np.add.reduceat(rows, starts), np.add.reduceat(hits, starts)
         self.averaged_ = np.add.reduceat(rows - drawn, starts)
         left_hits = np.add.reduceat(hits * (rows - drawn) / rows, starts)
-        # A bin none of the other rows fell into returns what its edge rows say; ``cells`` then promises nothing.
+        # A bin without other rows returns the frequency of its edge rows; ``cells`` then gives no guarantee.
         empty = self.averaged_ == 0
         return np.where(empty, all_hits, left_hits), np.where(empty, self.counts_, self.averaged_)
 
     def cells(self) -> UniformMassCells:
-        """What the bounds of P1 need; the theorem asks for rows that count alike and thresholds without ties."""
+        """Bins for the bounds of P1, which need rows of equal weight and thresholds without ties."""
         broken = ""
         if self.weighted_:
-            broken = "the calibration rows are weighted, and the theorem is for rows that count alike"
+            broken = "the calibration rows are weighted, and the theorem needs rows of equal weight"
         elif self.ties_:
-            broken = (
-                "some calibration scores are equal to a bin's threshold; rows tied with it share its place here, "
-                "and the theorem is for scores without ties"
-            )
+            broken = "some calibration scores are equal to a bin's threshold, and the theorem needs scores without ties"
         elif self.averaged_.min() < 1:
-            broken = "scores tie, and some bin placed by a part of the calibration rows holds none of the others"
-        # Calibrators saved before edges were placed apart have no such number; theirs are the ``ties_`` above.
+            broken = "scores tie, and some bin contains only the calibration rows that set its edges"
+        # Calibrators saved by earlier versions do not have this attribute; they have the ``ties_`` above.
         placing = int(vars(self).get("placing_", 0))
         rows = int(self.counts_.sum())
         return UniformMassCells(
@@ -188,7 +185,7 @@ class Histogram(BinaryCalibrator):
         return max(1, min(wanted, int(total + 1) // 2, different))
 
     def _hits(self, scores: Floats, weights: Float64s | None) -> tuple[Float64s, Float64s]:
-        """Weight of the claims that came true per bin, and of those tied with each threshold."""
+        """Weight of the claims that came true in each bin, and of those tied with each threshold."""
         codes = np.searchsorted(self.thresholds_, scores, side="right")
         hits = _group_sums(codes, weights, len(self.thresholds_) + 1)
         at_threshold = (codes > 0) & (scores == np.append(np.nan, self.thresholds_)[codes])
@@ -200,7 +197,7 @@ class Histogram(BinaryCalibrator):
 
 
 def _ranks(upto: Float64s, n_bins: int) -> Codes:
-    """Positions of the order statistics; with weights, of the weighted ones."""
+    """Positions of the order statistics (weighted ones, if there are weights)."""
     ranks = np.ceil(np.arange(1, n_bins) * (float(upto[-1]) + 1) / n_bins)
     return np.asarray(np.minimum(np.searchsorted(upto[1:], ranks, side="left"), len(upto) - 2), dtype=np.intp)
 
@@ -214,7 +211,7 @@ def _of(weights: Float64s | None, rows: Bools) -> Float64s | None:
 
 
 def _drawn(ends: Float64s, many: int, seed: int) -> Float64s:
-    """How many of ``many`` rows drawn without replacement are of each level; ``ends``: rows below each, and all.
+    """Number of rows of each level among ``many`` drawn without replacement; ``ends``: rows below each, and all.
 
     >>> _drawn(np.array([0.0, 3.0, 7.0]), 7, 0).tolist()
     [3.0, 4.0]
@@ -227,14 +224,14 @@ def _drawn(ends: Float64s, many: int, seed: int) -> Float64s:
 
 @lru_cache(1)
 def _drawn_ranks(rows: int, many: int, seed: int) -> Codes:
-    """Ranks drawn of so many rows, ascending; classes of the same rows draw the same."""
+    """Ascending ranks drawn from this number of rows; classes with the same rows draw the same ranks."""
     return frozen(np.sort(np.random.default_rng((seed, 1)).choice(rows, many, replace=False, shuffle=False)))
 
 
 def _equal_shares(drawn: Float64s, bins: int) -> Codes:
-    """Where bins start among ascending levels, as near to equal shares of the rows drawn of each as levels allow.
+    """First levels of bins whose shares of the drawn rows are as equal as the levels allow.
 
-    A bin starts at a level that was drawn, and no bin holds less than half of an equal share.
+    Levels ascend. A bin starts at a level that was drawn, and no bin contains less than half of an equal share.
 
     >>> _equal_shares(np.array([2.0, 0.0, 3.0, 1.0, 1.0, 1.0]), 3).tolist()
     [0, 2, 3]
@@ -259,9 +256,9 @@ def _equal_shares(drawn: Float64s, bins: int) -> Codes:
 
 
 def _leaving_rows(starts: Float64s, ends: Float64s, total: float) -> Bools:
-    """Which thresholds leave rows strictly between them; ties and unequal weights can leave none: those are dropped.
+    """Mask of thresholds with rows strictly between them; others, from ties or unequal weights, are dropped.
 
-    Weights from ``starts`` to ``ends`` are the rows that are the thresholds themselves.
+    Weights from ``starts`` to ``ends`` belong to the rows equal to the thresholds.
     """
     least = 1e-9 * total
     kept = np.ones(len(starts), dtype=bool)
@@ -282,12 +279,12 @@ def _leaving_rows(starts: Float64s, ends: Float64s, total: float) -> Bools:
 )
 @dataclass(eq=False, repr=False)
 class EqualWidthHistogram(BinaryCalibrator):
-    """Replaces a score by the share of claims that came true in its bin, with bins of equal width.
+    """Replaces a score by the observed frequency in its bin; bins have equal width.
 
     Bins [0, 1/B), [1/B, 2/B), ..., [1 - 1/B, 1]; a bin's value is the weighted mean outcome of its calibration rows.
-    A score in a bin without calibration rows stays as it is: nothing is known there, and a bin's midpoint or 0, which
-    other packages return, would pass off a guess as an estimate. What can mislead: confident models leave most bins
-    with few rows or none, and no guarantee holds; uniform-mass histogram binning has one.
+    A score in a bin without calibration rows does not change: nothing is known there, and a bin's midpoint or 0, which
+    other packages return, would present a guess as an estimate. What can mislead: confident models leave most bins
+    with few rows or none, and there is no guarantee; equal-mass histogram binning has one.
 
     ``values_`` are the bins' values (0 where empty), ``counts_`` their weights.
 
@@ -329,14 +326,14 @@ class EqualWidthHistogram(BinaryCalibrator):
 @BINARY_CALIBRATORS.register("lece-histogram", "Histogram binning of errors", reference="P3 §3.1, H-LECE")
 @dataclass(eq=False, repr=False)
 class LeceHistogram(BinaryCalibrator):
-    """Subtracts from a score the mean error of its bin, so that scores in a bin keep their differences.
+    """Subtracts the mean error of its bin from a score; scores in a bin keep their differences.
 
     g(s) = s - mean over the bin's calibration rows of (s_i - z_i), clipped to [0, 1] (the authors' code lets results
     leave it). Histogram binning assumes equal class distributions within a bin; this assumes equal errors. A bin
-    without calibration rows leaves scores as they are. What can mislead: scores near 0 or 1 in a wide bin are
+    without calibration rows does not change scores. What can mislead: scores near 0 or 1 in a wide bin are
     shifted as far as those in its middle, and clipping then sends them to exactly 0 or 1.
 
-    P3 says of the bins only that classical binning has equal-size ones, the default here, and draws 5 of equal width.
+    P3 specifies only that classical binning has bins of equal size, the default here, and draws 5 of equal width.
     ``edges_`` are the inner edges, ``errors_`` the mean errors.
 
     References: P3 §3.1 and §4.1.2, Figure 1b.
@@ -346,15 +343,15 @@ class LeceHistogram(BinaryCalibrator):
     [0.0, 0.3]
     """
 
-    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "Bins", "where the bins lie"] = field(
+    binning: Annotated[IntervalScheme, Part("BINNINGS", of_interval), "Bins", "bins whose errors are averaged"] = field(
         default_factory=EqualMass
     )
 
     def insides(self) -> Insides:
         places = interval_places(self.edges_)
         return Insides(
-            counted(len(self.errors_), "bin"),
-            "The mean error of its bin is taken off a score.",
+            several(len(self.errors_), "bins"),
+            "Subtracts the mean error of its bin from a score.",
             lambda: [
                 Number("mean error", float(error), place=place)
                 for place, error in zip(places, self.errors_, strict=True)

@@ -1,4 +1,4 @@
-"""The uncalibrated model, and scores as they are."""
+"""The uncalibrated model and unchanged scores, as calibrators."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from calib_core.predictions.predictions import Predictions
 )
 @dataclass(eq=False, repr=False)
 class Identity(Calibrator):
-    """The predictions as they came, the candidate every calibrator has to beat.
+    """Returns the predictions unchanged: the baseline that every calibrator has to beat.
 
     In published comparisons the best calibrator was worse than none in a quarter to a third of the cases.
 
@@ -44,7 +44,7 @@ class Identity(Calibrator):
         return given
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
-        return Insides("nothing", "Leaves every row as it is.")
+        return Insides("nothing", "Changes no row.")
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
         self.n_rows_ = predictions.n_rows
@@ -53,10 +53,10 @@ class Identity(Calibrator):
         return predictions
 
 
-@BINARY_CALIBRATORS.register("identity", "Scores as they are", flags=MapShape(counts="cells"))
+@BINARY_CALIBRATORS.register("identity", "Unchanged scores", flags=MapShape(counts="cells"))
 @dataclass(eq=False, repr=False)
 class BinaryIdentity(BinaryCalibrator):
-    """Every score is returned as it came.
+    """Returns every score unchanged.
 
     >>> BinaryIdentity().fit([0.5], [1]).transform([0.2]).tolist()
     [0.2]
@@ -67,7 +67,7 @@ class BinaryIdentity(BinaryCalibrator):
         return 1
 
     def insides(self) -> Insides:
-        return Insides("nothing", "A score stays as it is.")
+        return Insides("nothing", "Changes no score.")
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         self.n_rows_ = len(scores)

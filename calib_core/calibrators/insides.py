@@ -1,4 +1,4 @@
-"""What people see of a calibrator: its profile before it is fitted, and what a fitted one consists of."""
+"""Descriptions of calibrators for users: profiles before a fit, and the contents of a fitted one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import Literal
 
 from calib_core._base.arrays import Float64s, Floats
+from calib_core.text import several
 
 
 @dataclass(frozen=True)
 class Number:
-    """One fitted number: its name in words, its value, of what it is (a class, a group), and where it applies."""
+    """One fitted number: its name, its value, its class or group, and where it applies."""
 
     name: str
     value: float
@@ -22,9 +23,9 @@ class Number:
 
 @dataclass(frozen=True, eq=False)
 class NumberGrid:
-    """Fitted numbers with rows and columns, (rows, columns): what they are, what both stand for, and the cell chosen.
+    """Matrix of fitted numbers (rows, columns), with titles and names of both axes, and the chosen cell.
 
-    ``middle`` is the value that changes nothing, from which colours go both ways; None for values that only grow.
+    ``middle`` is the value that changes nothing, the center of a diverging color scale; None for a sequential scale.
     """
 
     title: str
@@ -43,11 +44,11 @@ def _none() -> Iterable[Number]:
 
 @dataclass(frozen=True, eq=False)
 class Insides:
-    """A fit in few words ("T = 1.69", "20 numbers"), in a sentence, number by number, and its tables as pictures.
+    """Description of a fit: a few words ("T = 1.69", "20 numbers"), a sentence, all numbers, and matrices.
 
-    ``unit`` is what several of its kind are called ("table", "staircase"): a calibrator that fits one a class counts
-    them. ``temperature``: the one number that divides all log-probabilities, where it is the whole fit. ``numbers``
-    makes the list when it is wanted: there can be hundreds of thousands.
+    ``unit`` is the noun for one such fit ("table", "staircase"), for calibrators with one fit per class.
+    ``temperature``: the one number that divides all log-probabilities, if it is the whole fit. ``numbers`` builds the
+    list on request, as there can be hundreds of thousands.
     """
 
     short: str = ""
@@ -59,7 +60,7 @@ class Insides:
 
 
 def class_names(names: Sequence[str], classes: int) -> tuple[str, ...]:
-    """The names of the classes, or their numbers where they have none.
+    """Names of the classes, or their numbers if they have none.
 
     >>> class_names((), 2), class_names(("cat", "dog"), 2)
     (('0', '1'), ('cat', 'dog'))
@@ -67,17 +68,8 @@ def class_names(names: Sequence[str], classes: int) -> tuple[str, ...]:
     return tuple(map(str, names)) if len(names) == classes else tuple(map(str, range(classes)))
 
 
-def counted(number: int, thing: str) -> str:
-    """So many of them.
-
-    >>> counted(1, "table"), counted(10, "table")
-    ('1 table', '10 tables')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def interval_places(edges: Floats) -> list[str]:
-    """The bins between inner edges of [0, 1], in words.
+    """Bins between inner edges of [0, 1], in words.
 
     >>> import numpy as np
     >>> interval_places(np.array([0.25]))
@@ -91,16 +83,16 @@ def interval_places(edges: Floats) -> list[str]:
 
 
 def shares_table(edges: Floats, shares: Float64s, rows: Float64s) -> Insides:
-    """The insides of a map that gives a score the share of claims that came true in its bin."""
+    """Description of a map from a score to the observed frequency in its bin."""
     places = interval_places(edges)
     return Insides(
-        counted(len(shares), "bin"),
-        "A score becomes the share of claims that came true in its bin.",
+        several(len(shares), "bins"),
+        "Replaces a score by the observed frequency in its bin.",
         lambda: [
             number
             for place, share, many in zip(places, shares, rows, strict=True)
             for number in (
-                Number("share that came true", float(share), place=place),
+                Number("observed frequency", float(share), place=place),
                 Number("calibration rows", float(many), place=place),
             )
         ],
@@ -111,26 +103,25 @@ def shares_table(edges: Floats, shares: Float64s, rows: Float64s) -> Insides:
 Family = Literal["scaling", "binning", "rows", "abstaining", "advanced"]
 
 FAMILY_TITLES: dict[str, tuple[str, str]] = {
-    "scaling": ("Scaling", "a few numbers; needs the fewest rows"),
-    "binning": ("Binning", "frequencies of similar rows; can carry a guarantee"),
-    "rows": ("Whole rows", "compares rows as a whole; needs many of them"),
-    "abstaining": ("Abstaining", "answers fewer rows, and those better"),
-    "advanced": ("Advanced", "wrappers to fill yourself, and chains"),
+    "scaling": ("Scaling", "fits a few numbers; needs the fewest rows"),
+    "binning": ("Binning", "uses frequencies of similar rows; can have a guarantee"),
+    "rows": ("Whole rows", "compares whole rows; needs many of them"),
+    "abstaining": ("Abstaining", "answers fewer rows, more accurately"),
+    "advanced": ("Advanced", "wrappers around a binary map of your choice, and chains"),
 }
-"""Families in the order they are shown: the title of each, and what its members have in common."""
+"""Families in display order: title, and what its members have in common."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """How a calibrator is introduced, declared beside it.
+    """Introduction of a calibrator, declared with it.
 
-    family: with which others it stands. sentence: what it does, in plain words. rows = (a, b, c): it needs about
-    a + b K + c K^2 calibration rows of K classes, fifty for every number it fits or bin it fills. needs_classes: the
-    predicted classes must be known. promises: some fits carry a guarantee that holds whatever the data. first_for:
-    the kinds of predictions for which it is among the first to try, and ``why_first`` the reason in one sentence.
-    first_for_event: whether it is among the first to try with the risk of an event.
-    candidate_for: the kinds for which it is tried where a calibrator is chosen by cross-validation; of ``most_classes``
-    at most.
+    family: the group in which it is listed. sentence: what it does, in plain words. rows = (a, b, c): it needs about
+    a + b K + c K^2 calibration rows for K classes, fifty per fitted number or bin. needs_classes: the
+    predicted classes must be known. promises: some fits have a distribution-free guarantee. first_for: the kinds of
+    predictions for which it is among the first to try, with the reason ``why_first`` in one sentence. first_for_event:
+    it is among the first to try for the risk of an event. candidate_for: the kinds for which it is a candidate when a
+    calibrator is chosen by cross-validation, up to ``most_classes`` classes.
 
     >>> Profile(rows=(0, 100, 0)).rows_needed(10)
     1000
@@ -148,6 +139,6 @@ class Profile:
     first_for_event: bool = False
 
     def rows_needed(self, classes: int) -> int:
-        """About so many calibration rows of this many classes; 0 where nothing is declared."""
+        """Approximate number of calibration rows needed for this number of classes; 0 if not declared."""
         a, b, c = self.rows
         return a + b * classes + c * classes * classes

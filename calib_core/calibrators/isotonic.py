@@ -1,4 +1,4 @@
-"""Isotonic regression, and Venn-ABERS: two isotonic fits of every score, with the row counted as false and as true."""
+"""Isotonic regression and Venn-ABERS, which fits every score twice: with its row counted as false and as true."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import scipy
 from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Interpolated, Map, MapShape, PiecewiseMap
 from calib_core.calibrators.calibration_rows import as_rows
-from calib_core.calibrators.insides import Insides, Number, counted
+from calib_core.calibrators.insides import Insides, Number
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.exact_sums import places
+from calib_core.text import several
 
 _MANY = 8192
-"""Scores from which on the steps below them are found faster by their bits."""
+"""Number of scores from which on the steps below them are found faster by their bits."""
 _LONG_RUNS = 4
-"""Claims for each different score that came true, on average, from which on scores need not be sorted."""
+"""Mean number of claims per distinct true score from which on scores need not be sorted."""
 
 
 @BINARY_CALIBRATORS.register(
@@ -25,11 +26,11 @@ _LONG_RUNS = 4
 )
 @dataclass(eq=False, repr=False)
 class Isotonic(BinaryCalibrator):
-    """The non-decreasing map of scores that lies closest to the outcomes.
+    """Non-decreasing map of scores with the least squared error to the outcomes.
 
     argmin over non-decreasing g of sum_i w_i (z_i - g(s_i))^2, interpolated linearly between calibration scores and
-    constant beyond them. What can mislead: it returns exact 0 and 1 where calibration rows allow, which makes the
-    log loss of a single later miss enormous.
+    constant beyond them. What can mislead: it returns exact 0 and 1 where calibration rows allow, so the log loss of a
+    single later miss is enormous.
 
     References: Zadrozny & Elkan 2002; fitted by SciPy's pool-adjacent-violators.
 
@@ -40,10 +41,10 @@ class Isotonic(BinaryCalibrator):
     def insides(self) -> Insides:
         steps = len(np.unique(self.values_))
         return Insides(
-            counted(steps, "step"),
-            "A score becomes the height of a staircase that never falls.",
+            several(steps, "steps"),
+            "Replaces a score by the height of a non-decreasing staircase.",
             lambda: [
-                Number("score out", float(value), place=f"score {score:.6g}")
+                Number("recalibrated score", float(value), place=f"score {score:.6g}")
                 for score, value in zip(self.scores_, self.values_, strict=True)
             ],
             unit="staircase",
@@ -51,7 +52,7 @@ class Isotonic(BinaryCalibrator):
 
     def _fit(self, scores: Floats, outcomes: Bools, weights: Float64s | None) -> None:
         claims = Stratum(scores, outcomes, weights).counted()
-        # Scores without a claim that came true are pooled with the one before whatever follows: one run of them all.
+        # A score without a true claim is always pooled with the score before it: all of these form one run.
         true, codes = np.unique(claims.scores[claims.outcomes], return_inverse=True)
         true_weights = None if claims.weights is None else claims.weights[claims.outcomes]
         hits = np.bincount(codes, true_weights, minlength=len(true)).astype(np.float64)
@@ -60,7 +61,7 @@ class Isotonic(BinaryCalibrator):
             true, hits = np.append(lowest, true), np.append(0.0, hits)
         total, last = _in_runs(claims, true)
         fitted = scipy.optimize.isotonic_regression(hits / total, weights=total)
-        # Sums of weights leave a rounding error between shares that are equal.
+        # Sums of weights leave a rounding error between equal shares.
         rises = np.flatnonzero(np.append(True, np.diff(fitted.x) > 1e-12))
         ends = np.stack([true[rises], last[np.append(rises[1:], len(true)) - 1]], axis=1).ravel()
         different = np.append(True, ends[1:] > ends[:-1])
@@ -85,7 +86,7 @@ class Isotonic(BinaryCalibrator):
 
 
 def _in_runs(claims: Stratum, starts: Floats) -> tuple[Float64s, Floats]:
-    """Weight of the claims from each of these ascending scores to the next, and the highest score before it."""
+    """Weight of the claims from each of these ascending scores to the next, and the highest score before the next."""
     if claims.weights is None and len(starts) * _LONG_RUNS < len(claims.scores):
         run = places(starts, claims.scores) - 1
         last = starts.copy()
@@ -96,34 +97,35 @@ def _in_runs(claims: Stratum, starts: Floats) -> tuple[Float64s, Floats]:
     last = ordered.scores[np.append(first[1:], len(ordered.scores)) - 1]
     if ordered.weights is None:
         return np.diff(np.append(first, len(ordered.scores))).astype(np.float64), last
-    # Run by run: differences of sums from the first claim on lose small weights behind large ones.
+    # Run by run: differences of cumulative sums lose small weights behind large ones.
     return np.add.reduceat(ordered.weights, first), last
 
 
 _PLACES = np.linspace(0.0, 1.0, 21)
-"""Scores whose intervals are listed: the map itself has up to two numbers for every calibration row."""
+"""Scores whose intervals are listed, as the map itself has up to two numbers per calibration row."""
 
 
 @BINARY_CALIBRATORS.register("venn-abers", "Venn-ABERS", reference="Vovk et al. 2015")
 @dataclass(eq=False, repr=False)
 class VennAbers(BinaryCalibrator):
-    """A probability between two isotonic fits: with the row itself counted as false, and as true.
+    """Returns a probability between two isotonic fits, with the row itself counted as false and as true.
 
-    p0(s) and p1(s) are the values at s of isotonic regression on the calibration rows and one row more, (s, 0) or
-    (s, 1); the probability is p1 / (1 - p0 + p1), which lies between them and is the least bad one under log loss.
-    ``interval(scores)`` gives (p0, p1): wide where few calibration rows speak of a score. Both never decrease with s.
+    p0(s) and p1(s) are the values at s of isotonic regression on the calibration rows and one more row, (s, 0) or
+    (s, 1); the probability is p1 / (1 - p0 + p1), which is between them and minimizes the maximum regret in log loss.
+    ``interval(scores)`` returns (p0, p1): wide if there are few calibration rows near a score. Neither decreases in s.
 
-    Of the pair, the one that the outcome chooses is perfectly calibrated, E[Z | p_Z] = p_Z, when calibration rows and
-    new rows are exchangeable: of the pair, not of the probability between them, nor of rows divided by their sum. What
-    can mislead: the interval is no confidence interval of the chance, and narrows to nothing with many rows.
+    If calibration rows and new rows are exchangeable, the member of the pair selected by the outcome is perfectly
+    calibrated, E[Z | p_Z] = p_Z. This is a property of the pair, not of the probability between them or of rows divided
+    by their sum. What can mislead: the interval is not a confidence interval of the event's probability, and its width
+    goes to 0 with many rows.
 
-    Weighted rows count as their effective number, whole weights as copies; the row added counts as one. Nothing is
-    promised where weights are unequal. It never returns exact 0 or 1.
+    Weighted rows count as their effective sample size, whole weights as copies; the added row counts as one. There is
+    no guarantee for unequal weights. It never returns exact 0 or 1.
 
     p0 steps at scores ``lower_thresholds_`` (m,), from one of ``lower_`` (m + 1,) to the next, p1 just above scores
-    ``thresholds_`` (k,), along ``upper_`` (k + 1,). Nearly every score of a row that came out false is one of
-    ``thresholds_``: with many classes the map is larger than the rows it was fitted on (three times 50,000 rows of
-    1,000 classes in single precision).
+    ``thresholds_`` (k,), along ``upper_`` (k + 1,). Nearly every score of a row with a false outcome is one of
+    ``thresholds_``: with many classes the map is larger than its calibration rows (three times as large for 50,000 rows
+    of 1,000 classes in single precision).
 
     References: Vovk, Petej & Fedorova 2015, §2 and Algorithms 1-4 (inductive Venn-ABERS predictors, log loss).
 
@@ -136,15 +138,15 @@ class VennAbers(BinaryCalibrator):
 
     @property
     def steps(self) -> Float64s:
-        # Both sides of a score behind which p1 steps: an export knows by the pair that the bin holds one score.
+        # Both sides of a score above which p1 steps: the pair tells an export that the bin contains one score.
         behind = self.thresholds_.astype(np.float64)
         return np.unique(np.concatenate([self.lower_thresholds_, behind, np.nextafter(behind, 2.0)]))
 
     def insides(self) -> Insides:
         return Insides(
-            counted(len(self.thresholds_), "step"),
-            "A score becomes a probability between two staircases: one fitted with the row itself counted as false, "
-            "one with it counted as true.",
+            several(len(self.thresholds_), "steps"),
+            "Returns a probability between two staircases: one fitted with the row itself counted as false, one with "
+            "it counted as true.",
             lambda: [
                 Number(name, float(value), place=f"score {score:.6g}")
                 for score, *pair in zip(_PLACES, *self.interval(_PLACES), strict=True)
@@ -180,19 +182,19 @@ class VennAbers(BinaryCalibrator):
 
 
 def _stepping(scores: Floats, values: Float64s) -> tuple[Floats, Float64s]:
-    """Values (m + 1,) before, between and behind scores (m,): at which scores they change, and those that differ."""
+    """Scores at which values (m + 1,) before, between and after scores (m,) change, and the distinct values."""
     changes = np.flatnonzero(np.diff(values))
     return scores[changes], values[np.append(0, changes + 1)]
 
 
 def with_one_more(weight: Float64s, hits: Float64s) -> Float64s:
-    """Isotonic values (m,), in turn of each of m ascending scores when one row more that came true lies at it.
+    """Isotonic value at each of m ascending scores, (m,), after adding one true row at that score.
 
     weight (m,) > 0 are the rows at each score, hits (m,) those that came true. With X, Y their running sums, the value
-    at score j is the slope of the line that touches from below both the points (X, Y) up to j, moved by (-1, -1), and
-    those after j. As j grows, that line's start and end only move on: all values in one pass, O(m).
+    at score j is the slope of the line that touches from below both the points (X, Y) up to j, shifted by (-1, -1), and
+    those after j. As j grows, that line's start and end only move forward: all values take one pass, O(m).
 
-    Scores whose rows all came out alike are passed at once: only where they came false does the line start among them.
+    A run of scores with equal outcomes takes one step: the line starts within the run only if its outcomes are false.
 
     >>> with_one_more(np.ones(3), np.array([0.0, 0.0, 1.0])).tolist()
     [0.3333333333333333, 0.5, 1.0]
@@ -205,14 +207,14 @@ def with_one_more(weight: Float64s, hits: Float64s) -> Float64s:
     begun, corner, least = _lines(x[ends].tolist(), y[ends].tolist(), (share[first] == 0).tolist())
     segment = np.searchsorted(begun, x[:-1], "right") - 1
     run = np.cumsum(~alike) - 1
-    # The line that starts at the score itself, where that is steeper.
+    # The line that starts at the score itself, if it is steeper.
     own = (y[ends][corner[segment]] - y[:-1] + 1.0) / (x[ends][corner[segment]] - x[:-1] + 1.0)
     values = np.where(share == 0, np.maximum(least[run], own), least[run])
     return np.minimum(np.maximum.accumulate(values), 1.0)
 
 
 def _lines(x: list[float], y: list[float], false: list[bool]) -> tuple[Float64s, Codes, Float64s]:
-    """Of every run of scores the slope of its touching line; and from where on which corner is touched on the right."""
+    """Slope of the touching line of every run of scores, and the corners touched on the right with their first runs."""
     after, slope = _hull(x, y)
     begun: list[float] = []
     corner: list[int] = []
@@ -236,7 +238,7 @@ def _lines(x: list[float], y: list[float], false: list[bool]) -> tuple[Float64s,
 
 
 def _hull(x: list[float], y: list[float]) -> tuple[list[int], list[float]]:
-    """For every point the next corner of the lower hull of the points from it on, 0 where none; and the slope to it."""
+    """Next corner of the lower hull of the points from each point on (0 if none), and the slope to it."""
     last = len(x) - 1
     after, slope = [0] * len(x), [np.inf] * len(x)
     for i in range(last - 1, -1, -1):

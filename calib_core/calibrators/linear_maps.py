@@ -32,11 +32,11 @@ from calib_core.predictions.row_groups import RowGroups, dealt
 from calib_core.registry.registry import Flag, Range
 
 GRID = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0)
-"""Candidates for λ and for μ, in the paper's normalisation: with 100 classes good values of λ are in the thousands."""
+"""Candidates for λ and μ, scaled as in the paper: with 100 classes good values of λ are in the thousands."""
 
 
 def fits_tried(folds: int) -> int:
-    """How many maps are fitted to choose by so many folds."""
+    """Number of maps fitted to choose λ and μ by cross-validation with this number of folds."""
     return 2 * folds * len(GRID)
 
 
@@ -48,10 +48,10 @@ def chosen_odir(
     groups: RowGroups | None = None,
     fit_done: Callable[[], object] = lambda: None,
 ) -> Odir:
-    """λ from the grid with μ as given, then μ from the grid with that λ: the least held-out log loss each time.
+    """Choose λ from the grid with the given μ, then μ with that λ, by the least held-out log loss.
 
-    Of equal losses the stronger penalty wins. Folds are stratified by label and seeded, and keep
-    rows that belong together in one. ``fit_done`` is called after each of the fits tried.
+    Among equal losses the stronger penalty wins. Folds are seeded, stratified by label, and contain whole groups of
+    rows. ``fit_done`` is called after each fit.
     """
     parts = (
         dealt(rows.labels, folds, random_state) if groups is None else groups.folds(rows.labels, folds, random_state)
@@ -69,7 +69,7 @@ def _least(
     losses = np.zeros(len(candidates))
     for fit, held_out in splits:
         start: Float64s | None = None
-        # From the strongest penalty down: each minimiser starts the search for the next.
+        # From the strongest penalty down: each minimizer is the start of the next search.
         for i in reversed(range(len(candidates))):
             start = fitted(AffineLoss(fit, candidates[i]), start).parameters
             losses[i] += held_out.mass * AffineLoss(held_out, candidates[i]).log_loss(start)
@@ -78,11 +78,11 @@ def _least(
 
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True)
-_VECTOR = Profile("scaling", "A weight and an offset for every class.", rows=(0, 100, 0), candidate_for=("full",))
-_MATRIX = Profile("scaling", "Every class's score becomes a weighted sum of all scores.", rows=(0, 50, 50))
+_VECTOR = Profile("scaling", "Fits a weight and an offset for every class.", rows=(0, 100, 0), candidate_for=("full",))
+_MATRIX = Profile("scaling", "Replaces every class's score by a weighted sum of all scores.", rows=(0, 50, 50))
 _DIRICHLET = Profile(
     "scaling",
-    "Every class may borrow from every other.",
+    "Replaces every class's log-probability by a weighted sum of all of them.",
     rows=(0, 50, 50),
     candidate_for=("full",),
     most_classes=20,
@@ -90,19 +90,19 @@ _DIRICHLET = Profile(
 )
 
 NOTES = {
-    "at bound": "the rows can be told apart without fail, or a class never occurs among them, so that the loss alone "
-    "would fall for ever: the fit stopped at probabilities near 1e-7.",
-    "not converged": "the fit stopped before it converged: another one could fit these rows better.",
+    "at bound": "the classes of the rows are separable, or a class never occurs, so the loss has no minimum: the fit "
+    "stopped at probabilities near 1e-7.",
+    "not converged": "the fit stopped before it converged: another map could fit these rows better.",
 }
-"""What a fit that ended otherwise than usual has to say, by ``status_``."""
+"""Caveats by ``status_``, for fits that did not converge to a minimum."""
 
 _INPUT: dict[Input, str] = {"logits": "logit", "log-probabilities": "log-probability"}
 
 MOST_CLASSES = 2_000
-"""Classes up to which they are mixed: of K(K + 1) numbers the search for a minimum keeps 25 copies, here 0.8 GB."""
+"""Largest number of classes K: the optimizer stores 25 copies of K(K + 1) numbers, here 0.8 GB."""
 
 _APPLIED_ROWS = 256
-"""Matrix products of this many rows, the last filled up: BLAS then treats a row alike whatever stands beside it."""
+"""Rows per matrix product, the last one padded: BLAS then treats a row equally whatever the other rows are."""
 
 
 @CALIBRATORS.register(
@@ -110,18 +110,18 @@ _APPLIED_ROWS = 256
 )
 @dataclass(eq=False, repr=False)
 class VectorScaling(Calibrator):
-    """Multiplies each class's logit by a weight of its own and adds an intercept: softmax(w x + b).
+    """Multiplies each class's logit by its own weight and adds an intercept: softmax(w x + b).
 
-    w, b (K,) minimise the mean log loss of the calibration rows. x are the raw logits where the predictions carry them
-    (``Logits``, or an upload with logits), log-probabilities otherwise: ``input_`` says which. The two give different
-    maps, since a shift of all logits of a row leaves its probabilities but not w x as they are; a map fitted on logits
-    refuses predictions without them.
+    w, b (K,) minimize the mean log loss of the calibration rows. x are the raw logits if the predictions have them
+    (``Logits``, or an upload with logits), else log-probabilities, as ``input_`` records. The two give different maps,
+    since a shift of all logits of a row changes w x but not the row's probabilities; a map fitted on logits refuses
+    predictions without them.
 
-    A pull towards the identity of weight 1e-8 makes the minimum unique: intercepts sum to about zero. Where rows are
-    separable, or a class never occurs among them, the loss alone would fall for ever; the fit then stops at
-    probabilities near 1e-7 and ``status_`` is "at bound" (otherwise "converged", or "not converged").
-    On the calibration rows the log loss is never above that of the predictions as they came. The predicted class can
-    change. 2K numbers are fitted: with few rows a class, prefer temperature scaling.
+    A ridge towards the identity of weight 1e-8 makes the minimum unique: intercepts sum to about zero. If rows are
+    separable, or a class never occurs, the loss without it has no minimum; the fit then stops at probabilities near
+    1e-7 and ``status_`` is "at bound" (otherwise "converged", or "not converged"). On the calibration rows the log loss
+    is never above that of the uncalibrated predictions. The predicted class can change. 2K numbers are fitted: with few
+    rows per class, prefer temperature scaling.
 
     References: Guo et al. 2017 §4.2; P3 §2.5.
 
@@ -151,7 +151,7 @@ class VectorScaling(Calibrator):
 
     @property
     def note(self) -> str:
-        """How the fit ended where it found no minimum of its own; empty else."""
+        """Caveat about the fit if it found no proper minimum; empty otherwise."""
         return NOTES.get(self.status_, "")
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
@@ -159,7 +159,7 @@ class VectorScaling(Calibrator):
         classes = class_names(names, len(self.weights_))
         return Insides(
             f"{2 * len(classes):,} numbers",
-            f"Multiplies the {_INPUT[self.input_]} of each class by a weight of its own and adds an offset.",
+            f"Multiplies the {_INPUT[self.input_]} of each class by the class's own weight and adds an offset.",
             lambda: listed(self.weights_, self.intercepts_, classes),
             pictured(self.weights_, self.intercepts_, classes),
         )
@@ -175,19 +175,19 @@ class VectorScaling(Calibrator):
 @dataclass(eq=False, repr=False)
 class _Affine(Calibrator):
     off_diagonal: Annotated[
-        float, Range(0, 1e6, log=True), "Penalty on mixing classes (λ)", "λ: keeps classes from mixing; 0 for none"
+        float, Range(0, 1e6, log=True), "Penalty on mixing classes (λ)", "λ: penalty on off-diagonal weights; 0: none"
     ] = 1.0
     intercept: Annotated[
-        float, Range(0, 1e6, log=True), "Penalty on intercepts (μ)", "μ: keeps intercepts small; 0 for none"
+        float, Range(0, 1e6, log=True), "Penalty on intercepts (μ)", "μ: penalty on large intercepts; 0 for none"
     ] = 1.0
     cross_validate: Annotated[
         bool,
         Flag(),
         "Choose by cross-validation",
-        "choose λ and μ by cross-validated log loss, starting from those above",
+        "choose λ and μ by cross-validated log loss, starting from the values above",
     ] = False
     folds: Annotated[int, Range(2, 20, 1), "Folds", "folds of the cross-validation, stratified by class"] = 5
-    random_state: Annotated[int, Range(0, 2**31 - 1, 1), "Seed of chance", "seed of the folds"] = SEED
+    random_state: Annotated[int, Range(0, 2**31 - 1, 1), "Random seed", "seed of the folds"] = SEED
 
     takes_logits: ClassVar[bool]
     by_sums: ClassVar[bool] = True
@@ -205,7 +205,7 @@ class _Affine(Calibrator):
 
     def _fit_parts(self, parts: Parts) -> None:
         if self.cross_validate:
-            raise NotAnswerable("cross-validation divides all rows into folds, and needs them at once: fit without it")
+            raise NotAnswerable("cross-validation needs all rows at once: fit without it")
         rows = PartedRows(parts, self._source)
         self.input_ = rows.source.kind
         odir = Odir(float(self.off_diagonal), float(self.intercept))
@@ -215,8 +215,8 @@ class _Affine(Calibrator):
     def _source(self, predictions: Predictions) -> LogRows:
         if (k := predictions.n_classes or 0) > MOST_CLASSES:
             raise NotAnswerable(
-                f"{CALIBRATORS.recipe(self).title} fits {k * (k + 1):,} numbers for {k:,} classes, and takes at most "
-                f"{MOST_CLASSES:,} classes; vector scaling takes more"
+                f"{CALIBRATORS.recipe(self).title} would fit {k * (k + 1):,} numbers for {k:,} classes; its limit is "
+                f"{MOST_CLASSES:,} classes. Choose vector scaling"
             )
         return LogRows.best(predictions) if self.takes_logits else LogRows.log_probabilities(predictions)
 
@@ -228,7 +228,7 @@ class _Affine(Calibrator):
 
     @property
     def note(self) -> str:
-        """How the fit ended where it found no minimum of its own; empty else."""
+        """Caveat about the fit if it found no proper minimum; empty otherwise."""
         return NOTES.get(self.status_, "")
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
@@ -237,7 +237,7 @@ class _Affine(Calibrator):
         tried = " Both penalties were chosen by cross-validation." if self.cross_validate else ""
         return Insides(
             f"{self.weights_.size + len(classes):,} numbers",
-            f"Makes the {_INPUT[self.input_]} of each class a weighted sum of those of all classes, and adds an offset."
+            f"Replaces the {_INPUT[self.input_]} of each class by a weighted sum over all classes plus an offset."
             + tried,
             lambda: [
                 *listed(self.weights_, self.intercepts_, classes),
@@ -261,23 +261,23 @@ class _Affine(Calibrator):
 )
 @dataclass(eq=False, repr=False)
 class MatrixScaling(_Affine):
-    """Makes each class's logit a weighted sum of all logits, with off-diagonal weights and intercepts kept small.
+    """Replaces each class's logit by a weighted sum of all logits, with penalties on off-diagonals and intercepts.
 
-    q = softmax(W x + b), W (K, K), b (K,) minimising
+    q = softmax(W x + b), W (K, K), b (K,) minimizing
     mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j b_j² (ODIR), λ = ``off_diagonal``, μ = ``intercept``.
-    x are the raw logits where the predictions carry them, log-probabilities otherwise: ``input_`` says which, and a map
-    fitted on logits refuses predictions without them. With ``cross_validate``, λ and then μ are chosen from
-    0.01, 0.1, ..., 10,000 by the held-out log loss; ``off_diagonal_`` and ``intercept_`` are the ones used.
+    x are the raw logits if the predictions have them, else log-probabilities, as ``input_`` records; a map fitted on
+    logits refuses predictions without them. With ``cross_validate``, λ and then μ are chosen from
+    0.01, 0.1, ..., 10,000 by the held-out log loss; ``off_diagonal_`` and ``intercept_`` are the values used.
 
     W with the same row added to all its rows, and b plus a constant, give the same map: the penalties choose
-    off-diagonal columns that sum to zero; where λ or μ is 0 a pull towards the identity of weight 1e-8 chooses columns
-    of W that sum to one and intercepts that sum to zero. That pull also stops the loss where rows are separable or a
+    off-diagonal columns that sum to zero; if λ or μ is 0, a ridge towards the identity of weight 1e-8 chooses columns
+    of W that sum to one and intercepts that sum to zero. That ridge also bounds the fit if rows are separable or a
     class never occurs: ``status_`` is then "at bound" (otherwise "converged", or "not converged"). On the calibration
-    rows the log loss is never above that of the predictions as they came.
+    rows the log loss is never above that of the uncalibrated predictions.
 
     K(K+1) numbers are fitted: with many classes and few rows the defaults overfit, and cross-validation is needed.
-    It fits 14 maps a fold: half a second for 5,000 rows of 10 classes, minutes for 100 classes. More than 2,000 classes
-    are refused (NotAnswerable): the fit would take gigabytes.
+    It fits 14 maps per fold: half a second for 5,000 rows of 10 classes, minutes for 100 classes. Raises NotAnswerable
+    for more than 2,000 classes: the fit would take gigabytes.
 
     References: Guo et al. 2017 §4.2; Kull et al. 2019 (ODIR); P3 §2.5.
 
@@ -297,15 +297,15 @@ class MatrixScaling(_Affine):
 )
 @dataclass(eq=False, repr=False)
 class Dirichlet(_Affine):
-    """Makes each class's log-probability a weighted sum of all log-probabilities, other classes' weights kept small.
+    """Replaces each class's log-probability by a weighted sum of all of them, with a penalty on other classes' weights.
 
-    q = softmax(W log p + b), W (K, K), b (K,) minimising
+    q = softmax(W log p + b), W (K, K), b (K,) minimizing
     mean log loss + λ / (K(K-1)) sum_{i≠j} W_ij² + μ / K sum_j b_j² (ODIR), λ = ``off_diagonal``, μ = ``intercept``:
-    the map that is right when the predictions of each class follow a Dirichlet distribution. Raw logits are never
-    used. Everything else is as in matrix scaling; 0 for λ and μ is the unregularised map of P3 §4.1.
+    the correct map if the predictions of each class follow a Dirichlet distribution. Raw logits are never
+    used. Everything else is as in matrix scaling; λ = μ = 0 is the unregularized map of P3 §4.1.
 
-    A class that never occurs among the calibration rows gets probabilities near 0 when μ is 0; a positive μ, as the
-    default, keeps them off 0.
+    A class that never occurs among the calibration rows gets probabilities near 0 if μ is 0; a positive μ, as in the
+    default, prevents that.
 
     References: Kull et al. 2019; P3 §2.5.
 
@@ -318,7 +318,7 @@ class Dirichlet(_Affine):
 
 
 def listed(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) -> list[Number]:
-    """Weights (K,) or (K, K) and offsets (K,) by name."""
+    """Weights (K,) or (K, K) and offsets (K,) as named numbers."""
     if weights.ndim == 1:
         of_weights = [Number("weight", float(w), of) for of, w in zip(classes, weights, strict=True)]
     else:
@@ -331,7 +331,7 @@ def listed(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) ->
 
 
 def pictured(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) -> tuple[NumberGrid, NumberGrid]:
-    """The same as two pictures."""
+    """Weights and offsets as two matrices."""
 
     def column(title: str, values: Float64s, middle: float) -> NumberGrid:
         return NumberGrid(title, values[:, None], "class", classes, "", ("",), middle)
@@ -339,7 +339,7 @@ def pictured(weights: Float64s, intercepts: Float64s, classes: tuple[str, ...]) 
     return (
         column("Weights", weights, 1.0)
         if weights.ndim == 1
-        else NumberGrid("Weights", weights, "class that gains", classes, "class that gives", classes, 0.0),
+        else NumberGrid("Weights", weights, "to class", classes, "from class", classes, 0.0),
         column("Offsets", intercepts, 0.0),
     )
 
@@ -350,7 +350,7 @@ def mapped(
     logits: Callable[[Float64s], Float64s],
     progress: Progress = silent,
 ) -> Floats:
-    """softmax of the mapped inputs, in the dtype of the probabilities, computed in float64."""
+    """Softmax of the mapped inputs, computed in float64, in the dtype of the probabilities."""
     n, k = source.rows.shape
     out = np.empty((n, k), dtype=predictions.rows.dtype)
     x = np.zeros((_APPLIED_ROWS, k))

@@ -1,4 +1,4 @@
-"""Meta-Cal: abstain where the model is too unsure for a wanted rate, recalibrate the rest (P4)."""
+"""Meta-Cal (P4): abstain on rows that are too uncertain for a target rate, and recalibrate the others."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from calib_core.predictions.row_groups import refuse_groups
 from calib_core.registry.registry import Choice, Part, Range
 
 ANSWER_ALL = float("inf")
-"""The threshold that no score is above."""
+"""Threshold that no score exceeds."""
 
 _STEPS = 50
-"""Thresholds that fixed-sequence testing can go through, from strict to loose."""
+"""Number of thresholds in fixed-sequence testing, from strict to loose."""
 _ALIKE = 0.01
-"""Chances of passing that differ by less are alike: a looser start then spares tests that could end the sequence."""
+"""Probabilities of passing that differ by less count as equal: a looser start then avoids needless tests."""
 
 
 def entropies(rows: Rows) -> Float64s:
-    """P4's ranking score, -sum_l p_l log p_l in nats, of each row; high where the model is unsure.
+    """Ranking score of P4, the entropy -sum_l p_l log p_l in nats of each row; high if the model is uncertain.
 
     float32 rows are multiplied in float32 and summed in float64.
 
@@ -49,10 +49,10 @@ def entropies(rows: Rows) -> Float64s:
 
 
 def paper_miscoverage(scores: Float64s, alpha: float) -> tuple[float, float]:
-    """P4's threshold from scores of correct rows, and eq. (5): how often its miscoverage exceeds alpha.
+    """Threshold of P4 from scores of correct rows, and the probability (5) that its miscoverage exceeds alpha.
 
-    The ceil((n + 1)(1 - alpha))-th smallest score; with fewer than (1 - alpha) / alpha scores none is enough and all
-    rows are answered.
+    The threshold is the ceil((n + 1)(1 - alpha))-th smallest score; with fewer than (1 - alpha) / alpha scores no score
+    is sufficient and all rows are answered.
 
     References: P4 §4.1, Algorithm 1.
 
@@ -66,9 +66,9 @@ def paper_miscoverage(scores: Float64s, alpha: float) -> tuple[float, float]:
 
 
 def guaranteed_miscoverage(scores: Float64s, alpha: float, risk: float) -> tuple[float, float]:
-    """The smallest order statistic whose miscoverage exceeds alpha with probability at most ``risk``; and eq. (5).
+    """Smallest order statistic whose miscoverage exceeds alpha with probability (5) at most ``risk``, and that value.
 
-    NotAnswerable when even the largest score is not enough, which says how many rows would be.
+    Raises NotAnswerable, with the number of rows needed, if even the largest score is not sufficient.
 
     References: P4 eq. (5); Tong, Feng & Li 2018.
 
@@ -79,19 +79,19 @@ def guaranteed_miscoverage(scores: Float64s, alpha: float, risk: float) -> tuple
     if rank is None:
         needed = guarantees.rows_for_miscoverage(alpha, risk)
         raise NotAnswerable(
-            f"a miscoverage of at most {alpha:g} at risk {risk:g} needs {needed} held-out rows that were right, one in "
-            f"ten of those there are; {len(scores)} are held out: give more rows, allow more risk, or choose rule "
-            "'paper'"
+            f"a miscoverage of at most {alpha:g} at risk {risk:g} needs {needed} held-out correct rows, but only "
+            f"{len(scores)} are held out (a tenth of the correct rows): give more rows, allow more risk, or choose "
+            "rule 'paper'"
         )
     return float(np.sort(scores)[rank - 1]), guarantees.exceed_probability(len(scores), rank, alpha)
 
 
 @dataclass(frozen=True, eq=False)
 class CoverageCurve:
-    """l: the accuracy among rows with scores up to s, fitted to decrease in s; arrays are one entry a bin.
+    """Accuracy l(s) among rows with scores up to s, fitted to decrease in s; arrays have one entry per bin.
 
-    ``scores`` mean score of each bin's rows, ``accuracies`` as fitted, ``observed`` the running accuracy of all rows
-    up to the bin's end, ``shares`` of rows up to it.
+    ``scores``: mean score of each bin; ``accuracies``: fitted values; ``observed``: accuracy of all rows up to the
+    bin's end; ``shares``: share of rows up to it.
     """
 
     scores: Float64s
@@ -100,18 +100,18 @@ class CoverageCurve:
     shares: Float64s
 
     def threshold(self, accuracy: float) -> float:
-        """The largest score at which the curve is still at least this accuracy; ANSWER_ALL when all rows reach it.
+        """Largest score at which the curve is at least this accuracy; ANSWER_ALL if all rows reach it.
 
-        NotAnswerable when the curve begins below it; the message names the reachable range.
+        Raises NotAnswerable, with the attainable range, if the curve begins below it.
         """
         slack = 1e-12
         if accuracy <= self.accuracies[-1] + slack:
             return ANSWER_ALL
         if accuracy > self.accuracies[0] + slack:
             raise NotAnswerable(
-                f"coverage accuracy {accuracy:g} cannot be reached: on the rows held out it goes from "
-                f"{self.accuracies[-1]:.4g} with every row answered up to {self.accuracies[0]:.4g} with only the "
-                f"surest {self.shares[0] * 100:.3g} % answered"
+                f"coverage accuracy {accuracy:g} cannot be reached: on the held-out rows it ranges from "
+                f"{self.accuracies[-1]:.4g} with every row answered to {self.accuracies[0]:.4g} with only the most "
+                f"certain {self.shares[0] * 100:.3g} % answered"
             )
         i = int(np.flatnonzero(self.accuracies >= accuracy - slack)[-1])
         high, low = self.accuracies[i], self.accuracies[i + 1]
@@ -120,10 +120,10 @@ class CoverageCurve:
 
 
 def coverage_curve(scores: Float64s, correct: Bools, bins: int) -> CoverageCurve:
-    """P4's estimate of the coverage accuracy: uniform-mass bins, running accuracy over rows, a decreasing isotonic fit.
+    """Estimate the coverage accuracy as in P4: equal-mass bins, cumulative accuracy, decreasing isotonic fit.
 
-    Equal scores never part, and a bin without rows of its own does not enter; each bin counts by its rows. It has no
-    allowance for error: a threshold read off it is promised nothing.
+    Equal scores share a bin, empty bins are left out, and each bin is weighted by its rows. There is no allowance for
+    sampling error, so a threshold from this curve has no guarantee.
 
     References: P4 §4.2, after Proposition 12.
 
@@ -139,7 +139,7 @@ def coverage_curve(scores: Float64s, correct: Bools, bins: int) -> CoverageCurve
     sizes = np.diff(np.append(0, ends))
     means = np.add.reduceat(s, np.append(0, ends[:-1])) / sizes
     observed = hits[ends - 1] / ends
-    from sklearn.isotonic import IsotonicRegression  # heavy: loaded where a threshold is looked for
+    from sklearn.isotonic import IsotonicRegression  # slow import: only loaded for a threshold
 
     fit = IsotonicRegression(increasing=False).fit(means, observed, sample_weight=sizes)
     return CoverageCurve(means, np.asarray(fit.predict(means), dtype=np.float64), observed, ends / n)
@@ -147,29 +147,30 @@ def coverage_curve(scores: Float64s, correct: Bools, bins: int) -> CoverageCurve
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Ranking scores of rows, whether the model is right on them, and their weights (None: all 1)."""
+    """Ranking scores of rows, correctness of the model, and weights (None: all 1)."""
 
     scores: Float64s
     correct: Bools
     weights: Float64s | None = None
 
     def running(self) -> tuple[Float64s, Float64s, Float64s]:
-        """Scores in ascending order, with the rows and the right ones up to each."""
+        """Ascending scores, with the weight of all rows and of correct rows up to each."""
         order = np.argsort(self.scores, kind="stable")
         counts = np.ones(len(order)) if self.weights is None else as_rows(self.weights)[order]
         return self.scores[order], np.cumsum(counts), np.cumsum(counts * self.correct[order])
 
 
 def guaranteed_accuracy(scores: Float64s, correct: Bools, others: ScoredRows, accuracy: float, risk: float) -> float:
-    """The loosest threshold that passes fixed-sequence tests of the accuracy among answered rows, at this risk.
+    """Loosest threshold that passes fixed-sequence tests of the accuracy among answered rows, at this risk.
 
-    Thresholds, their order and the first one tested are fixed from *other* rows: conditional on those and on how many
-    held-out rows a threshold answers, the right ones among them are binomial, and Clopper-Pearson bounds are exact.
-    Thresholds lie at equal steps of the others' scores, from the one that is expected to answer as many rows as could
-    pass without an error. They are tested from strict to loose, each at the full risk, until one fails; the one
-    tested first is the loosest whose chance of passing, by the others' accuracy up to it, is within .01 of the best.
-    The probability that a threshold is returned whose true accuracy is below the wanted is then at most ``risk``:
-    the first such one in the sequence must pass its test. NotAnswerable when the first fails: refusals count as kept.
+    Thresholds, their order and the first one tested are fixed from *other* rows. Conditional on those and on the number
+    of held-out rows that a threshold answers, the number of correct ones is binomial, and Clopper-Pearson bounds are
+    exact. Thresholds are equally spaced in rank among the others' scores, from the one that is expected to answer just
+    enough rows to pass without an error. They are tested from strict to loose, each at the full risk, until one fails.
+    The first one tested is the loosest whose probability of passing, by the others' accuracy up to it, is within .01 of
+    the best. The probability of a threshold with a true accuracy below the target is then at most ``risk``: the first
+    such threshold in the sequence must pass its test. Raises NotAnswerable if the first one fails; a refusal does not
+    violate the guarantee.
 
     References: Geifman & El-Yaniv 2017 (selective risk control); fixed-sequence testing: Wiens 2003.
     """
@@ -186,13 +187,13 @@ def guaranteed_accuracy(scores: Float64s, correct: Bools, others: ScoredRows, ac
 
 
 def _sequence(others: ScoredRows, n: int, needed: int, accuracy: float, risk: float) -> Float64s:
-    """Thresholds in the order of their tests on n rows."""
+    """Thresholds in test order, for n rows."""
     s, rows, hits = others.running()
     shares = np.linspace(needed / n, 1.0, _STEPS)
     thresholds = np.unique(s[np.searchsorted(rows, shares * rows[-1] * (1.0 - 1e-12), side="left")])
     last = np.searchsorted(s, thresholds, side="right") - 1
     answered = np.round(rows[last] / rows[-1] * n)
-    enough = binom.isf(risk, answered, accuracy)  # a test passes with more right answers than these
+    enough = binom.isf(risk, answered, accuracy)  # a test passes with more correct answers than these
     chance = np.asarray(binom.sf(enough, answered, (hits[last] + 1.0) / (rows[last] + 2.0)))
     return thresholds[np.flatnonzero(chance >= chance.max() - _ALIKE)[-1] :]
 
@@ -208,39 +209,39 @@ def _out_of_reach(scores: Float64s, correct: Bools, accuracy: float, risk: float
     bounds = np.nan_to_num(np.asarray(beta.ppf(risk, hits[last], rows[last] - hits[last] + 1.0)))
     best = int(bounds.argmax())
     return (
-        f"coverage accuracy {accuracy:g} cannot be promised at risk {risk:g}: on the {n} rows held out its lower bound "
-        f"goes from {bounds[-1]:.4g} with every row answered up to {bounds[best]:.4g} with the surest "
-        f"{rows[last[best]] / n * 100:.3g} % answered, and {needed} rows answered without error "
-        "are the fewest that could do; give more rows, ask for less, or choose rule 'paper'"
+        f"coverage accuracy {accuracy:g} cannot be guaranteed at risk {risk:g}: on the {n} held-out rows its lower "
+        f"bound ranges from {bounds[-1]:.4g} with every row answered to {bounds[best]:.4g} with the most certain "
+        f"{rows[last[best]] / n * 100:.3g} % answered. It needs at least {needed} rows answered without error; "
+        "give more rows, lower the accuracy, or choose rule 'paper'"
     )
 
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 500
-"""A tenth of the rows, up to 500, choose the threshold (P4 §5.1)."""
+"""Share and maximum number of the rows held out to choose the threshold (P4 §5.1)."""
 
 _FLAGS = Contract("full", keeps_argmax=False, sums_to_one=True, may_refuse=True, abstains=True)
 _MISCOVERAGE = Profile(
     "abstaining",
-    "Leaves out the rows it is least sure of, yet few right answers, and calibrates the rest.",
+    "Abstains on the least certain rows, few of them correct, and recalibrates the rest.",
     rows=(500, 0, 0),
     promises=True,
 )
 _ACCURACY = Profile(
     "abstaining",
-    "Leaves out the rows it is least sure of until the rest reach an accuracy, and calibrates those.",
+    "Abstains on the least certain rows until the rest reach an accuracy, and recalibrates those.",
     rows=(500, 0, 0),
     promises=True,
 )
 
 
-_WEIGHTED = "the calibration rows are weighted, and the bound is for rows that count alike"
+_WEIGHTED = "the calibration rows are weighted, and the bound needs rows of equal weight"
 
 
 class MetaCal(Calibrator):
-    """What both constraints share: hold rows out, choose a threshold on them, fit the base on what is answered."""
+    """Base class of both constraints: holds rows out, chooses a threshold on them, fits the base on answered rows."""
 
     asks: ClassVar[str]
-    """What a base calibrator must do, after "must"."""
+    """Requirement on a base calibrator, as words after "must"."""
 
     base: Calibrator
     random_state: int
@@ -251,7 +252,7 @@ class MetaCal(Calibrator):
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
         self._check_base()
         if self.rule == "guaranteed":
-            refuse_groups(predictions, "the guaranteed rule", "choose the rule as published")
+            refuse_groups(predictions, "the guaranteed rule", "choose the published rule")
         scores = entropies(predictions.rows)
         parts = hold_out(predictions, self._eligible(predictions), HELD_OUT_SHARE, MOST_HELD_OUT, self.random_state)
         rest = ScoredRows(scores[parts.left], predictions.correct[parts.left], parts.rest.weights)
@@ -262,7 +263,7 @@ class MetaCal(Calibrator):
         answered = np.flatnonzero(rest.scores <= self.threshold_)
         if not len(answered):
             raise NotAnswerable(
-                "every row left to fit the base calibrator on would be withheld: give more calibration rows"
+                "no row is left to fit the base calibrator on, as all are withheld: give more calibration rows"
             )
         self.n_fit_ = len(answered)
         self.base_: Calibrator = clone(self.base).fit_on(parts.rest.take(answered), progress)
@@ -283,26 +284,26 @@ class MetaCal(Calibrator):
         check_is_fitted(self)
         base = self.base_.insides(names)
         threshold = float(self.threshold_)
-        limit = "none is left out" if np.isinf(threshold) else f"entropy up to {threshold:.3g}"
+        limit = "all rows answered" if np.isinf(threshold) else f"entropy up to {threshold:.3g}"
         rule = "Answers every row" if np.isinf(threshold) else f"Answers rows whose entropy is at most {threshold:.3g}"
         return Insides(
             "; ".join(filter(None, (limit, base.short))),
-            f"{rule}, a threshold found on {self.n_held_out_:,} rows held out. {base.sentence}".rstrip(),
+            f"{rule}, a threshold chosen on {self.n_held_out_:,} held-out rows. {base.sentence}".rstrip(),
             lambda: [
-                Number("threshold of the entropy", threshold),
-                Number("rows held out to find it", float(self.n_held_out_)),
-                Number("rows the rest was fitted on", float(self.n_fit_)),
+                Number("entropy threshold", threshold),
+                Number("rows held out for the threshold", float(self.n_held_out_)),
+                Number("rows for the base calibrator", float(self.n_fit_)),
                 *base.numbers(),
             ],
             base.grids,
         )
 
     def attained(self, before: Predictions, after: Predictions) -> float:
-        """The rate this constraint is about, as it is on rows before and after; NaN where no row counts."""
+        """Constrained rate, measured on rows before and after recalibration; NaN if no row counts."""
         raise NotImplementedError
 
     def _accepts(self, flags: Contract) -> bool:
-        """Whether base calibrators of this contract can do what the constraint asks."""
+        """Return True if base calibrators with this contract meet the constraint's requirement."""
         return flags.output in ("full", "same") and flags.sums_to_one and not flags.abstains
 
     def _eligible(self, predictions: Predictions) -> Bools:
@@ -326,21 +327,20 @@ class MetaCal(Calibrator):
 )
 @dataclass(eq=False, repr=False)
 class MetaCalMiscoverage(MetaCal):
-    """Abstains on the rows the model is least sure of, so few that most right answers stay; recalibrates the rest.
+    """Abstains on the least certain rows with a limit on withheld correct ones; recalibrates the rest.
 
     The ranking score is the entropy of the uncalibrated row. min(correct rows / 10, 500) correct rows are held out;
-    the threshold r is an order statistic of their scores; rows with a score above r get the uniform vector and are
+    the threshold r is an order statistic of their scores. Rows with a score above r get the uniform vector and are
     marked as abstentions; the base calibrator is fitted on the other calibration rows up to r. Miscoverage F0 is the
-    share of right answers withheld. ``rule="paper"`` takes the ceil((n1 + 1)(1 - alpha))-th score, with which F0
-    exceeds alpha at the odds of eq. (5), .14 to .49 with 20 to 500 rows; ``"guaranteed"`` the smallest with which it
-    does so with probability at most ``risk``, and refuses when too few rows are held out. The bound is about the base
-    model's right answers, so any base calibrator will do, also one that changes the predicted class, that answers
-    every row with a whole row summing to one (P4 §4.2, remark i). What can mislead: rows
-    withheld are no answers, so accuracy and calibration afterwards speak of the answered rows only; look at the
-    coverage beside them.
+    share of correct rows that are withheld. ``rule="paper"`` takes the ceil((n1 + 1)(1 - alpha))-th score, for which F0
+    exceeds alpha with the probability of eq. (5), .14 to .49 with 20 to 500 rows. ``"guaranteed"`` takes the smallest
+    for which this probability is at most ``risk``, and refuses if too few rows are held out. The bound concerns correct
+    rows of the uncalibrated model. So any base calibrator is possible that answers every row with probabilities of all
+    classes that sum to one (P4 §4.2, remark i), even one that changes the predicted class. What can mislead: withheld
+    rows are not answers, so accuracy and calibration afterwards are about the answered rows only; check the coverage.
 
-    ``threshold_`` is r (infinite when all is answered), ``exceed_probability_`` P(F0 > alpha) by eq. (5),
-    ``n_held_out_``, ``n_fit_`` and ``base_`` what the rest was calibrated with.
+    ``threshold_`` is r (infinite if all rows are answered), ``exceed_probability_`` is P(F0 > alpha) by eq. (5),
+    ``n_held_out_`` and ``n_fit_`` are numbers of rows, and ``base_`` is the fitted base calibrator.
 
     References: P4 Algorithm 1, eq. (5); Tong, Feng & Li 2018.
 
@@ -352,26 +352,26 @@ class MetaCalMiscoverage(MetaCal):
 
     wanted: ClassVar[str] = "miscoverage"
     asks: ClassVar[str] = (
-        "answer every row and return whole rows that sum to one, so that a row withheld can stand among them as uniform"
+        "answer every row and return probabilities of all classes that sum to one, as a withheld row becomes uniform"
     )
 
     miscoverage: Annotated[
-        float, Range(0.001, 0.5), "Right answers withheld", "share of right answers that may be withheld"
+        float, Range(0.001, 0.5), "Correct rows withheld", "maximum share of correct rows withheld"
     ] = 0.05
     rule: Annotated[
         Literal["paper", "guaranteed"],
         Choice(("paper", "guaranteed"), titles=("As published", "Guaranteed")),
         "Rule",
-        "as published, exceeded at odds below one half that are stated; or but for the risk below",
+        "published: the limit is exceeded with a stated probability below one half; guaranteed: with the risk below",
     ] = "paper"
-    risk: Annotated[float, Range(0.001, 0.5), "Risk of failing", "how often the guaranteed rule may fail"] = 0.05
+    risk: Annotated[float, Range(0.001, 0.5), "Risk of failure", "failure probability of the guaranteed rule"] = 0.05
     base: Annotated[
         Calibrator,
         Part("CALIBRATORS"),
-        "Calibrator of the answered rows",
-        "recalibrates the answered rows; must return whole rows",
+        "Calibrator for answered rows",
+        "recalibrates the answered rows; must return probabilities of all classes",
     ] = field(default_factory=Temperature)
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = SEED
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the held-out rows"] = SEED
 
     def attained(self, before: Predictions, after: Predictions) -> float:
         silent = np.zeros(before.n_rows, dtype=bool) if after.abstained is None else after.abstained
@@ -379,11 +379,11 @@ class MetaCalMiscoverage(MetaCal):
         return float(np.average(silent[right], weights=_of(before, right))) if right.any() else float("nan")
 
     def guarantee(self, alpha: float = ALPHA) -> Promise:
-        """Eq. (5) at the rule's own level, whatever ``alpha`` is: the threshold was chosen for one probability."""
+        """Eq. (5) at the rule's own level, whatever ``alpha``: the threshold was chosen for one probability."""
         check_is_fitted(self)
         if self.dependence:
             return guarantees.no_promise(self.dependence)
-        if vars(self).get("weighted_", False):  # not in calibrators saved before weights were looked at
+        if vars(self).get("weighted_", False):  # calibrators saved by earlier versions lack it
             return guarantees.no_promise(_WEIGHTED)
         return guarantees.miscoverage_promise(self.n_held_out_, self.exceed_probability_, self.miscoverage)
 
@@ -404,19 +404,19 @@ class MetaCalMiscoverage(MetaCal):
 )
 @dataclass(eq=False, repr=False)
 class MetaCalAccuracy(MetaCal):
-    """Abstains on the rows the model is least sure of, until the others reach an accuracy; recalibrates those.
+    """Abstains on the least certain rows until the others reach a target accuracy; recalibrates those.
 
-    As for miscoverage, with min(rows / 10, 500) rows held out, right or wrong, and the threshold l^-1(beta), l(s) the
-    accuracy among rows with scores up to s. ``rule="paper"`` estimates l: uniform-mass bins of the scores, (mean score
-    of the bin, accuracy of all rows up to its end), a decreasing isotonic fit, interpolated. It has no allowance for
-    error: in simulations (7 laws, 120 to 500 rows held out) it kept a beta that can be reached in 37 to 100 % of the
-    splits it did not refuse, by target and law, and one that cannot be reached in none. ``"guaranteed"`` tests
-    thresholds from strict to loose with exact binomial bounds: over the rows held out, with probability at least
-    1 - ``risk`` it meets beta or refuses. When all rows together reach beta nothing is withheld; when no threshold
-    does, fit refuses and says what can be reached. What can mislead: coverage is the price, look at it; and where
-    beta is out of reach, the few fits that are not refused all miss it.
+    As for miscoverage, with min(rows / 10, 500) rows held out, correct or not, and the threshold l^-1(beta), l(s) the
+    accuracy among rows with scores up to s. ``rule="paper"`` estimates l: equal-mass bins of the scores, (mean score of
+    the bin, accuracy of all rows up to its end), a decreasing isotonic fit, interpolated. It has no allowance for
+    sampling error: in simulations (7 distributions, 120 to 500 held-out rows) it met an attainable beta in 37 to 100 %
+    of the splits that it did not refuse, by target and distribution, and an unattainable one in none. ``"guaranteed"``
+    tests thresholds from strict to loose with exact binomial bounds: over the held-out rows, with probability at least
+    1 - ``risk`` it meets beta or refuses. If all rows together reach beta nothing is withheld; if no threshold does,
+    fit raises NotAnswerable with the attainable range. What can mislead: accuracy costs coverage, so check the
+    coverage; and if beta is unattainable, the few fits that are not refused all miss it.
 
-    References: P4 Algorithm 2 and §4.2; the published code averages over bins instead of rows and lets empty bins in.
+    References: P4 Algorithm 2 and §4.2; the published code averages over bins instead of rows and includes empty bins.
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]] * 200, [0, 0, 0, 1] * 100)
     >>> cal = MetaCalAccuracy(accuracy=0.99).fit_on(p)  # .9 is always right, .6 half the time
@@ -426,41 +426,40 @@ class MetaCalAccuracy(MetaCal):
     """
 
     wanted: ClassVar[str] = "accuracy"
-    asks: ClassVar[str] = "keep the predicted class and return whole rows"
+    asks: ClassVar[str] = "keep the predicted class and return probabilities of all classes"
 
-    accuracy: Annotated[float, Range(0.01, 0.9999), "Accuracy wanted", "accuracy wanted among the answered rows"] = 0.97
+    accuracy: Annotated[float, Range(0.01, 0.9999), "Target accuracy", "target accuracy of the answered rows"] = 0.97
     rule: Annotated[
         Literal["paper", "guaranteed"],
         Choice(("paper", "guaranteed"), titles=("As published", "Guaranteed")),
         "Rule",
-        "as published, with no assurance; or kept but for the risk below",
+        "published: no guarantee; guaranteed: met except with the risk below",
     ] = "paper"
-    risk: Annotated[float, Range(0.001, 0.5), "Risk of failing", "how often the guaranteed rule may fail"] = 0.05
-    bins: Annotated[int, Range(2, 100), "Number of bins", "uniform-mass bins of the scores for the published rule"] = 20
+    risk: Annotated[float, Range(0.001, 0.5), "Risk of failure", "failure probability of the guaranteed rule"] = 0.05
+    bins: Annotated[int, Range(2, 100), "Number of bins", "equal-mass bins of the scores for the published rule"] = 20
     base: Annotated[
         Calibrator,
         Part("CALIBRATORS"),
-        "Calibrator of the answered rows",
-        "recalibrates the answered rows; must keep the class",
+        "Calibrator for answered rows",
+        "recalibrates the answered rows; must keep the predicted class",
     ] = field(default_factory=Temperature)
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the rows held out"] = SEED
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the held-out rows"] = SEED
 
     def attained(self, before: Predictions, after: Predictions) -> float:
         return after.accuracy
 
     def guarantee(self, alpha: float = ALPHA) -> Promise:
-        """The wanted accuracy at level 1 - risk under the guaranteed rule, nothing under the paper's."""
+        """Target accuracy at level 1 - risk for the guaranteed rule; no guarantee for the published rule."""
         check_is_fitted(self)
         if self.dependence:
             return guarantees.no_promise(self.dependence)
-        if vars(self).get("weighted_", False):  # not in calibrators saved before weights were looked at
+        if vars(self).get("weighted_", False):  # calibrators saved by earlier versions lack it
             return guarantees.no_promise(_WEIGHTED)
         if self.rule == "guaranteed":
             return guarantees.coverage_accuracy_promise(self.accuracy, self.risk)
         return guarantees.no_promise(
-            "the paper's threshold is an estimate with no allowance for error, which in simulations kept an accuracy "
-            "within reach in 37 to 100 % of splits, by target, and one out of reach in none; rule 'guaranteed' is the "
-            "one that promises"
+            "the published threshold has no allowance for sampling error (in simulations it met an attainable target "
+            "in 37 to 100 % of splits, and an unattainable one in none); choose rule 'guaranteed' for a guarantee"
         )
 
     def _eligible(self, predictions: Predictions) -> Bools:
@@ -472,7 +471,7 @@ class MetaCalAccuracy(MetaCal):
     def _threshold(self, scores: Float64s, correct: Bools, others: ScoredRows) -> float:
         if not len(scores):
             raise NotAnswerable(
-                "a tenth of the calibration rows is held out to find the threshold, which needs at least 10 rows"
+                "a tenth of the calibration rows is held out for the threshold: give at least 10 calibration rows"
             )
         if self.rule == "paper":
             return coverage_curve(scores, correct, self.bins).threshold(self.accuracy)

@@ -1,4 +1,4 @@
-"""LECE and LECD: a prediction is corrected by what its nearest calibration rows got wrong (P3)."""
+"""LECE and LECD (P3): corrections of a prediction by its nearest calibration rows."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ from calib_core.predictions.row_groups import RowGroups
 from calib_core.registry.registry import Choice, Flag, Range
 
 BLOCK_ENTRIES = 1 << 20
-"""Distances held at once by one worker: rows are taken so many at a time that no more are needed."""
+"""Maximum number of distances in the memory of one worker; it limits the rows per block."""
 
 _FLOAT32_ROUNDING = 2.0**-24
 _LEAST = float(np.finfo(np.float32).tiny)
 _SAMPLED = 8
-"""A bound on the k-th distance comes from every eighth point; only points within it are looked at again."""
+"""Stride of the sample of points that bounds the k-th distance; only points within the bound are checked again."""
 _MANY_TIES = 32
-"""With more candidates for the last place than this, a row's candidates are all compared in one matrix product."""
+"""Number of candidates for the last place from which on all are compared in one matrix product."""
 
 
 class Distance(Protocol):
-    """A distance to fixed points; it may first be computed roughly, then exactly where the rough value leaves doubt."""
+    """Distance to fixed points, with a rough version and an exact one for doubtful cases."""
 
     @property
     def error(self) -> float:
-        """Largest relative error of a rough distance."""
+        """Maximum relative error of a rough distance."""
 
     def rough(self, block: Float64s) -> Floats:
-        """Distances (b, n) of b rows to all points, infinite where they are infinite."""
+        """Rough distances (b, n) of b rows to all points; infinite distances are exact."""
 
     def exact(self, block: Float64s, rough: Floats, rows: Codes, points: Codes) -> Float64s:
-        """Distances of chosen (row, point) pairs in float64."""
+        """Exact distances of chosen (row, point) pairs in float64."""
 
 
 class KullbackLeibler:
-    """Ranks points q by KL(p || q) = sum_l p_l log(p_l / q_l): by -sum_l p_l log q_l, which differs by a constant of p.
+    """Kullback-Leibler divergence KL(p || q) = sum_l p_l log(p_l / q_l), up to a constant of p: -sum_l p_l log q_l.
 
-    0 log 0 = 0; infinite where q has a zero and p has none. All terms are at least 0, so that a product in float32
-    has a small *relative* error however near the points are; what it leaves undecided is computed again in float64.
+    0 log 0 = 0; infinite where q is 0 and p is not. All terms are non-negative, so a product in float32
+    has a small *relative* error however near the points are; undecided cases are computed again in float64.
     """
 
     def __init__(self, points: Floats) -> None:
@@ -79,7 +79,7 @@ class KullbackLeibler:
 
 
 class Euclidean:
-    """Squared Euclidean distances, from differences in float64: near points would cancel in a product."""
+    """Squared Euclidean distance, from differences in float64: a product would cancel for near points."""
 
     error = 0.0
 
@@ -95,11 +95,11 @@ class Euclidean:
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The k nearest of fixed points, as one sparse matrix (b, n) whose rows sum to k, for b rows and each k asked.
+    """The k nearest of fixed points, as a sparse matrix (b, n) with row sums k, for b rows and each requested k.
 
-    Points nearer than the k-th count in full. All points as far as the k-th, to within ``band`` (relative, the
-    rounding of the inputs), share what is left of k in equal parts: no tie is broken by the order of the points.
-    With ``weights`` a point counts as often as it weighs.
+    Points nearer than the k-th count in full. All points at the distance of the k-th, to within ``band`` (relative, the
+    rounding of the inputs), share the remainder of k equally: no tie is broken by the order of the points.
+    With ``weights`` a point counts by its weight.
     """
 
     distance: Distance
@@ -107,7 +107,7 @@ class Nearest:
     band: float
 
     def of(self, block: Float64s, ks: Sequence[int]) -> list[scipy.sparse.csr_matrix]:
-        """Shares of the points in the neighbourhoods of these rows, one matrix for each k, in the order given."""
+        """Shares of the points in the neighborhoods of these rows, one matrix per k, in the given order."""
         rough = self.distance.rough(block)
         if self.weights is not None:
             near, last = _Pairs.within(rough, np.full(len(block), np.inf)), self._weighted_kth(rough, ks)
@@ -117,11 +117,11 @@ class Nearest:
 
     @property
     def _doubt(self) -> float:
-        """Rough distances further apart than this, relatively, are in the right order and no ties."""
+        """Relative difference above which two rough distances are in the right order and not tied."""
         return 2 * self.distance.error + 2 * self.band
 
     def _weighted_kth(self, rough: Floats, ks: Sequence[int]) -> Floats:
-        """Rough distance at which the weights of the nearest points reach k, (b, len(ks))."""
+        """Rough distance at which the cumulative weight of the nearest points reaches k, (b, len(ks))."""
         assert self.weights is not None
         order = np.argsort(rough, axis=1, kind="stable")
         upto = np.cumsum(self.weights[order], axis=1)
@@ -143,7 +143,7 @@ class Nearest:
         return scipy.sparse.csr_matrix((share, j, starts), shape=(b, n))
 
     def _last_places(self, i: Codes, exact: Float64s, share: Float64s, within: Float64s, k: int) -> Float64s:
-        """Shares of the candidates for the last places: in full when nearer than the k-th, in part when as far."""
+        """Shares of the candidates for the last places: full if nearer than the k-th, partial if tied with it."""
         b = len(within)
         order = np.lexsort((exact, i))
         row, far = i[order], exact[order]
@@ -164,7 +164,7 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of rows and points with their rough distance, by row and then by point."""
+    """Pairs of rows and points with their rough distances, sorted by row and then by point."""
 
     rows: Codes
     points: Codes
@@ -172,13 +172,13 @@ class _Pairs:
 
     @classmethod
     def within(cls, rough: Floats, limit: Floats) -> _Pairs:
-        """All pairs no further apart than the row's limit."""
+        """All pairs with a distance up to the row's limit."""
         flat = np.flatnonzero(rough <= limit[:, None])
         rows, points = np.divmod(flat, rough.shape[1])
         return cls(rows, points, rough.ravel()[flat])
 
     def ordered(self, n_rows: int, places: Codes) -> Floats:
-        """Distances at these places of each row's ascending order, (n_rows, len(places)); infinite past its end."""
+        """Distances at these ranks of each row, (n_rows, len(places)); infinite beyond the last."""
         count = np.bincount(self.rows, minlength=n_rows)
         starts = np.append(0, np.cumsum(count))[:-1]
         table = np.full((n_rows, max(int(count.max()), int(places.max()) + 1)), np.inf, dtype=self.rough.dtype)
@@ -188,7 +188,7 @@ class _Pairs:
 
 
 def _nearest_pairs(rough: Floats, ks: Sequence[int], room: float) -> tuple[_Pairs, Floats]:
-    """Pairs that hold every point up to ``room`` times the k-th distance, and the k-th distances (b, len(ks))."""
+    """Pairs with every point up to ``room`` times the k-th distance, and the k-th distances (b, len(ks))."""
     places = np.asarray(ks) - 1
     limit = _limit(rough, max(ks))
     near = _Pairs.within(rough, limit)
@@ -201,7 +201,7 @@ def _nearest_pairs(rough: Floats, ks: Sequence[int], room: float) -> tuple[_Pair
 
 
 def _limit(rough: Floats, k: int) -> Floats:
-    """A distance that the k-th nearest point seldom exceeds, from a sample of the points; infinite when k is large."""
+    """Distance that the k-th nearest point rarely exceeds, from a sample of the points; infinite if k is large."""
     b, n = rough.shape
     m = -(-n // _SAMPLED)
     expected = k * m / n
@@ -212,17 +212,17 @@ def _limit(rough: Floats, k: int) -> Floats:
 
 
 def _as_far(distance: Float64s, edge: Float64s, band: float) -> Bools:
-    with np.errstate(invalid="ignore"):  # infinite less infinite: such pairs are equal
+    with np.errstate(invalid="ignore"):  # infinity minus infinity: such pairs are equal
         return np.asarray((distance == edge) | (np.abs(distance - edge) <= band * edge))
 
 
 def _reached(k: int) -> float:
-    """Sums of weights reach k to within their rounding."""
+    """Value from which on a sum of weights counts as k, allowing for rounding."""
     return k * (1 - 1e-12)
 
 
 def fold_codes(points: Floats, labels: Codes, weights: Float64s | None, folds: int, random_state: int) -> Codes:
-    """Fold of each row: seeded, of sizes that differ by at most one, the same whatever the order of the rows."""
+    """Seeded fold of each row; sizes differ by at most one, and the order of the rows has no effect."""
     n = len(points)
     codes = np.empty(n, dtype=np.intp)
     codes[content_order(points, labels, weights)] = np.random.default_rng(random_state).permutation(
@@ -234,7 +234,7 @@ def fold_codes(points: Floats, labels: Codes, weights: Float64s | None, folds: i
 def losses_by_threshold(
     block: Float64s, proposed: Float64s, labels: Codes, weights: Float64s, thresholds: Sequence[float], slack: float
 ) -> Float64s:
-    """Summed log loss of the thresholded, normalised rows, one a threshold: only row sums and true classes count."""
+    """Summed log loss of the thresholded, normalized rows, one value per threshold."""
     line = np.arange(len(block))
     proposed = np.broadcast_to(proposed, block.shape)
     losses = []
@@ -247,7 +247,7 @@ def losses_by_threshold(
 
 
 def shares(rows: Float64s) -> Float64s:
-    """Rows divided by their sums; one of zeros, as raw scores of single classes can be, becomes uniform."""
+    """Rows divided by their sums; a row of zeros, as in raw scores of single classes, becomes uniform."""
     sums = rows.sum(axis=1, keepdims=True)
     if sums.all():
         return np.asarray(rows / sums)
@@ -255,25 +255,25 @@ def shares(rows: Float64s) -> Float64s:
 
 
 def best_cell(losses: Float64s, shares: Sequence[float], thresholds: Sequence[float]) -> tuple[float, float]:
-    """The (share, threshold) of least loss; among equals, to within rounding, the first in the grid."""
+    """The (share, threshold) with the least loss; among equal losses, up to rounding, the first in the grid."""
     best = losses.min()
     a, b = np.argwhere(losses <= best + 1e-12 * abs(best))[0]
     return shares[a], thresholds[b]
 
 
 SHARES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.1, 0.2, 1.0)
-"""Shares of the calibration rows that cross-validation tries (P3 §4.2.3)."""
+"""Candidate shares of the calibration rows for cross-validation (P3 §4.2.3)."""
 THRESHOLDS = (0.0, 0.00125, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.05, 0.1, 1.0)
-"""Thresholds that cross-validation tries."""
+"""Candidate thresholds for cross-validation."""
 
 _ROWS = Contract("full", keeps_argmax=False, sums_to_one=True, exported=False)
-_LECE = Profile("rows", "Takes off the mean error of the calibration rows most like it.", rows=(1000, 0, 0))
-_LECD = Profile("rows", "Gives each row the class frequencies of the calibration rows most like it.", rows=(1000, 0, 0))
+_LECE = Profile("rows", "Subtracts the mean error of the most similar calibration rows.", rows=(1000, 0, 0))
+_LECD = Profile("rows", "Gives each row the class frequencies of the most similar calibration rows.", rows=(1000, 0, 0))
 
 
 @dataclass(eq=False, repr=False)
 class Neighbours(Calibrator):
-    """What LECE and LECD share: the nearest calibration rows, the threshold, and how both are chosen."""
+    """Base class of LECE and LECD: nearest calibration rows, threshold, and the choice of both."""
 
     share: Annotated[float, Range(0.001, 1), "Share of neighbours", "neighbours as a share of the calibration rows"] = (
         0.05
@@ -282,25 +282,25 @@ class Neighbours(Calibrator):
         int | None, Range(1, 1_000_000), "Number of neighbours", "number of neighbours instead of a share"
     ] = None
     threshold: Annotated[
-        float, Range(0, 1), "Largest probability left alone", "probabilities up to this are left as they are"
+        float, Range(0, 1), "Largest unchanged probability", "probabilities up to this do not change"
     ] = 0.0
     distance: Annotated[
         Literal["kl", "euclidean"],
         Choice(("kl", "euclidean"), titles=("Kullback–Leibler", "Euclidean")),
         "Distance",
-        "what near means: Kullback-Leibler or Euclidean",
+        "distance between rows: Kullback-Leibler or Euclidean",
     ] = "kl"
     cross_validate: Annotated[
         bool, Flag(), "Choose by cross-validation", "choose share and threshold by 10-fold cross-validated log loss"
     ] = False
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the folds"] = SEED
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the folds"] = SEED
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
         weights = predictions.weights
         used = slice(None) if weights is None else np.flatnonzero(weights > 0)
         self.points_: Floats = frozen(np.ascontiguousarray(predictions.rows.array()[used]))
         self.labels_: Codes = frozen(predictions.true_labels[used])
-        # Empty where no weights were given: equal weights need no cumulative sums.
+        # Empty if no weights were given: equal weights need no cumulative sums.
         self.weights_: Float64s = frozen(np.empty(0) if weights is None else weights[used])
         share, self.threshold_ = self.share, self.threshold
         self.losses_: Float64s = np.empty((0, 0))
@@ -332,10 +332,10 @@ class Neighbours(Calibrator):
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
         check_is_fitted(self)
-        small = f"; probabilities up to {self.threshold_:g} stay as they are" if self.threshold_ else ""
+        small = f"; probabilities up to {self.threshold_:g} do not change" if self.threshold_ else ""
         return Insides(
             f"{self.neighbours_:,} neighbours" + (f", threshold {self.threshold_:g}" if self.threshold_ else ""),
-            f"Looks at the {self.neighbours_:,} calibration rows nearest to a row{small}."
+            f"Corrects a row by its {self.neighbours_:,} nearest calibration rows{small}."
             + (" Both numbers were chosen by 10-fold cross-validation." if len(self.losses_) else ""),
             self._numbers,
             self._grids(),
@@ -347,22 +347,22 @@ class Neighbours(Calibrator):
             q = best_cell(self.losses_, SHARES, THRESHOLDS)[0]
             found.append(Number("share of the calibration rows q", q))
             found += [
-                Number("log loss in cross-validation", float(loss), f"q = {share:g}", f"t = {threshold:g}")
+                Number("cross-validated log loss", float(loss), f"q = {share:g}", f"t = {threshold:g}")
                 for share, line in zip(SHARES, self.losses_, strict=True)
                 for threshold, loss in zip(THRESHOLDS, line, strict=True)
             ]
         return found
 
     def _grids(self) -> tuple[NumberGrid, ...]:
-        """The losses of all shares and thresholds tried; nothing where they were given."""
+        """Losses of all shares and thresholds tried; empty if these were given."""
         if not len(self.losses_):
             return ()
         q, t = best_cell(self.losses_, SHARES, THRESHOLDS)
         return (
             NumberGrid(
-                "Log loss in cross-validation",
+                "Cross-validated log loss",
                 self.losses_,
-                "neighbours, share of rows (q)",
+                "share of neighbors (q)",
                 tuple(f"{100 * share:g} %" for share in SHARES),
                 "threshold (t)",
                 tuple(f"{threshold:g}" for threshold in THRESHOLDS),
@@ -371,13 +371,13 @@ class Neighbours(Calibrator):
         )
 
     def _cross_validated(self, groups: RowGroups | None, progress: Progress) -> Float64s:
-        """Mean log loss of the rows held out, (shares, thresholds); every fold looks its neighbours up once.
+        """Mean log loss of the held-out rows, (shares, thresholds); every fold finds its neighbors once.
 
         Rows of a group are held out together.
         """
         n = len(self.points_)
         if n < 10:
-            raise InputError(f"10-fold cross-validation needs at least 10 calibration rows; {n} were given")
+            raise InputError(f"10-fold cross-validation needs at least 10 calibration rows; got {n}")
         weights = self.weights_ if len(self.weights_) else None
         if groups is None:
             fold = fold_codes(self.points_, self.labels_, weights, 10, self.random_state)
@@ -397,7 +397,7 @@ class Neighbours(Calibrator):
         return total / (self.weights_.sum() if len(self.weights_) else n)
 
     def _losses(self, rows: Codes, correct: _Correction) -> Float64s:
-        """Summed log losses of some rows held out, (shares, thresholds)."""
+        """Summed log losses of some held-out rows, (shares, thresholds)."""
         block, labels = self.points_[rows].astype(np.float64), self.labels_[rows]
         weights = self.weights_[rows] if len(self.weights_) else np.ones(len(rows))
         ks = [_count(correct.total, q) for q in SHARES]
@@ -406,28 +406,28 @@ class Neighbours(Calibrator):
         return np.stack(losses)
 
     def _targets(self, rows: Codes) -> Float64s:
-        """What is averaged over the neighbours."""
+        """Vectors averaged over the neighbors."""
         raise NotImplementedError
 
     def _proposed(self, block: Float64s, mean: Float64s) -> Float64s:
-        """The corrected rows, from the neighbours' mean."""
+        """Corrected rows, from the neighbors' mean."""
         raise NotImplementedError
 
 
 @CALIBRATORS.register("lece", "LECE, locally equal errors", reference="P3 Alg. 1", flags=replace(_ROWS, profile=_LECE))
 @dataclass(eq=False, repr=False)
 class Lece(Neighbours):
-    """Subtracts from a row the mean error, probability less outcome, of the calibration rows most like it.
+    """Subtracts from a row the mean error (probability minus outcome) of the most similar calibration rows.
 
-    Neighbours are the k calibration rows p_i with the smallest KL(p || p_i) (0 log 0 = 0, infinite where p_i is 0 and
-    p is not) or Euclidean distance; with CE = mean(p_i - onehot(y_i)) over them, q = p - CE; an entry keeps p where
-    p <= t or q <= t (to within rounding); the row is divided by its sum. k is floor(share * n) or as given, t the
-    ``threshold``. Rows as far as the k-th nearest, to within rounding, share the last places equally: results do not
-    depend on row order. With few rows for each class the neighbourhoods grow wide and the assumption of equal errors
-    bold; P3 then finds it better after temperature scaling (``ts+lece``) with t about 0.01.
+    Neighbors are the k calibration rows p_i with the smallest KL(p || p_i) (0 log 0 = 0, infinite where p_i is 0 and p
+    is not) or Euclidean distance; with CE = mean(p_i - onehot(y_i)) over them, q = p - CE; an entry stays at p where p
+    <= t or q <= t (to within rounding); the row is divided by its sum. k is floor(share * n) or as given, t the
+    ``threshold``. Rows at the distance of the k-th nearest, to within rounding, share the last places equally: results
+    do not depend on row order. With few rows per class the neighborhoods are wide and the assumption of equal errors is
+    doubtful; P3 then finds better results after temperature scaling (``ts+lece``) with t about 0.01.
 
-    ``neighbours_`` and ``threshold_`` are k and t, ``losses_`` the cross-validated log losses (share, threshold):
-    10 folds, seeded, assigned by the rows' contents and not their order.
+    ``neighbours_`` and ``threshold_`` are k and t, ``losses_`` the cross-validated log losses (share, threshold), from
+    10 seeded folds that depend on the rows' contents and not on their order.
 
     References: P3 Algorithm 1 and §3.2.
 
@@ -448,10 +448,10 @@ class Lece(Neighbours):
 )
 @dataclass(eq=False, repr=False)
 class Lecd(Neighbours):
-    """Replaces a row by the class frequencies among the calibration rows most like it.
+    """Replaces a row by the class frequencies among the most similar calibration rows.
 
-    As LECE, with q = mean(onehot(y_i)) over the neighbours: the same threshold rule, the same division by the sum.
-    What can mislead: probabilities smaller than 1/k are replaced by 0/k, 1/k, 2/k, ...; P3 finds it behind LECE.
+    Like LECE, with q = mean(onehot(y_i)) over the neighbors and the same threshold rule and division by the sum.
+    What can mislead: probabilities smaller than 1/k are replaced by 0/k, 1/k, 2/k, ...; P3 finds it worse than LECE.
 
     References: P3 §3.1 and Algorithm 1.
 
@@ -468,7 +468,7 @@ class Lecd(Neighbours):
 
 
 class _Correction:
-    """The corrected rows proposed by chosen calibration rows, before the threshold, for each number of neighbours."""
+    """Corrected rows before the threshold, from chosen calibration rows, for each number of neighbors."""
 
     def __init__(self, owner: Neighbours, rows: Codes) -> None:
         points = owner.points_[rows]
@@ -488,24 +488,24 @@ class _Correction:
     def _mean(self, near: scipy.sparse.csr_matrix | None, k: int) -> Float64s:
         if near is None:  # all rows are neighbours of every row
             return np.average(self._targets, axis=0, weights=self._weights)[None, :]
-        # A sparse product adds a row's neighbours one by one: the same bits whatever other rows are in the block.
+        # A sparse product adds a row's neighbors one by one, so the bits do not depend on other rows of the block.
         return np.asarray(near @ self._targets) / k
 
 
 def normalised(block: Float64s, proposed: Float64s, threshold: float, slack: float) -> Float64s:
-    """P3 Alg. 1, lines 7-12: small entries stay as they were, then the row is divided by its sum, where it has one."""
+    """Rows by P3 Alg. 1, lines 7-12: small entries stay unchanged, then rows are divided by their positive sums."""
     keep = (block <= threshold) | (proposed <= threshold + slack)
     corrected = np.where(keep, block, proposed)
     return np.asarray(shares(corrected))
 
 
 def _count(total: float, share: float) -> int:
-    """floor(share * n), at least one; 5000 * 0.02 is 100 however it is rounded."""
+    """Return floor(share * n), at least one; 5000 * 0.02 is 100 despite rounding."""
     return max(1, int(total * share * (1 + 1e-12)))
 
 
 def _rounding(points: Floats) -> float:
-    """Distances and probabilities closer than this cannot be told apart in the dtype the rows came in."""
+    """Difference below which distances and probabilities are equal in the dtype of the rows."""
     return 1e-12 if points.dtype == np.float64 else 1e-6
 
 

@@ -1,4 +1,4 @@
-"""Options that fitting does not read, and calibrators fitted anew for every number of bins."""
+"""Options that fitting does not read, and calibrators refitted for every number of bins."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from calib_core.registry.registry import Recipe, RegistryError
 
 
 def with_options(calibrator: Calibrator, **options: Any) -> Calibrator:
-    """A fitted calibrator with other values of options that it reads when it is applied, without fitting again.
+    """Return a fitted calibrator with other values of options that only its application reads.
 
-    Such options are declared with the mark ``registry.NO_REFIT``; RegistryError for any other parameter. The calibrator
-    given stays as it is. What can mislead: compositions such as ``ts+KEY`` declare none, and are fitted again.
+    Such options are marked ``registry.NO_REFIT``; any other parameter raises RegistryError. The given calibrator does
+    not change. What can mislead: compositions such as ``ts+KEY`` declare no such options and must be refitted.
 
     >>> fitted = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 20, [0] * 15 + [1] * 5)
     >>> with_options(fitted, tempo=2)
@@ -30,7 +30,7 @@ def with_options(calibrator: Calibrator, **options: Any) -> Calibrator:
     for name, value in options.items():
         param = entry.param(name)
         if param.refits:
-            raise RegistryError(f"{name} is read when {entry.key!r} is fitted: fit it again")
+            raise RegistryError(f"{name} takes effect when {entry.key!r} is fitted: fit it again")
         param.check(value)
         setattr(changed, name, value)
     return changed
@@ -38,31 +38,32 @@ def with_options(calibrator: Calibrator, **options: Any) -> Calibrator:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Refits(OneLine):
-    """Test rows after a ``calibrator`` that is fitted on the rows ``fit`` once for each number of bins."""
+    """Test rows after a ``calibrator`` that is refitted on the rows ``fit`` for each number of bins."""
 
     fit: Predictions
     test: Predictions
     calibrator: Recipe
 
     def after(self, number: int, rows: bool = False) -> Predictions:
-        """The test rows after a fit with this number of bins; ``rows``: of rows in each bin."""
+        """Return the test rows after a fit with this number of bins (``rows``: of rows per bin)."""
         declared = CALIBRATORS[self.calibrator.key].flags
         name = declared.rows if rows else declared.bins
         if not name:
-            raise NotAnswerable(f"{self.calibrator.title} is not told how many rows each of its bins holds")
+            raise NotAnswerable(f"{self.calibrator.title} has no parameter for the number of rows per bin")
         kept = dict(self.calibrator.without(declared.bins, declared.rows).params)
         fresh: Calibrator = clone(CALIBRATORS.make(self.calibrator.key, **kept, **{name: number}))
         return fresh.fit_on(self.fit).apply(self.test)
 
     def _line(self) -> str:
-        return f"{self.calibrator.title}, fitted anew on {self.fit.n_rows:,} rows for every number of bins"
+        return f"{self.calibrator.title}, refitted on {self.fit.n_rows:,} rows for every number of bins"
 
 
 def refitted(fit: Predictions, test: Predictions, calibrator: str | Calibrator) -> Refits:
-    """Test rows after a calibrator that is fitted anew for every number of bins, for a sweep over them.
+    """Return test rows after a calibrator that is refitted for every number of bins, for a sweep over them.
 
-    ``calibrator`` declares how its number of bins is set; its other parameters stay. NotAnswerable for one that has no
-    such number. What can mislead: map and judge change together, so a lower error at another number can be either's.
+    ``calibrator`` declares the parameter for its number of bins; other parameters do not change. Raises NotAnswerable
+    if it has no such parameter. What can mislead: the map and the estimator's bins change together, so either can be
+    the cause of a lower error at another number.
 
     References: P1 §4 and App. E.
 
@@ -74,6 +75,6 @@ def refitted(fit: Predictions, test: Predictions, calibrator: str | Calibrator) 
     declared = CALIBRATORS[recipe.key].flags
     if not (declared.bins or declared.rows):
         raise NotAnswerable(
-            f"{recipe.title} has no number of bins, so one fit serves every number: give its predictions themselves"
+            f"{recipe.title} has no number of bins, so one fit is valid for every number: give its predictions instead"
         )
     return Refits(fit, test, recipe)

@@ -1,4 +1,4 @@
-"""Intra-order-preserving maps, the diagonal family: one rising curve bends the log-probabilities of all classes."""
+"""Diagonal intra-order-preserving maps: one increasing curve for the log-probabilities of all classes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.calibration_rows import row_count
 from calib_core.calibrators.fitting.minimisers import minimum
 from calib_core.calibrators.fitting.softmax_loss import LogRows, log
-from calib_core.calibrators.insides import Insides, Number, Profile, counted
+from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.calibrators.linear_maps import mapped
 from calib_core.calibrators.temperature import NOTES, Temperature
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Range
+from calib_core.text import several
 
 _KEPT_BYTES = 1 << 27
-"""What each piece adds to each logit is kept up to 128 MB; beyond that it is worked out again each time."""
+"""Each piece's part of each logit is cached up to 128 MB; beyond that it is recomputed each time."""
 
 _BLOCK_VALUES = 1 << 16
 
@@ -48,7 +49,7 @@ class CurveLoss:
     progress: Progress = silent
 
     def every(self, stride: int) -> CurveLoss:
-        """The loss of each ``stride``-th row."""
+        """The loss on every ``stride``-th row."""
         labels, weights = self.labels[::stride], self.weights[::stride]
         source = self.source.every(stride)
         return CurveLoss(source, labels, weights / weights.sum(), self.knots, self.scale, self.strength, self.progress)
@@ -79,12 +80,12 @@ class CurveLoss:
 
     @property
     def _roughness(self) -> Float64s:
-        """The matrix of sum_b (r_b - r_(b+1))²."""
+        """Matrix of the quadratic form sum_b (r_b - r_(b+1))²."""
         steps = np.diff(np.eye(len(self.knots) + 1), axis=0)
         return np.asarray(steps.T @ steps)
 
     def _blocks(self) -> Iterator[Block]:
-        """Triples of f_b(x) (B, m, K), labels and weights."""
+        """Yield triples of f_b(x) (B, m, K), labels and weights."""
         n, k = self.source.rows.shape
         for block in self._kept if n * k * 8 * (len(self.knots) + 1) <= _KEPT_BYTES else self._made():
             self.progress(0)
@@ -122,7 +123,7 @@ ROWS_A_PIECE = 100
 
 _MANY_VALUES = 5_000_000
 _STRIDE = 16
-"""Of more probabilities than these the curve is sought on every 16th row first."""
+"""Stride of the rows for the first fit if there are many probabilities."""
 
 
 @CALIBRATORS.register(
@@ -135,30 +136,30 @@ _STRIDE = 16
         sums_to_one=True,
         keeps_order=True,
         profile=Profile(
-            "scaling", "Bends all log-probabilities by one rising curve, and keeps every ranking.", rows=(400, 0, 0)
+            "scaling", "Maps all log-probabilities by one increasing curve, and keeps every ranking.", rows=(400, 0, 0)
         ),
     ),
 )
 @dataclass(eq=False, repr=False)
 class OrderPreserving(Calibrator):
-    """Bends the log-probabilities of all classes by one rising curve, so that no two classes of a row change places.
+    """Maps the log-probabilities of all classes by one increasing curve, so the ranking of classes never changes.
 
     q = softmax(m(log p_1), ..., m(log p_K)) with m strictly increasing, the same for every class: the diagonal
     subfamily of the intra-order-preserving maps, where the output of a class depends on its own input only. Ties stay
-    ties. The paper's m is a monotone neural network of raw logits; ours is a line with bends, of log-probabilities,
-    since that has one best fit: the log loss is convex in the slopes.
+    ties. The paper's m is a monotone neural network of raw logits; here it is a piecewise linear function of
+    log-probabilities, which has a unique best fit: the log loss is convex in the slopes.
 
-    m is straight between B - 1 knots, which part the rows evenly by the log-probability of their second class;
-    B = min(8, 1 + n / 100) of n calibration rows. With slopes r_b / T, T that of temperature scaling, r minimises
+    m is linear between B - 1 knots, which divide the rows evenly by the log-probability of their second class;
+    B = min(8, 1 + n / 100) for n calibration rows. With slopes r_b / T, T that of temperature scaling, r minimizes
     mean log loss + λ/n (sum_b (r_b - r_(b+1))² + sum_b (r_b - 1 - log r_b)), λ = ``smoothness``, by Newton's method.
-    The penalty is 0 where all r are 1, at temperature scaling, so that the log loss of the calibration rows is never
-    above its; the logarithm keeps slopes above 0.
+    The penalty is 0 at temperature scaling, where all r are 1, so the log loss of the calibration rows never exceeds
+    that of temperature scaling; the logarithm keeps slopes above 0.
 
-    ``temperature_`` is T, ``knots_`` (B - 1,) are the bends, ``slopes_`` (B,) the slopes from the least
-    log-probability up. Where the rows name no T (``status_``, as in temperature scaling) the map is that of T alone.
+    ``temperature_`` is T, ``knots_`` (B - 1,) are the knots, ``slopes_`` (B,) the slopes from the least log-probability
+    up. If the rows do not identify T (``status_``, as in temperature scaling), the map is that of T only.
 
-    What can mislead: below the lowest knot, where one row in B has its second class and most classes of sure rows lie,
-    one slope goes on.
+    What can mislead: there is a single slope below the lowest knot, where one row in B has its second class and
+    confident rows have most of their classes.
 
     References: Rahimi, Shaban, Cheng, Hartley & Boots 2020, §3 (diagonal intra-order-preserving functions).
 
@@ -169,7 +170,7 @@ class OrderPreserving(Calibrator):
     """
 
     smoothness: Annotated[
-        float, Range(1e-3, 1e6, log=True), "Smoothness (λ)", "λ: keeps the curve straight; the more, the straighter"
+        float, Range(1e-3, 1e6, log=True), "Smoothness (λ)", "λ: larger values make the curve straighter"
     ] = 1.0
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
@@ -201,8 +202,8 @@ class OrderPreserving(Calibrator):
         check_is_fitted(self)
         ends = np.exp(np.concatenate([[-np.inf], self.knots_, [0.0]]))
         return Insides(
-            counted(len(self.slopes_), "slope"),
-            "Bends the log-probabilities of all classes by one rising curve, so that no two classes change places.",
+            several(len(self.slopes_), "slopes"),
+            "Maps the log-probabilities of all classes by one increasing curve, so no two classes change places.",
             lambda: [
                 Number("slope", float(slope), place=f"probabilities from {low:.3g} to {high:.3g}")
                 for slope, (low, high) in zip(self.slopes_, pairwise(ends), strict=True)
@@ -211,7 +212,7 @@ class OrderPreserving(Calibrator):
         )
 
     def corners(self) -> tuple[Float64s, Float64s]:
-        """The upper end of each straight piece and m there, m(0) = 0: both (B,)."""
+        """Upper end of each linear piece and the value of m there, with m(0) = 0: both (B,)."""
         ends = np.append(self.knots_, 0.0)
         rises = np.diff(ends) * self.slopes_[1:]
         return ends, np.append(-np.cumsum(rises[::-1])[::-1], 0.0)
@@ -223,12 +224,12 @@ class OrderPreserving(Calibrator):
     def _curve(self, x: Float64s) -> Float64s:
         ends, heights = self.corners()
         piece = np.searchsorted(self.knots_, x)
-        # From a piece's upper end down, as the heights themselves are summed: no rounding makes two pieces overlap.
+        # From a piece's upper end down, like the sums of the heights, so rounding cannot make two pieces overlap.
         return np.asarray(heights[piece] + self.slopes_[piece] * (x - ends[piece]))
 
 
 def _knots(predictions: Predictions, pieces: int) -> Float64s:
-    """Log-probabilities of second classes that part the rows into so many equal parts, ascending."""
+    """Ascending log-probabilities of second classes that divide the rows into equal parts, one per piece."""
     second = log(predictions.top(2)[1][:, 1].astype(np.float64))
     shares = np.arange(1, pieces) / pieces
     return np.unique(np.quantile(second, shares, weights=predictions.weights, method="inverted_cdf"))

@@ -1,4 +1,4 @@
-"""Multiclass-to-binary calibrators: a reduction and a binary calibrator make a multiclass one (P1 Alg. 1-7)."""
+"""Multiclass-to-binary calibrators (P1 Alg. 1-7): a multiclass calibrator from a reduction and a binary one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib_core.calibrators.base import (
 )
 from calib_core.calibrators.calibration_rows import row_count
 from calib_core.calibrators.histogram import Histogram
-from calib_core.calibrators.insides import Insides, Number, counted
+from calib_core.calibrators.insides import Insides, Number
 from calib_core.claims.binary_claims import ColumnClaims, FlatClaims, Stratum
 from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import NONE, Promise, binning_promise, no_promise
@@ -29,28 +29,29 @@ from calib_core.reductions.base import REDUCTIONS, Reduction, scope
 from calib_core.reductions.top import TopLabel
 from calib_core.registry.registry import Choice, Counts, Flag, Part
 from calib_core.summaries.counted_claims import CountedClaims
+from calib_core.text import first_few, several
 
 T = TypeVar("T")
 
 
 @dataclass(eq=False, repr=False)
 class Reduced(Calibrator):
-    """Recalibrates the binary claims of a notion, each stratum with a binary map of its own.
+    """Recalibrates the binary claims of a notion, with a separate binary map for each stratum.
 
     The claims of the calibration rows are split into the notion's strata; in each, the binary calibrator is fitted
     on (score, outcome); new claims go through their stratum's map. A stratum with fewer rows than the binary
-    calibrator needs is *small*: small strata are calibrated together as one (``small="pool"``), or keep their scores
-    (``small="leave"``, what the authors' code does). With fewer than two rows in all they keep their scores.
-    ``pooled_`` and ``left_alone_`` list them by name. Weighted rows count as their effective number (Kish) unless
+    calibrator needs is *small*: small strata are pooled into one (``small="pool"``), or keep their scores
+    (``small="leave"``, as in the authors' code). With fewer than two rows in all they keep their scores.
+    ``pooled_`` and ``left_alone_`` list them by name. Weighted rows count as their effective sample size (Kish) unless
     the weights are whole numbers, which are copies.
 
-    ``class_points`` = (k_1, ..., k_L) gives each stratum its own number of points per bin in place of the binary
-    part's: class l of class-wise binning gets floor(n / k_l) bins of the n rows, all of which are claims of every
-    class. A larger k_l makes the bound of class l tighter and its map coarser; the bound stated for all classes is
-    that of the loosest. Small strata pooled use the largest of theirs.
+    ``class_points`` = (k_1, ..., k_L) replaces the binary part's number of points per bin by one number per stratum:
+    class l of class-wise binning gets floor(n / k_l) bins of the n rows, as every row makes a claim about every class.
+    A larger k_l makes the bound of class l tighter and its map coarser; the bound for all classes is the loosest one.
+    Pooled small strata use their largest number.
 
-    Of the class-specific notion's one class, only that class's column is recalibrated: the other columns stay, and
-    rows need not sum to one. Of the event notion the risk r becomes m(r), and the other class 1 - m(r).
+    For the class-specific notion only the column of its class is recalibrated: the other columns do not change, and
+    rows need not sum to one. For the event notion the risk r becomes m(r), and the other class 1 - m(r).
 
     References: P1 Algorithms 1-7; Algorithm 9 for ``class_points``.
 
@@ -64,20 +65,20 @@ class Reduced(Calibrator):
         default_factory=TopLabel
     )
     binary: Annotated[
-        BinaryCalibrator, Part("BINARY_CALIBRATORS"), "Map of scores", "the map fitted in each stratum"
+        BinaryCalibrator, Part("BINARY_CALIBRATORS"), "Binary calibrator", "the map fitted in each stratum"
     ] = field(default_factory=Histogram)
     small: Annotated[
         Literal["pool", "leave"],
-        Choice(("pool", "leave"), titles=("Calibrate them together", "Leave them as they are")),
-        "Classes of few rows",
-        "strata too small to calibrate: together as one, or not",
+        Choice(("pool", "leave"), titles=("Pool them", "Leave them unchanged")),
+        "Classes with few rows",
+        "strata too small for a map of their own: pooled, or not calibrated",
     ] = "pool"
     normalise: Annotated[bool, Flag(), "Divide rows by their sum", "divide every row by its sum"] = False
     class_points: Annotated[
         tuple[float, ...],
         Counts(),
         "Rows per bin, class by class",
-        "points per bin of each class in turn; none: the same for all",
+        "rows per bin for each class, in order; none: the same for all",
     ] = ()
 
     binary_maps: ClassVar[bool] = True
@@ -116,12 +117,12 @@ class Reduced(Calibrator):
         for name, binary in zip(self.strata_, self.maps_, strict=True):
             if binary is not None and binary.note:
                 notes.setdefault(binary.note, []).append(name)
-        return " ".join(f"{_listed(names, 5)}: {note}" for note, names in notes.items())
+        return " ".join(f"{first_few(names, 5)}: {note}" for note, names in notes.items())
 
     def remarks(self, most: int | None = None) -> tuple[str, ...]:
         check_is_fitted(self)
-        few = ((self.pooled_, "calibrated together as one"), (self.left_alone_, "left as they were"))
-        groups = (f"too few rows, {what}: {_listed(names, most)}." for names, what in few if names)
+        few = ((self.pooled_, "pooled into one map"), (self.left_alone_, "not recalibrated"))
+        groups = (f"too few rows, {what}: {first_few(names, most or len(names))}." for names, what in few if names)
         return *groups, *super().remarks(most)
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
@@ -129,19 +130,19 @@ class Reduced(Calibrator):
         maps = {id(m): m.insides() for m in self.maps_ if m is not None}
         found = list(maps.values())
         if not found:
-            return Insides("nothing", "Leaves every row as it is: there are too few of them.")
+            return Insides("nothing", "Changes no row: there are too few calibration rows.")
         alone = len(found) == 1
-        each = "" if alone else f"{counted(len(found), found[0].unit)}, one for each group of rows. "
+        each = "" if alone else f"{several(len(found), f'{found[0].unit}s')}, one for each group of rows. "
         return Insides(
-            found[0].short if alone else counted(len(found), found[0].unit),
+            found[0].short if alone else several(len(found), f"{found[0].unit}s"),
             each + found[0].sentence + (" Rows are then divided by their sum." if self.normalise else ""),
             lambda: self._numbers(maps),
         )
 
     def _numbers(self, maps: Mapping[int, Insides]) -> list[Number]:
-        """The numbers of every map, those of a shared one once."""
+        """Numbers of every map; a shared map is listed once."""
         of = {id(m): name for name, m in reversed(list(zip(self.strata_, self.maps_, strict=True)))}
-        few = dict.fromkeys(self.pooled_, "groups of few rows")
+        few = dict.fromkeys(self.pooled_, "groups with few rows")
         single = len(self.strata_) == 1
         return [
             replace(number, of="" if single else few.get(of[key], of[key]))
@@ -150,7 +151,7 @@ class Reduced(Calibrator):
         ]
 
     def guarantee(self, alpha: float = ALPHA) -> Promise:
-        """P1 Theorem 1 or 2 for histogram binning of confidences, top labels or classes; else that none holds."""
+        """Guarantee of P1 Theorem 1 or 2 for histogram binning of confidences, top labels or classes; else none."""
         check_is_fitted(self)
         left_out = self.pooled_ + self.left_alone_
         own = [m for name, m in zip(self.strata_, self.maps_, strict=True) if m is not None and name not in left_out]
@@ -161,26 +162,26 @@ class Reduced(Calibrator):
         if self.dependence:
             return no_promise(self.dependence)
         if self.normalise:
-            return no_promise("dividing the rows by their sum undoes what each class's bins promise")
+            return no_promise("dividing rows by their sum invalidates the guarantees for each class's bins")
         notion = REDUCTIONS.recipe(self.reduction).key
         return binning_promise(cells, alpha, notion, left_out, class_wise=of == "classes")
 
     def _parts(self, strata: int) -> list[BinaryCalibrator]:
-        """The binary part of each stratum, not fitted, with its own points per bin where they are given."""
+        """Unfitted binary part of each stratum, with its own points per bin if given."""
         if not self.class_points:
             return [clone(self.binary)] * strata
         if "points_per_bin" not in self.binary.get_params():
             raise InputError(
-                "class_points are points per bin of each class, and this binary calibrator has no such number"
+                "class_points sets the rows per bin of each class, but this binary calibrator has no such parameter"
             )
         if len(self.class_points) != strata:
             raise InputError(
-                f"class_points has {len(self.class_points)} numbers; {strata} are needed, one a class in turn"
+                f"class_points has {len(self.class_points)} numbers; expected {strata}, one per class in order"
             )
         return [clone(self.binary).set_params(points_per_bin=int(k)) for k in self.class_points]
 
     def _fit_small(self, few: list[tuple[int, BinaryCalibrator, Stratum]], n_rows: int) -> None:
-        """Pool or leave alone the strata too small for a map of their own."""
+        """Pool the strata that are too small for a map of their own, or leave them unchanged."""
         if not few:
             return
         names = tuple(self.strata_[s] for s, _, _ in few)
@@ -217,7 +218,7 @@ class Reduced(Calibrator):
         predictions: Predictions,
         progress: Progress,
     ) -> Predictions:
-        """Every class's column through its map; columns without one stay."""
+        """Apply each class's map to its column; columns without a map do not change."""
         out = np.empty(predictions.rows.shape, dtype=dtype)
 
         def change(which: slice) -> None:
@@ -244,12 +245,12 @@ class Reduced(Calibrator):
 
     def _claims(self, predictions: Predictions) -> Any:
         if scope(self.reduction).of == "vector":
-            raise NotAnswerable("this notion makes no binary claims; a binary calibrator cannot be lifted through it")
+            raise NotAnswerable("a binary calibrator needs a notion with binary claims; choose another notion")
         return self.reduction.split(predictions)
 
 
 def _of_risk(binary: BinaryCalibrator | None, risk: Floats, predictions: Predictions) -> Predictions:
-    """Predictions of two classes whose event has the recalibrated risk, and the other class the rest."""
+    """Predictions of two classes with the recalibrated risk r of the event, and 1 - r of the other class."""
     if binary is None:
         return predictions
     recalibrated = binary.transform(risk)
@@ -258,7 +259,7 @@ def _of_risk(binary: BinaryCalibrator | None, risk: Floats, predictions: Predict
 
 
 def _ranked(values: Floats, predictions: Predictions) -> Predictions:
-    """Predictions that hold the recalibrated claims only: the classes ranked as the base model ranked them."""
+    """Predictions with the recalibrated claims only, and classes in the uncalibrated model's order."""
     values = frozen(np.ascontiguousarray(values))
     if predictions.labels is None:
         return Predictions.from_confidence(
@@ -280,7 +281,7 @@ def _ranked(values: Floats, predictions: Predictions) -> Predictions:
 
 
 def _normalised(out: Floats) -> Floats:
-    """Rows divided by their sum; a row of zeros becomes uniform (no class is left to prefer)."""
+    """Rows divided by their sum; a row of zeros becomes uniform."""
     sums = out.sum(axis=1, dtype=np.float64, keepdims=True)
     out[sums[:, 0] == 0] = 1.0 / out.shape[1]
     out /= np.where(sums == 0, 1.0, sums).astype(out.dtype)
@@ -293,7 +294,7 @@ def _of_strata(
     work: Callable[[int, Stratum], T],
     progress: Progress,
 ) -> list[T]:
-    """What ``work`` makes of every stratum with one look at every claim; counted ones are as a map lists them."""
+    """Results of ``work`` for every stratum, from one pass over the claims; a map lists counted claims itself."""
     strata = len(claims.strata)
     if isinstance(claims, CountedClaims):
         return [work(s, binary.listed(claims.stratum(s))) for s in counted_off(range(strata), strata, progress)]
@@ -315,19 +316,19 @@ def _of_strata(
 
 
 def _places(claims: FlatClaims) -> list[Codes]:
-    """Where the claims of each stratum stand, in their order."""
+    """Positions of each stratum's claims, in their order."""
     strata = len(claims.strata)
-    # Sorting few bits is faster: codes are smaller than the number of strata.
+    # Codes are smaller than the number of strata, and sorting few bits is faster.
     order = np.argsort(claims.codes.astype(np.min_scalar_type(strata)), kind="stable")
     return np.split(order, np.cumsum(np.bincount(claims.codes, minlength=strata))[:-1])
 
 
 _COLUMNS, _BLOCK_BYTES = 64, 1 << 26
-"""Columns read and written together, which share lines of memory, in so many bytes at most."""
+"""Columns read and written together, as they share cache lines, and their maximum bytes."""
 
 
 def _column_blocks(rows: Rows) -> list[slice]:
-    """Neighbouring columns that one thread reads together; fewer where they are long."""
+    """Slices of adjacent columns that one thread reads together; fewer if they are long."""
     n, k = rows.shape
     return chunks(k, min(_COLUMNS, max(1, _BLOCK_BYTES // (n * rows.dtype.itemsize))))
 
@@ -338,11 +339,6 @@ def _fitted(binary: BinaryCalibrator, stratum: Stratum) -> BinaryCalibrator:
 
 def _rows(stratum: Stratum) -> float:
     return row_count(stratum.weights, len(stratum.scores))
-
-
-def _listed(names: Sequence[str], most: int | None) -> str:
-    more = 0 if most is None else len(names) - most
-    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def _together(strata: list[Stratum]) -> Stratum:

@@ -1,8 +1,8 @@
-"""Updates of a predicted risk: a new intercept, or intercept and slope, for all rows or by the values of a column.
+"""Updates of a predicted risk: a new intercept, or intercept and slope, for all rows or by a column's values.
 
 Log-odds of the event in a row of value v: eta + z . u_v, with eta the common update and u_v (k,) normal around 0 with
-standard deviations tau (k,). tau has the largest marginal likelihood (Laplace's approximation, as mixed models are
-fitted), u_v is then the mode. Where values agree within noise tau is 0, and so is every offset.
+standard deviations tau (k,). tau maximizes the marginal likelihood (Laplace's approximation, as for mixed models),
+and u_v is the mode given tau. If the values agree within noise, tau and all offsets are 0.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.calibration_rows import as_rows
 from calib_core.calibrators.fitting.logistic import balanced_intercept, firth_intercept, firth_line, fit_increasing
-from calib_core.calibrators.insides import Insides, Number, Profile, class_names, counted
+from calib_core.calibrators.insides import Insides, Number, Profile, class_names
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.registry.registry import Text
-from calib_core.text import count
+from calib_core.text import count, several
 
 _STEPS = 50
 _NEAR, _ROUGH = 1e-10, 1e-5
 _LOW, _HIGH = -5.0, 1.5
-"""Logarithms of standard deviations that are tried."""
+"""Range of the logarithms of standard deviations tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """The rows of one column: common log-odds (n,), what offsets multiply (k, n), outcomes, rows, codes of values."""
+    """Rows of one column: common log-odds (n,), design of the offsets (k, n), outcomes, weights, codes of values."""
 
     eta: Float64s
     design: Float64s
@@ -46,7 +46,7 @@ class _Values:
     values: int
 
     def offsets(self, tau: Float64s, start: Float64s | None = None, near: float = _NEAR) -> tuple[Float64s, float]:
-        """Modes (V, k) for these standard deviations, and the log marginal likelihood; 0 leaves a column of it out."""
+        """Modes (V, k) for these standard deviations, and the log marginal likelihood; a 0 drops its offset."""
         able = np.flatnonzero(tau > 0)
         found = np.zeros((self.values, len(tau)))
         if not len(able):
@@ -69,7 +69,7 @@ class _Values:
         return np.asarray(self.eta + np.einsum("kn,nk->n", design, u[self.codes]))
 
     def _curvature(self, design: Float64s, u: Float64s) -> tuple[Float64s, Float64s]:
-        """Score (V, k) and information (V, k, k) of every value's rows."""
+        """Score (V, k) and information (V, k, k) of each value's rows."""
         eta = self._at(design, u)
         p, q = expit(eta), expit(-eta)
         away, spread, k = self.rows * np.where(self.outcomes, q, -p), self.rows * p * q, len(design)
@@ -84,7 +84,7 @@ class _Values:
         return -float(np.sum(self.rows * np.logaddexp(0.0, np.where(self.outcomes, -eta, eta))))
 
     def limited(self, fixed: Float64s, shifts: Float64s) -> Float64s:
-        """Shifts (V,), each brought within one standard error of the one that its own rows alone would have."""
+        """Shifts (V,), each limited to one standard error around the estimate from its own rows."""
         nearer = shifts.copy()
         ends = np.cumsum(np.bincount(self.codes, minlength=self.values))[:-1]
         for v, mine in enumerate(np.split(np.argsort(self.codes, kind="stable"), ends)):
@@ -98,11 +98,11 @@ class _Values:
 def pooled_offsets(
     eta: Float64s, design: Float64s, outcomes: Bools, rows: Float64s, codes: Codes, values: int
 ) -> tuple[Float64s, Float64s]:
-    """Offsets (V, k) of the values, and their standard deviations tau (k,).
+    """Partially pooled offsets (V, k) of the values, and their standard deviations tau (k,).
 
-    ``design`` (k, n), its first row ones: a shift first, then (for k = 2) a change of slope. No shift stays further
-    from what the value's own rows say alone (with Jeffreys' prior) than one standard error of that, so that one value
-    that is far off is not held back by many that are not (Efron & Morris 1972).
+    ``design`` is (k, n), with ones in its first row: a shift first, then (for k = 2) a change of slope. Every shift is
+    limited to one standard error around the estimate from the value's own rows (with Jeffreys' prior), so many values
+    without an error do not mask one with a large error (Efron & Morris 1972).
 
     References: Efron & Morris 1972, JASA 67 (limited translation); Breslow & Clayton 1993, JASA 88.
     """
@@ -113,7 +113,7 @@ def pooled_offsets(
     modes = np.zeros((values, k))
 
     def minus(logs: Float64s) -> float:
-        # The modes of the last standard deviations are near those of the next: a step or two reaches them.
+        # The modes for the last standard deviations are near those for the next, a step or two away.
         tried = np.exp(np.clip(np.append(logs, np.full(k - len(logs), -np.inf)), None, _HIGH))
         modes[:], marginal = column.offsets(tried, modes, _ROUGH)
         return -marginal
@@ -138,14 +138,14 @@ def pooled_offsets(
 
 
 MOST_VALUES = 1000
-"""Values of a column that are updated separately; a column of more numbers its rows."""
+"""Maximum number of values with separate updates; a column with more values identifies rows."""
 
 NOTES = {
-    "separated": "all outcomes agree, or the risks separate them, so that the likelihood has no maximum: the fit uses "
-    "Jeffreys' prior (Firth), and rests on few events.",
-    "constrained": "a higher risk came true less often, and the slope is never negative: every row gets the same risk.",
+    "separated": "all outcomes are equal, or the risks separate them, so the likelihood has no maximum: the fit uses "
+    "Jeffreys' prior (Firth) and depends on few events.",
+    "constrained": "higher risks came true less often, and the slope cannot be negative: all rows get the same risk.",
 }
-"""What a fit that ended otherwise than usual has to say, by ``status_``."""
+"""Caveats by ``status_``, for fits without a regular maximum."""
 
 
 def _contract(sentence: str, rows: int) -> Contract:
@@ -156,20 +156,20 @@ def _contract(sentence: str, rows: int) -> Contract:
 
 @dataclass(eq=False, repr=False)
 class RiskUpdate(Calibrator):
-    """What updates of a risk share; see ``InterceptUpdate`` and ``LogisticRecalibration``."""
+    """Base class of risk updates; see ``InterceptUpdate`` and ``LogisticRecalibration``."""
 
     by: Annotated[
-        str, Text(200), "By the values of", "metadata column whose values are updated separately; empty: one for all"
+        str, Text(200), "Separate updates by", "metadata column with a separate update per value; empty: one for all"
     ] = ""
     only: Annotated[
         str,
         Text(200),
         "Only",
-        "the one value, or range of numbers as 75.., whose rows are updated; empty: every row",
+        "the one value, or number range such as 75.., whose rows are updated; empty: all rows",
     ] = ""
 
     slopes: ClassVar[bool]
-    """Is a slope fitted, too?"""
+    """True if the update also fits a slope."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -195,18 +195,18 @@ class RiskUpdate(Calibrator):
             self._fit_values(x, y, rows, codes, texts)
 
     def _line(self, x: Float64s, y: Bools, rows: Float64s) -> tuple[float, float, str]:
-        """Slope, intercept and status of the update of all rows."""
+        """Slope, intercept and status of the update for all rows."""
         raise NotImplementedError
 
     def _fit_only(
         self, predictions: Predictions, x: Float64s, y: Bools, rows: Float64s, weighed: NDArray[np.intp]
     ) -> None:
-        """The update of one value; the common update changes nothing."""
+        """Fit the update of one value; the common update changes nothing."""
         if not self.by:
-            raise NotAnswerable(f"{self._title} of {self.only!r} alone needs the column that has this value: by")
+            raise NotAnswerable(f"{self._title} for {self.only!r} only needs the name of its column: set by")
         mine = rows_of(self._column(predictions).iloc[weighed], self.only)
         if not mine.any():
-            raise NotAnswerable(f"no row to be fitted on has {self.only!r} in the column {self.by!r}")
+            raise NotAnswerable(f"no calibration row has {self.only!r} in the column {self.by!r}")
         slope, intercept, self.status_ = self._line(x[mine], y[mine], rows[mine])
         self.slope_, self.intercept_, self.values_ = 1.0, 0.0, (self.only,)
         self.slopes_, self.intercepts_ = np.array([slope]), np.array([intercept])
@@ -215,7 +215,7 @@ class RiskUpdate(Calibrator):
     def _fit_values(self, x: Float64s, y: Bools, rows: Float64s, codes: NDArray[np.intp], texts: Sequence[str]) -> None:
         if len(texts) > MOST_VALUES:
             raise NotAnswerable(
-                f"the column {self.by!r} has {count(len(texts))} values; an update by value takes at most "
+                f"the column {self.by!r} has {count(len(texts))} values; an update by value allows at most "
                 f"{count(MOST_VALUES)}"
             )
         known = np.flatnonzero(codes >= 0)
@@ -240,7 +240,7 @@ class RiskUpdate(Calibrator):
         x = _log_odds(predictions, self.event_)
         lines = np.array([np.append(self.intercepts_, self.intercept_), np.append(self.slopes_, self.slope_)], float)
         if lines.shape[1] != len(self.values_) + 1 or not np.isfinite(lines).all() or lines[1].min() < 0:
-            raise ValueError("values, intercepts and slopes do not fit each other")
+            raise ValueError("values, intercepts and slopes have different lengths")
         codes = np.full(len(x), -1, dtype=np.intp)
         if self.only:
             codes[rows_of(self._column(predictions), self.only)] = 0
@@ -258,12 +258,12 @@ class RiskUpdate(Calibrator):
         new = int((codes < 0).sum()) if self.by else 0
         if not new:
             return updated
-        which = f"{count(new)} {'row has' if new == 1 else 'rows have'}"
-        note = f"{which} no value of {self.by!r} that the update was fitted on: the common update is used there"
+        which = f"{several(new)} {'has a value' if new == 1 else 'have values'}"
+        note = f"{which} of {self.by!r} that did not occur in the calibration rows: the common update is used there"
         return updated.with_parts([updated], [np.arange(len(x))], note)
 
     def _event(self, predictions: Predictions) -> int:
-        """The code of the event; NotAnswerable where there are not two classes."""
+        """Code of the event; NotAnswerable if there are not two classes."""
         if predictions.n_classes != 2:
             k = predictions.n_classes
             has = "no classes" if k is None else f"{count(k)} classes"
@@ -276,8 +276,8 @@ class RiskUpdate(Calibrator):
         metadata = predictions.metadata
         if metadata is None or self.by not in metadata:
             raise NotAnswerable(
-                f"{self._title} by the values of {self.by!r} reads that metadata column, and these rows do not have "
-                "it: use fit_on and apply with predictions that do"
+                f"{self._title} needs the metadata column {self.by!r}, which these rows do not have: use fit_on and "
+                "apply with predictions that have it"
             )
         return metadata[self.by]
 
@@ -288,7 +288,7 @@ class RiskUpdate(Calibrator):
     @property
     def note(self) -> str:
         check_is_fitted(self)
-        alike = f"nothing suggests that the values of {self.by!r} differ: all of them keep the common update."
+        alike = f"there is no evidence that the values of {self.by!r} differ: all of them get the common update."
         same = self.by and not self.only and not self.deviations_.any()
         return " ".join(part for part in (NOTES.get(self.status_, ""), alike if same else "") if part)
 
@@ -301,15 +301,15 @@ class RiskUpdate(Calibrator):
         if self.only:
             line = f"shift {self.intercepts_[0]:.3g}"
             line = f"slope {self.slopes_[0]:.3g}, {line}" if self.slopes else line
-        by = f"; {counted(len(self.values_), 'value')} of {self.by}" if self.by and not self.only else ""
+        by = f"; {several(len(self.values_), 'values')} of {self.by}" if self.by and not self.only else ""
         does = "multiplies the log-odds of the risk by a slope and adds a shift" if self.slopes else "adds a shift"
-        where = f", with a line of its own for each value of {self.by}" if self.by else ""
+        where = f", with a separate update for each value of {self.by}" if self.by else ""
         if self.only:
             ends = span_ends(self.only)
             named = self.only if ends is None else span_words(*ends)
-            where = f", in the rows whose {self.by} is {named}; all others stay"
+            where = f", in the rows whose {self.by} is {named}; all other rows are unchanged"
         what = does if self.slopes else f"{does} to the log-odds of the risk"
-        return Insides(line + by, f"For the event {event}, {what}{where}.", self._numbers, unit="line")
+        return Insides(line + by, f"For the event {event}, {what}{where}.", self._numbers, unit="update")
 
     def _numbers(self) -> list[Number]:
         of = [("all other rows" if self.only else "common update" if self.by else "", self.intercept_, self.slope_)]
@@ -319,7 +319,7 @@ class RiskUpdate(Calibrator):
 
 
 def _log_odds(predictions: Predictions, event: int) -> Float64s:
-    """Log-odds of the event (n,), both probabilities raised to the one floor."""
+    """Log-odds of the event (n,), both probabilities clipped at the floor."""
     probs = predictions.probs
     return safe_log(probs[:, event]) - safe_log(probs[:, 1 - event])
 
@@ -332,29 +332,29 @@ def _log_odds(predictions: Predictions, event: int) -> Float64s:
 )
 @dataclass(eq=False, repr=False)
 class InterceptUpdate(RiskUpdate):
-    """Shifts the log-odds of a predicted risk so that as many events are expected as were observed.
+    """Shifts the log-odds of a predicted risk so that expected and observed numbers of events agree.
 
-    logit p' = a + logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and
-    1 - p likewise. a is the maximum likelihood estimate: sum p' = number of events over the calibration rows, so that
-    observed : expected becomes 1. The ranking of the rows stays. Where all outcomes agree a has no maximum and is
+    logit p' = a + logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and 1
+    - p likewise. a is the maximum likelihood estimate: sum p' = number of events over the calibration rows, so observed
+    : expected becomes 1. The ranking of the rows does not change. If all outcomes are equal, a has no maximum and is
     Firth's (Jeffreys' prior): (events + 1/2) / (n + 1) for equal risks; ``status_`` is then "separated".
 
-    ``by`` names a column of the metadata whose values are updated separately: value v has the intercept a + u_v, with
-    u_v normal around 0 and a standard deviation that maximises the marginal likelihood (partial pooling: the fewer
-    events a value has and the less values differ, the nearer it stays to the common update), but no further than one
-    standard error from what its own rows alone say. So one site that is far off gets its own update although many
-    others need none. A value that was not seen in fitting, or is missing, gets the common update, and the predictions'
-    ``notes`` say so. Such a map needs ``fit_on`` and ``apply``: a matrix of probabilities has no column. ``only`` names
-    one value of that column, or a range of its numbers ("40..60" from 40 to below 60, "75..", "..40"): its rows alone
-    are fitted on and updated, all others keep their risk bit for bit.
+    ``by`` names a metadata column whose values are updated separately: value v has the intercept a + u_v, with u_v
+    normal around 0 and a standard deviation that maximizes the marginal likelihood (partial pooling: a value is nearer
+    to the common update if it has fewer events and if the values differ less). It is limited to one standard error
+    around the estimate from its own rows, so one site with a large error gets its own update although many others need
+    none. A value that is missing or was not seen in fitting gets the common update, and the predictions' ``notes``
+    report it. Such a map needs ``fit_on`` and ``apply``, since a matrix of probabilities has no column. ``only`` names
+    one value of that column, or a range of its numbers ("40..60" from 40 to below 60, "75..", "..40"): only its rows
+    are used and updated, and all others keep their risk bit for bit.
 
     ``intercept_`` is a, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,) and ``deviations_`` (1,), the
-    standard deviation of u, are those of the column. Weighted rows count as their effective number, whole weights as
-    copies. NotAnswerable where there are not two classes.
+    standard deviation of u, belong to the column. Weighted rows count as their effective sample size, whole weights as
+    copies. Raises NotAnswerable if there are not two classes.
 
     What can mislead: a new intercept corrects the mean risk, not risks that are too extreme or too similar (see
-    logistic recalibration). By a column, values with few events can stay far from their own frequency, and rows that
-    belong together are taken to be independent.
+    logistic recalibration). By a column, values with few events can stay far from their own frequency, and grouped rows
+    are treated as independent.
 
     References: Cox 1958, Biometrika 45; Van Calster et al. 2016, J Clin Epidemiol 74; Firth 1993; Efron & Morris 1972.
 
@@ -380,29 +380,29 @@ class InterceptUpdate(RiskUpdate):
     "logistic-recalibration",
     "Logistic recalibration",
     reference="Cox 1958; Van Calster et al. 2016",
-    flags=_contract("Stretches and shifts the log-odds of a risk, for all rows or by the values of a column.", 100),
+    flags=_contract("Scales and shifts the log-odds of a risk, for all rows or by the values of a column.", 100),
 )
 @dataclass(eq=False, repr=False)
 class LogisticRecalibration(RiskUpdate):
-    """Stretches and shifts the log-odds of a predicted risk: a new intercept and a new calibration slope.
+    """Scales and shifts the log-odds of a predicted risk: a new intercept and a new calibration slope.
 
     logit p' = a + b logit p, p the probability of the event of two classes (``Predictions.event``), p from 2^-52 up and
-    1 - p likewise. a and b are the maximum likelihood estimates, those of Cox's calibration intercept and slope, but
-    for b >= 0: the ranking of the rows stays. b < 1 draws risks together that were too extreme. Where the risks
-    separate the outcomes, or all outcomes agree, a and b are Firth's (Jeffreys' prior) and ``status_`` is "separated";
-    "constrained" where b is 0, as a higher risk came true less often; "not identified" where all risks are equal, and b
-    stays 1.
+    1 - p likewise. a and b are the maximum likelihood estimates of Cox's calibration intercept and slope, with b >= 0,
+    so the ranking of the rows does not change. b < 1 moderates risks that were too extreme. If the risks separate the
+    outcomes, or all outcomes are equal, a and b are Firth's (Jeffreys' prior) and ``status_`` is "separated". It is
+    "constrained" if b is 0 because higher risks came true less often, and "not identified" if all risks are equal, with
+    b = 1.
 
-    ``by`` names a column of the metadata whose values are updated separately, as in the intercept update: value v has
-    log-odds a + b x + u_v + w_v (x - m), u and w normal around 0 with standard deviations of the largest marginal
-    likelihood, m the mean of x = logit p weighted by p' (1 - p'); u_v stays within one standard error of what the
-    value's own rows say. A slope below 0 becomes 0. A value that was not seen gets the common update, with a note.
-    ``only`` names one value, or range of numbers, whose rows alone are updated.
+    ``by`` names a metadata column whose values are updated separately, as in the intercept update: value v has log-odds
+    a + b x + u_v + w_v (x - m), u and w normal around 0 with standard deviations that maximize the marginal likelihood,
+    m the mean of x = logit p weighted by p' (1 - p'); u_v is limited to one standard error around the estimate from the
+    value's own rows. A slope below 0 becomes 0. A value that was not seen gets the common update, with a note. ``only``
+    names one value, or number range, and only its rows are updated.
 
     ``intercept_`` and ``slope_`` are a and b, ``event_`` the event's code; ``values_``, ``intercepts_`` (V,),
-    ``slopes_`` (V,) and ``deviations_`` (2,) are those of the column. NotAnswerable where there are not two classes.
+    ``slopes_`` (V,) and ``deviations_`` (2,) belong to the column. Raises NotAnswerable if there are not two classes.
 
-    What can mislead: with few events the slope is uncertain, and an intercept alone often does better on new rows.
+    What can mislead: with few events the slope is uncertain, and an intercept update often does better on new rows.
 
     References: Cox 1958, Biometrika 45; Van Calster et al. 2016, J Clin Epidemiol 74; Firth 1993.
 

@@ -1,11 +1,11 @@
-"""Fitted calibrators as JSON and back: recipes and arrays, no code, nothing that reading could run.
+"""Fitted calibrators as JSON and back: recipes and arrays without code, so that reading executes nothing.
 
 A file is {"format": "calib-calibrator", "version": 1, "recipe": ..., "classes": K, "state": {...}}. ``state`` holds
-the fitted attributes, whose names end in an underscore. Numbers, strings, booleans and null are themselves, lists
-are lists; everything else is an object with one telling key:
+the fitted attributes, whose names end in an underscore. Numbers, strings, booleans, null and lists are plain JSON;
+everything else is an object marked by one key:
 {"array": base64, "dtype": "float64", "shape": [2, 3]}, {"float": "nan"}, {"tuple": [...]},
 {"calibrator": {"family", "recipe", "classes", "state"}}, and {"same": i} for the i-th calibrator already written
-inside this file, counted from 0 in the order in which they end.
+inside this file, numbered from 0 in the order in which they end.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from calib_core.registry.registry import Recipe, Registry, RegistryError
 FORMAT, VERSION = "calib-calibrator", 1
 
 CLASSES = 1_000_000
-"""Calibrators of more classes are refused: the number alone, not the size of the file, would cost memory."""
+"""Maximum number of classes, as a larger number would use much memory even if the file is small."""
 
 DEPTH = 40
-"""Nesting of compositions and lists; a real calibrator needs fewer than ten levels."""
+"""Maximum nesting of compositions and lists; a real calibrator needs fewer than ten levels."""
 
 _WHOLE = tuple(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64))
 _DTYPES = ("bool", "float32", "float64", *_WHOLE)
@@ -46,14 +46,14 @@ Json: TypeAlias = Any
 
 
 class Malformed(Exception):
-    """What is wrong with a file; becomes the second half of one InputError sentence."""
+    """Defect of a file; its text is the second half of an InputError message."""
 
 
 # ---- writing -----------------------------------------------------------------------------------------------
 
 
 def to_json(calibrator: Calibrator) -> str:
-    """A fitted calibrator as JSON text; InputError where it cannot be named by a recipe or holds something else."""
+    """Return a fitted calibrator as JSON text; InputError if it has no recipe or has other contents."""
     check_is_fitted(calibrator)
     written = _Writer().member(calibrator)
     del written["family"]
@@ -88,7 +88,7 @@ class _Writer:
         if isinstance(value, tuple):
             return {"tuple": [self.value(item) for item in value]}
         what = type(value).__name__
-        raise InputError(f"a {what} cannot be saved; fitted state is numbers, text, arrays and calibrators")
+        raise InputError(f"a {what} cannot be saved; fitted state may contain numbers, text, arrays and calibrators")
 
     def nested(self, member: Calibrator | BinaryCalibrator) -> Json:
         if id(member) in self.places:
@@ -99,14 +99,14 @@ class _Writer:
 
 
 def _is_fitted(name: str) -> bool:
-    """Fitted attributes; ``classes_`` is kept as the number of classes, or as their names."""
+    """Return True for fitted attributes; ``classes_`` is stored separately, as a number or names."""
     return bool(_FITTED_NAME.fullmatch(name)) and name != "classes_"
 
 
 def _array(array: NDArray[Any]) -> Json:
     if array.dtype.name not in _DTYPES:
-        raise InputError(f"an array of dtype {array.dtype} cannot be saved; known: {', '.join(_DTYPES)}")
-    # A matrix product's last bits depend on the memory order, so that is kept.
+        raise InputError(f"an array of dtype {array.dtype} cannot be saved; supported: {', '.join(_DTYPES)}")
+    # A matrix product's last bits depend on the memory order, which is therefore stored.
     by_columns = array.flags.f_contiguous and not array.flags.c_contiguous
     laid_out = (array.T if by_columns else array).astype(array.dtype.newbyteorder("<"), copy=False)
     return {
@@ -121,10 +121,10 @@ def _array(array: NDArray[Any]) -> Json:
 
 
 def load_calibrator(source: str | bytes | PathLike[str]) -> Calibrator:
-    """A fitted calibrator from what ``to_json`` wrote: a path, or the JSON text itself (text that begins with a brace).
+    """Load a fitted calibrator saved by ``to_json``, from a path or from JSON text (text that begins with a brace).
 
-    The file is data only. It is checked throughout, the calibrator it describes is tried on a few rows, and anything
-    amiss is an InputError of one sentence. Predictions equal those of the calibrator saved, bit for bit.
+    The file is data only. It is validated, the calibrator is tried on a few rows, and any defect raises an InputError
+    of one sentence. Predictions equal those of the saved calibrator, bit for bit.
 
     >>> cal = CALIBRATORS.make("temperature").fit([[0.9, 0.1]] * 10, [0, 0, 0, 0, 1] * 2)
     >>> load_calibrator(cal.to_json()).predict_proba([[0.9, 0.1]]).round(6).tolist()
@@ -157,12 +157,12 @@ def _parsed(text: str | bytes) -> dict[str, Json]:
         raise Malformed(f'its "format" is not {FORMAT!r}')
     version = data.get("version")
     if isinstance(version, bool) or version != VERSION:
-        raise Malformed(f"it is of version {str(version)[:20]}, and this calib reads version {VERSION}")
+        raise Malformed(f"it has version {str(version)[:20]}, and this version of calib reads version {VERSION}")
     return data
 
 
 def _no_constant(name: str) -> Json:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _calibrator(data: dict[str, Json]) -> Calibrator:
@@ -180,17 +180,17 @@ class _Reader:
     def member(self, data: Json, depth: int) -> Any:
         family = data.get("family") if isinstance(data, dict) else None
         if family not in ("CALIBRATORS", "BINARY_CALIBRATORS"):
-            raise Malformed("a calibrator inside it names no known family")
+            raise Malformed("a calibrator in it has no known family")
         _keys(data, {"family", "recipe", "state"} | ({"classes"} if family == "CALIBRATORS" else set()))
         try:
             member = Recipe.from_dict(family, data["recipe"]).build()
         except (RegistryError, TypeError, OverflowError, RecursionError) as why:
-            raise Malformed(f"its recipe is unknown here: {str(why)[:300]}") from None
+            raise Malformed(f"its recipe is unknown: {str(why)[:300]}") from None
         if not isinstance(data["state"], dict):
             raise Malformed('its "state" is not an object')
         for name, value in data["state"].items():
             if not _is_fitted(name) or hasattr(member, name):
-                raise Malformed(f"{name[:80]!r} is not the name of a fitted value")
+                raise Malformed(f"{name[:80]!r} is not the name of a fitted attribute")
             setattr(member, name, self.value(value, depth + 1))
         if family == "CALIBRATORS":
             member.classes_ = _classes(data["classes"])
@@ -206,7 +206,7 @@ class _Reader:
         if "array" in data:
             return _read_array(data)
         if len(data) != 1:
-            raise Malformed("a value in its state is of no known form")
+            raise Malformed("a value in its state has an unknown form")
         ((kind, content),) = data.items()
         if kind == "float" and content in ("nan", "inf", "-inf"):
             return float(content)
@@ -217,7 +217,7 @@ class _Reader:
         if kind == "calibrator":
             self.calibrators.append(self.member(content, depth))
             return self.calibrators[-1]
-        raise Malformed(f"a value in its state is of no known form ({kind[:40]!r})")
+        raise Malformed(f"a value in its state has an unknown form ({kind[:40]!r})")
 
 
 def _keys(data: dict[str, Json], wanted: set[str]) -> None:
@@ -228,7 +228,7 @@ def _keys(data: dict[str, Json], wanted: set[str]) -> None:
 
 
 def _written_classes(calibrator: Calibrator) -> Json:
-    """How many classes it was fitted with, or their names where labels were names."""
+    """Number of classes it was fitted with, or their names if labels were names."""
     classes = calibrator.classes_
     return len(classes) if classes.dtype.kind in "iu" else [str(name) for name in classes]
 
@@ -237,7 +237,7 @@ def _classes(written: Json) -> NDArray[Any]:
     names = isinstance(written, list) and all(isinstance(name, str) for name in written)
     number = len(written) if names else written
     if type(number) is not int or not 2 <= number <= CLASSES or (names and len(set(written)) < number):
-        raise Malformed(f'"classes" is {str(written)[:40]}; a whole number from 2 to {CLASSES:,} is needed, or names')
+        raise Malformed(f'"classes" is {str(written)[:40]}; expected a whole number from 2 to {CLASSES:,}, or names')
     return np.asarray(written) if names else np.arange(number)
 
 
@@ -246,28 +246,28 @@ def _read_array(data: dict[str, Json]) -> Any:
     _keys({**data, "order": order}, {"array", "dtype", "shape", "order"})
     name, shape, text = data["dtype"], data["shape"], data["array"]
     if name not in _DTYPES or order not in ("C", "F"):
-        raise Malformed(f"an array of it has dtype {str(name)[:40]!r}, which is not one of {', '.join(_DTYPES)}")
+        raise Malformed(f"an array in it has dtype {str(name)[:40]!r}, which is not one of {', '.join(_DTYPES)}")
     if not isinstance(shape, list) or len(shape) > 8 or not all(type(d) is int and d >= 0 for d in shape):
-        raise Malformed(f"an array of it has the shape {str(shape)[:60]}")
+        raise Malformed(f"an array in it has the shape {str(shape)[:60]}")
     dtype = np.dtype(name).newbyteorder("<")
-    # Counted before anything is allocated.
+    # Checked before anything is allocated.
     size = math.prod(shape) * dtype.itemsize
     if not isinstance(text, str) or len(text) != 4 * ((size + 2) // 3):
-        raise Malformed(f"an array of shape {shape} does not fit its contents")
+        raise Malformed(f"an array of shape {shape} does not match its contents")
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Malformed("an array of it is not base64") from None
+        raise Malformed("an array in it is not base64") from None
     if len(raw) != size or (name == "bool" and raw.strip(b"\0\1")):
-        raise Malformed(f"an array of shape {shape} does not fit its contents")
+        raise Malformed(f"an array of shape {shape} does not match its contents")
     flat = np.frombuffer(raw, dtype=dtype).astype(np.dtype(name))
     array = flat.reshape(shape) if order == "C" else flat.reshape(shape[::-1]).T
-    # A number keeps its NumPy type: float64 next to float32 decides the dtype of a product.
+    # A number keeps its NumPy type, as float64 or float32 decides the dtype of a product.
     return array[()] if array.ndim == 0 else array
 
 
 def _try(calibrator: Calibrator) -> None:
-    """Whatever in a stranger's numbers breaks the arithmetic shows here, not in the middle of somebody's work."""
+    """Apply the calibrator to a few rows, so invalid numbers in the file raise an error now and not later."""
     k = len(calibrator.classes_)
     rows = np.full((3, k), 1.0 / k)
     rows[1:] = 0.0
@@ -281,7 +281,7 @@ def _try(calibrator: Calibrator) -> None:
                 if not np.isfinite(member.transform(np.linspace(0.0, 1.0, 101))).all():
                     raise ValueError("not a number")
     except Exception as why:
-        raise Malformed(f"what it describes does not work ({type(why).__name__}: {str(why)[:120]})") from None
+        raise Malformed(f"its calibrator fails on test rows ({type(why).__name__}: {str(why)[:120]})") from None
 
 
 def _binaries(member: Any) -> list[BinaryCalibrator]:

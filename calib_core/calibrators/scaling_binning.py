@@ -1,4 +1,4 @@
-"""The scaling-binning calibrator (P2 §4)."""
+"""Scaling-binning calibrator (P2 §4)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from calib_core._base.arrays import Bools, Codes, Float64s, Floats
 from calib_core._base.sklearn_api import clone
 from calib_core.binning.interval_schemes import EqualMass
 from calib_core.calibrators.base import BINARY_CALIBRATORS, BinaryCalibrator, Map, MapShape, PiecewiseMap, carried_back
-from calib_core.calibrators.insides import Insides, Number, counted, interval_places
+from calib_core.calibrators.insides import Insides, Number, interval_places
 from calib_core.calibrators.scaling_map import Platt, is_smooth
 from calib_core.claims.binary_claims import Stratum
 from calib_core.claims.exact_sums import places
 from calib_core.defaults import SEED
 from calib_core.registry.registry import Choice, Part, Range
+from calib_core.text import several
 
 
 @BINARY_CALIBRATORS.register("scaling-binning", "Scaling-binning", reference="P2 §4.1", flags=MapShape(bins="bins"))
 @dataclass(eq=False, repr=False)
 class ScalingBinning(BinaryCalibrator):
-    """Fits a smooth map, then returns its mean over equally filled bins: as steady as scaling, as checkable as bins.
+    """Averages a smooth map over equal-mass bins: as stable as scaling, as verifiable as binning.
 
-    (1) g, a scaling map, is fitted on T1; (2) B bins hold equally many g(s_i) of T2, equal values together; (3) a
+    (1) g, a scaling map, is fitted on T1; (2) B bins contain equally many g(s_i) of T2, with ties in one bin; (3) a
     bin's value is the mean of g(s_i) over the rows of T3 in it, not of the outcomes, which vary far more. With B bins
-    this takes about 1/eps^2 + B rows for an error of eps where histogram binning takes B/eps^2 (P2 Thm 4.1).
+    this needs about 1/eps^2 + B rows for an error of eps, and histogram binning B/eps^2 (P2 Thm 4.1).
 
-    ``splits`` = 3 draws disjoint thirds T1, T2, T3 at random, as the theorem asks; 1 uses all rows three times, as
-    the authors' code does and as serves best in practice. The thirds depend on the seed and on which rows there are,
-    not on their order. A bin no row of T3 fell into takes T2's mean; with fewer than 3 rows every step uses all of
-    them. Step 1 minimises the log loss, as the authors' code does; the paper writes the squared error.
+    ``splits`` = 3 draws disjoint thirds T1, T2, T3 at random, as the theorem requires; 1 uses all rows three times, as
+    in the authors' code, which is best in practice. The thirds depend on the seed and on the set of rows,
+    not on their order. A bin without rows of T3 takes T2's mean; with fewer than 3 rows every step uses all of
+    them. Step 1 minimizes the log loss, as in the authors' code; the paper has the squared error.
 
     ``map_`` is the fitted g, ``thresholds_`` the inner edges on the scale of g, ``values_`` the bins' values.
 
@@ -43,16 +44,16 @@ class ScalingBinning(BinaryCalibrator):
     """
 
     scaling: Annotated[
-        BinaryCalibrator, Part("BINARY_CALIBRATORS", is_smooth), "Smooth map", "the smooth map fitted first"
+        BinaryCalibrator, Part("BINARY_CALIBRATORS", is_smooth), "Smooth map", "smooth map fitted in the first step"
     ] = field(default_factory=Platt)
     bins: Annotated[int, Range(1, 200), "Number of bins", "number of bins"] = 15
     splits: Annotated[
         Literal[1, 3],
         Choice((1, 3), titles=("All rows for every step", "A third of the rows each")),
-        "Division of the rows",
-        "all rows for every step, as in practice, or a third of them each, as in theory",
+        "Rows for each step",
+        "all rows for every step, as in practice, or a third for each, as in theory",
     ] = 1
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of the split into thirds"] = SEED
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the split into thirds"] = SEED
 
     @property
     def steps(self) -> Float64s:
@@ -72,12 +73,12 @@ class ScalingBinning(BinaryCalibrator):
     def insides(self) -> Insides:
         smooth, places = self.map_.insides(), interval_places(self.thresholds_)
         return Insides(
-            f"{smooth.short}; {counted(len(self.values_), 'bin')}",
-            f"{smooth.sentence} Then it becomes the mean of its bin.",
+            f"{smooth.short}; {several(len(self.values_), 'bins')}",
+            f"{smooth.sentence} The result is averaged within its bin.",
             lambda: [
                 *smooth.numbers(),
                 *(
-                    Number("mean of the bin", float(value), place=place.replace("scores", "smoothed scores"))
+                    Number("mean of bin", float(value), place=place.replace("scores", "smoothed scores"))
                     for place, value in zip(places, self.values_, strict=True)
                 ),
             ],
@@ -97,7 +98,7 @@ class ScalingBinning(BinaryCalibrator):
             self.values_ = self._means(self.map_.transform(averaged.scores), averaged.weights, self.values_)
 
     def _parts(self, rows: Stratum) -> tuple[Stratum, Stratum, Stratum]:
-        """T1, T2 and T3."""
+        """Split the rows into T1, T2 and T3."""
         n = len(rows.scores)
         if self.splits == 1 or n < 3:
             return rows, rows, rows
@@ -107,7 +108,7 @@ class ScalingBinning(BinaryCalibrator):
         return _chosen(rows, drawn[0::3]), _chosen(rows, drawn[1::3]), _chosen(rows, drawn[2::3])
 
     def _means(self, values: Float64s, weights: Float64s | None, otherwise: Float64s | None = None) -> Float64s:
-        """Mean of g per bin; ``otherwise`` where no row fell."""
+        """Mean of g per bin; ``otherwise`` for empty bins."""
         codes = places(self.thresholds_, values)
         counts = np.bincount(codes, weights, minlength=len(self.thresholds_) + 1).astype(np.float64)
         sums = np.bincount(codes, values if weights is None else values * weights, minlength=len(counts))
@@ -115,8 +116,8 @@ class ScalingBinning(BinaryCalibrator):
         return np.divide(sums, counts, out=start, where=counts > 0)
 
     def score_map(self) -> Map:
-        # The bins' edges are values of the smooth map. Carried back to the scale of the score they need no logarithm,
-        # whose last digit would decide on which side a calibration score falls.
+        # The bins' edges are values of the smooth map. Mapped back to the scale of the score they need no logarithm,
+        # whose last digit would decide the bin of a calibration score.
         edges = np.asarray(self.thresholds_, dtype=np.float64)
         return PiecewiseMap.constant(carried_back(edges, self.map_.transform) if len(edges) else edges, self.values_)
 

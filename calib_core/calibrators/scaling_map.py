@@ -1,4 +1,4 @@
-"""Scaling maps of one score, by maximum likelihood: Platt, beta and temperature scaling of log-odds."""
+"""Scaling maps of one score by maximum likelihood: Platt, beta and temperature scaling of log-odds."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ from calib_core.registry.registry import Range
 SMOOTH = MapShape(smooth=True, counts="outcomes")
 
 PRIOR_ROWS = 4
-"""Pseudo-rows of a prior that did best in simulation, 50 to 300 rows (tests/simulations/small_scaling_fits.py)."""
+"""Prior in pseudo-rows with the best simulation results for 50 to 300 rows.
+
+See tests/simulations/small_scaling_fits.py.
+"""
 
 Prior: TypeAlias = Annotated[
-    float, Range(0, 10_000), "Prior (pseudo-rows)", "rows that speak for the uncalibrated model; 0 for none"
+    float, Range(0, 10_000), "Prior (pseudo-rows)", "weight of the uncalibrated model, in rows; 0 for none"
 ]
 
 
 def is_smooth(flags: MapShape) -> bool:
-    """Do binary calibrators that declare this make a smooth map?"""
+    """Return True if a binary calibrator with these properties has a smooth map."""
     return flags.smooth
 
 
 class ScalingMap(BinaryCalibrator):
-    """A map with a few parameters that never decreases and holds the identity among its members.
+    """Base class of non-decreasing maps with a few parameters that include the identity.
 
-    Subclasses implement ``_fit_logs`` and ``_map_logs`` on log s and log(1 - s), both raised to the one floor of the
-    logarithm, so that scores of exactly 0 and 1 are legal. ``floored_`` counts the calibration rows whose outcome had
-    a probability below that floor: a few such rows can decide the map.
+    Subclasses implement ``_fit_logs`` and ``_map_logs`` on log s and log(1 - s), both clipped at the common floor of
+    the logarithm, so scores of exactly 0 and 1 are valid. ``floored_`` counts the calibration rows whose outcome had a
+    probability below that floor: a few such rows can dominate the fit.
     """
 
     status_: str
@@ -60,7 +63,7 @@ class ScalingMap(BinaryCalibrator):
 
 
 def logs(scores: Floats) -> tuple[Float64s, Float64s]:
-    """log s and log(1 - s) in float64, from the one floor up; their difference is the log-odds.
+    """Return log s and log(1 - s) in float64, clipped at the floor; their difference is the log-odds.
 
     >>> [part.round(3).tolist() for part in logs(np.array([0.5, 1.0]))]
     [[-0.693, 0.0], [-0.693, -36.044]]
@@ -74,23 +77,23 @@ def logs(scores: Floats) -> tuple[Float64s, Float64s]:
 )
 @dataclass(eq=False, repr=False)
 class Platt(ScalingMap):
-    """Logistic regression of the outcome on the score's log-odds: a slope and a shift on the logit scale.
+    """Fits a slope and a shift of log-odds by logistic regression of the outcome.
 
-    g(s) = sigmoid(a log(s / (1 - s)) + b) with a in [0, 1000] and b minimising the log loss of the calibration rows,
-    without Platt's smoothing of the outcomes. a = 1, b = 0 is the identity, so on these rows it is never worse than no
-    calibration.
+    g(s) = sigmoid(a log(s / (1 - s)) + b) with a in [0, 1000] and b minimizing the log loss of the calibration rows,
+    without Platt's smoothing of the outcomes. a = 1, b = 0 is the identity, so on these rows the map is never worse
+    than no calibration.
 
-    ``prior`` = m pseudo-rows, off by default, keeps few rows from fitting extremes: it adds
+    ``prior`` = m pseudo-rows, off by default, prevents extreme fits of few rows: it adds
     m / 8 ((a - 1)^2 + d^2) to the summed log loss, d = (a - 1) x + b with x the mean log-odds weighted by s (1 - s).
-    a and d are then normal around the identity with variance 4 / m, which is what m rows with a probability of one
-    half would tell. With 50 to 300 rows 4 pseudo-rows (variance 1) did best in simulation, over models far from
-    calibrated and near to it; 16 do better where a model is nearly calibrated, and worse where it is far from it.
+    a and d are then normal around the identity with variance 4 / m, the information of m rows with a probability of one
+    half. With 50 to 300 rows 4 pseudo-rows (variance 1) were best in simulations of well and badly calibrated models;
+    16 are better for nearly calibrated models, and worse for badly calibrated ones.
 
-    ``a_`` and ``b_`` are the parameters. ``status_`` is "converged"; "constrained" when a higher score came true less
-    often and a is 0: the map is then constant, it never reverses the scores; "at bound" when scores separate the
-    outcomes (a is 1000, the step lies in the gap) or all outcomes agree; "not identified" when all scores are equal
-    (a stays 1); with a prior only the first two occur. What can mislead: where log-odds are bent, one slope is wrong at
-    both ends; see beta calibration.
+    ``a_`` and ``b_`` are the parameters. ``status_`` is "converged"; "constrained" if higher scores came true less
+    often and a is 0 (the map is then constant and never reverses the scores); "at bound" if scores separate the
+    outcomes (a is 1000, with the step in the gap) or all outcomes are equal; "not identified" if all scores are equal
+    (a is 1). With a prior only the first two occur. What can mislead: if the relation is curved in log-odds, one slope
+    is wrong at both ends; see beta calibration.
 
     References: Platt 1999; P2 App. E, g(z; a, c).
 
@@ -106,7 +109,7 @@ class Platt(ScalingMap):
     def insides(self) -> Insides:
         return Insides(
             f"slope {self.a_:.3g}, shift {self.b_:.3g}",
-            "The log-odds of a score are multiplied by the slope and shifted.",
+            "Multiplies the log-odds of a score by the slope and adds the shift.",
             lambda: [Number("slope", self.a_), Number("shift", float(self.b_))],
             unit="curve",
         )
@@ -125,22 +128,22 @@ class Platt(ScalingMap):
 @BINARY_CALIBRATORS.register("beta", "Beta calibration", reference="Kull et al. 2017", flags=replace(SMOOTH, numbers=3))
 @dataclass(eq=False, repr=False)
 class Beta(ScalingMap):
-    """A logit map with one slope for scores near 0 and another near 1: right where scores of each class are beta.
+    """Fits one slope of log-odds near 0, another near 1, and a shift: correct if each class's scores are beta.
 
-    g(s) = sigmoid(a log s - b log(1 - s) + c), a and b in [0, 1000] and c minimising the log loss of the calibration
-    rows. a = b is Platt scaling, a = b = 1 with c = 0 the identity: on these rows it is never worse than either.
-    The constraints are kept by constrained optimisation: the published code drops the feature whose slope came out
-    negative and refits, which gives the same where one constraint binds and can differ where dropping one turns the
-    other.
+    g(s) = sigmoid(a log s - b log(1 - s) + c), a and b in [0, 1000] and c minimizing the log loss of the calibration
+    rows. a = b is Platt scaling, a = b = 1 with c = 0 the identity: on these rows the map is never worse than either.
+    The constraints are enforced by constrained optimization. The published code drops the feature with a negative slope
+    and refits, which gives the same result if one constraint binds; it can differ if that changes the sign of the other
+    slope.
 
     ``prior`` = m pseudo-rows, off by default, adds m / 8 ((a - 1)^2 / 2 + (b - 1)^2 / 2 + d^2) to the summed log loss,
-    d the map's log-odds less the score's at the mean of log s and log(1 - s) weighted by s (1 - s): where a = b it is
-    the prior of Platt scaling. 4 pseudo-rows did best in simulation with 50 to 300 rows.
+    d the map's log-odds minus the score's at the mean of log s and log(1 - s) weighted by s (1 - s): for a = b it is
+    the prior of Platt scaling. 4 pseudo-rows were best in simulations with 50 to 300 rows.
 
-    ``a_``, ``b_`` and ``c_`` are the parameters. ``status_`` is "converged"; "constrained" when a or b is 0; "at
-    bound" when scores separate the outcomes or all outcomes agree; "not identified" when there are fewer than three
-    distinct scores, which cannot tell a from b (both are then Platt's slope); with a prior the first two alone occur.
-    What can mislead: with a = 0 a score of exactly 0 is no longer sent to 0, and likewise with b = 0 at 1.
+    ``a_``, ``b_`` and ``c_`` are the parameters. ``status_`` is "converged"; "constrained" if a or b is 0; "at bound"
+    if scores separate the outcomes or all outcomes are equal; "not identified" if there are fewer than three distinct
+    scores, which cannot separate a from b (both are then Platt's slope). With a prior only the first two occur. What
+    can mislead: with a = 0 a score of exactly 0 no longer maps to 0, and likewise with b = 0 at 1.
 
     References: Kull, Silva Filho & Flach 2017, §3-4 (three parameters, with c for their log m).
 
@@ -156,7 +159,7 @@ class Beta(ScalingMap):
     def insides(self) -> Insides:
         return Insides(
             f"slopes {self.a_:.3g} and {self.b_:.3g}, shift {self.c_:.3g}",
-            "The log-odds of a score are stretched by one slope near 0 and by another near 1, and shifted.",
+            "Multiplies the log-odds of a score by one slope near 0 and by another near 1, and adds a shift.",
             lambda: [
                 Number("slope near 0", self.a_),
                 Number("slope near 1", self.b_),
@@ -185,14 +188,14 @@ class Beta(ScalingMap):
 )
 @dataclass(eq=False, repr=False)
 class BinaryTemperature(ScalingMap):
-    """Divides a score's log-odds by one number T > 0, which moves every score towards one half or away from it.
+    """Divides a score's log-odds by one number T > 0, which moves all scores towards one half or away from it.
 
-    g(s) = sigmoid(log(s / (1 - s)) / T) with T minimising the log loss of the calibration rows: multiclass
-    temperature scaling of the two columns (1 - s, s). What can mislead: 1/2 is always sent to 1/2, so on scores that
-    are too high or too low throughout, as those of a rare class can be, T repairs little; see Platt scaling.
+    g(s) = sigmoid(log(s / (1 - s)) / T) with T minimizing the log loss of the calibration rows: multiclass
+    temperature scaling of the two columns (1 - s, s). What can mislead: 1/2 always maps to 1/2, so T corrects little if
+    all scores are too high or too low, as those of a rare class can be; see Platt scaling.
 
     ``temperature_`` is T, ``status_`` and ``note`` as for multiclass temperature scaling: with fewer than 10 rows, or
-    scores that separate the outcomes at 1/2, T stays 1.
+    scores that separate the outcomes at 1/2, T is 1.
 
     References: Guo et al. 2017.
 
@@ -202,10 +205,10 @@ class BinaryTemperature(ScalingMap):
     """
 
     def insides(self) -> Insides:
-        # "Less sure" is true of whole rows alone: a score below one half rises on its way there.
+        # "Lowers confidences" is true for whole rows only: a score below one half rises towards it.
         t = self.temperature_
-        way = "moves every score towards" if t > 1 else "moves every score away from"
-        does = "leaves every score as it is" if t == 1 else f"{way} 50 %"
+        way = "moves all scores towards" if t > 1 else "moves all scores away from"
+        does = "changes no score" if t == 1 else f"{way} 50 %"
         return replace(of_temperature(t), sentence=f"Divides the log-odds of each score by {t:.3g}, which {does}.")
 
     def _fit_logs(self, yes: Float64s, no: Float64s, outcomes: Bools, weights: Float64s | None) -> None:

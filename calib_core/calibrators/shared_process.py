@@ -1,8 +1,8 @@
-"""Gaussian-process calibration: one smooth function of the log-probability, the same for every class.
+"""Gaussian-process calibration: one smooth function of the log-probability for all classes.
 
-Between nodes g is a line, so that every pass over the rows is sums over nodes, however many classes there are.
+Between nodes g is linear, so every pass over the rows computes sums over nodes, whatever the number of classes.
 
-The kernel reliability curve as a map of scores.
+The module also has the kernel reliability curve as a map of scores.
 """
 
 from __future__ import annotations
@@ -30,26 +30,27 @@ from calib_core.calibrators.base import (
 from calib_core.calibrators.calibration_rows import as_rows
 from calib_core.calibrators.fitting.minimisers import Minimum, minimum
 from calib_core.calibrators.fitting.softmax_loss import LogRows
-from calib_core.calibrators.insides import Insides, Number, Profile, counted
+from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.claims.binary_claims import Stratum
 from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Part, Range
 from calib_core.smoothing.bandwidths import Bandwidth, StandardDeviation
 from calib_core.smoothing.kernels import Kernel, Triweight, local_calibration
 from calib_core.smoothing.score_grid import LogOdds, Scale, ScoreGrid
+from calib_core.text import several
 
 STEP = 0.25
-"""Distance of neighbouring nodes, in log-probability."""
+"""Distance between adjacent nodes, in log-probability."""
 
 _CHUNK_ENTRIES = 1 << 18
 _BLOCK_ENTRIES = 1 << 15
 _KEPT_ENTRIES = 1 << 20
-"""Places among the nodes are kept between passes up to 16 MB; beyond that they are worked out again."""
+"""Positions among the nodes are cached between passes up to 16 MB; beyond that they are recomputed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """The summed log loss at one g: its value, slope (G,) and curvature (G, G) in the values at the nodes."""
+    """Summed log loss at one g: value, gradient (G,) and curvature (G, G) in the values at the nodes."""
 
     value: float
     slope: Float64s
@@ -60,7 +61,9 @@ class Expansion:
 
 
 def places(logs: Floats, last: int) -> tuple[Codes, Float64s]:
-    """The node 0, -STEP, -2 STEP, ... above each log-probability, at most ``last`` - 1, and the share of the way down.
+    """Node index (0, -STEP, -2 STEP, ...) above each log-probability and the fraction of the way to the next one.
+
+    The index is at most ``last`` - 1.
 
     >>> [values.tolist() for values in places(np.array([-0.3125, -9.0]), 2)]
     [[1, 1], [0.25, 1.0]]
@@ -71,14 +74,14 @@ def places(logs: Floats, last: int) -> tuple[Codes, Float64s]:
 
 
 def moved(logs: Floats, above: Codes, down: Float64s, values: Float64s) -> Float64s:
-    """z + g(z)."""
+    """Return z + g(z)."""
     return np.asarray(logs + values[above] + down * np.diff(values)[above])
 
 
 class LatentLoss:
-    """The log loss of some rows, weighted, as a function of g's values at the nodes.
+    """Weighted log loss of some rows as a function of g's values at the nodes.
 
-    ``progress`` hears of every chunk of them.
+    Every chunk of rows reports ``progress``.
     """
 
     def __init__(
@@ -94,11 +97,11 @@ class LatentLoss:
 
     @property
     def nodes(self) -> Float64s:
-        """The nodes (G,), from 0 down."""
+        """Nodes (G,) in descending order from 0."""
         return -STEP * np.arange(self.last + 1.0)
 
     def every(self, stride: int) -> LatentLoss:
-        """The loss of each ``stride``-th row."""
+        """The loss on every ``stride``-th row."""
         some = slice(None, None, stride)
         return LatentLoss(self.logs.every(stride), self.labels[some], self.weights[some], self.last, self.progress)
 
@@ -129,7 +132,7 @@ class LatentLoss:
             lower = f * down
             upper = f - lower
             line = (above + g * np.arange(m)[:, None]).ravel()
-            # Each row's mean of the hats that stand at the nodes: one sum for the upper ends and one for the lower.
+            # Each row's mean of the hat functions at the nodes: one sum for the upper ends and one for the lower.
             mean = np.bincount(line, upper.ravel(), m * g)
             mean[1:] += np.bincount(line, lower.ravel(), m * g)[:-1]
             mean = mean.reshape(m, g)
@@ -159,30 +162,30 @@ class LatentLoss:
     def _placed(self, chunk: slice) -> Iterator[tuple[slice, Float64s, Codes, Float64s]]:
         rows = self.logs.part(chunk).rows
         k = rows.shape[1]
-        # A block is as small as its two largest tables ask for: entries by classes, and by nodes.
+        # A block is limited by its two largest tables: entries by classes, and entries by nodes.
         for where, block in rows.blocks(_BLOCK_ENTRIES // max(k, self.last) * k * rows.dtype.itemsize):
             z = np.asarray(self.logs.values(block.astype(np.float64)), dtype=np.float64)
             yield where, z, *places(z, self.last)
 
 
 def lowest_node(logs: LogRows) -> int:
-    """The number of the first node at or below all log-probabilities; 1 at least."""
+    """Index of the first node at or below all log-probabilities; at least 1."""
     lowest = min(float(block.min()) for _, block in logs.blocks())
     return max(1, int(np.ceil(-lowest / STEP)))
 
 
 AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
-"""Standard deviations of the function's bends, in log-odds, among which the rows choose."""
+"""Candidate standard deviations of the function's non-linear part, in log-odds."""
 LENGTHS = (1.0, 2.0, 4.0, 8.0)
-"""Length scales among which the rows choose, in log-probability: a length of 1 is a factor of 2.7."""
+"""Candidate length scales, in log-probability: a length of 1 is a factor of 2.7."""
 SLOPE = 1.0
-"""Standard deviation of the function's slope: 1/T of temperature scaling is then 1 +- 1 beforehand."""
+"""Prior standard deviation of the function's slope: 1/T of temperature scaling is 1 +- 1 a priori."""
 
 _PILOT = (1.0, 2.0)
 _LEAST = 1e-9
-"""Directions of the prior with less than this share of its largest variance are left out."""
+"""Directions of the prior with less than this share of its largest variance are dropped."""
 _STRIDE, _SAMPLE_ROWS = 16, 512
-"""Every 16th row gives the first guess where that leaves so many."""
+"""Stride of the rows for the initial fit, and the fewest rows for it."""
 
 NOT_CONVERGED = "the fit stopped before it converged: another function could fit these rows better."
 
@@ -197,35 +200,35 @@ NOT_CONVERGED = "the fit stopped before it converged: another function could fit
         sums_to_one=True,
         profile=Profile(
             "scaling",
-            "Bends the scale of all probabilities by one smooth curve, as far as the rows ask for it.",
+            "Maps all probabilities by one smooth curve, as flexible as the rows support.",
             rows=(500, 0, 0),
         ),
     ),
 )
 @dataclass(eq=False, repr=False)
 class GaussianProcess(Calibrator):
-    """Adds to every log-probability one smooth function of it, the same for all classes, and no wilder than needed.
+    """Adds one smooth function g of the log-probability to it, the same for all classes.
 
-    q = softmax(f(log p_1), ..., f(log p_K)) with f(z) = z + g(z), where g is a Gaussian process beforehand: mean 0,
+    q = softmax(f(log p_1), ..., f(log p_K)) with f(z) = z + g(z), where g has a Gaussian process prior: mean 0,
     covariance s^2 z z' + a^2 exp(-(z - z')^2 / (2 l^2)), slope s = 1, amplitude a and length scale l. Without data f is
-    the identity; a straight g is temperature scaling. g is given by its values at nodes 1/4 apart from 0 down to the
-    least log-probability of the calibration rows, with lines between and constant below; every row enters through the
-    nodes. The values are the most probable ones given the labels (Laplace's approximation), found by Newton's method
-    on the few directions in which the prior varies: one convex problem, some 10 to 80 unknowns whatever n and K are.
+    the identity; a linear g is temperature scaling. g is represented by its values at nodes spaced by 1/4 from 0 down
+    to the least log-probability of the calibration rows, linear in between and constant below. The values are the
+    posterior mode given the labels (Laplace's approximation), found by Newton's method in the few directions in which
+    the prior varies: one convex problem with about 10 to 80 unknowns, whatever n and K.
 
-    Where ``amplitude`` or ``length`` is None, they maximise the probability of the labels among 0.1, 0.3, 1, 3 and
-    1, 2, 4, 8, with the log loss replaced by its parabola around the fit with a = 1 and l = 2. Rows count as in the
-    paper's model: whole weights as copies, others as their effective number of rows. Predictions are those of the most
-    probable f: they do not average over what is still uncertain of it, as the paper's default does.
+    If ``amplitude`` or ``length`` is None, it maximizes the marginal likelihood over 0.1, 0.3, 1, 3 or 1, 2, 4, 8, with
+    a quadratic approximation of the log loss around the fit with a = 1 and l = 2. Rows count as in the paper's model:
+    whole weights as copies, others scaled to the effective sample size. Predictions are those of the most probable f:
+    they do not average over its uncertainty, as the paper's default does.
 
     ``shifts_`` (G,) is g at the log-probabilities ``points_`` (G,), ascending; ``amplitude_`` and ``length_`` are a and
     l, ``status_`` is "converged" or "not converged". g can fall faster than z rises: two classes of a row may then
-    change places, so that the predicted class is not kept. What can mislead: probabilities of the top few per cent are
-    close together in log-probability, and what happens there is told mainly by the classes that were not predicted.
+    change places, and the predicted class can change. What can mislead: the highest probabilities are close together in
+    log-probability, and the classes that were not predicted mainly determine the map there.
 
     References: Wenger, Kjellström & Triebel 2020, §3 (a variational approximation there; covariance of one squared
     exponential and noise); Rasmussen & Williams 2006, §3.4-3.5 (Laplace's approximation); Wilson & Nickisch 2015
-    (nodes with lines between).
+    (linear interpolation between nodes).
 
     >>> p = np.tile([[0.9, 0.1]], (200, 1))
     >>> cal = GaussianProcess().fit(p, [0] * 160 + [1] * 40)
@@ -234,14 +237,14 @@ class GaussianProcess(Calibrator):
     """
 
     amplitude: Annotated[
-        float | None, Range(0.01, 10.0, log=True), "Size of the bends", "size of the bends in log-odds; else chosen"
+        float | None, Range(0.01, 10.0, log=True), "Amplitude of deviations", "in log-odds; none: chosen from the rows"
     ] = None
     length: Annotated[
-        float | None, Range(0.5, 20.0, log=True), "Length scale", "how far a bend reaches in log-odds; else chosen"
+        float | None, Range(0.5, 20.0, log=True), "Length of deviations", "in log-odds; none: chosen from the rows"
     ] = None
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
-        if predictions.weights is not None:  # a row of weight 0 is no row
+        if predictions.weights is not None:  # a row of weight 0 does not count
             predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
         weights = np.ones(predictions.n_rows) if predictions.weights is None else as_rows(predictions.weights)
         loss = LatentLoss(LogRows.log_probabilities(predictions), predictions.true_labels, weights, progress=progress)
@@ -260,9 +263,9 @@ class GaussianProcess(Calibrator):
     def insides(self, names: Sequence[str] = ()) -> Insides:
         check_is_fitted(self)
         return Insides(
-            f"bends of {self.amplitude_:.3g}, length {self.length_:.3g}",
-            "Adds to every log-probability a smooth function of it, the same for all classes: bends of "
-            f"{self.amplitude_:.3g} in size that reach {self.length_:.3g} far.",
+            f"amplitude {self.amplitude_:.3g}, length {self.length_:.3g}",
+            "Adds one smooth function of the log-probability to it, the same for all classes: amplitude "
+            f"{self.amplitude_:.3g}, length scale {self.length_:.3g}.",
             lambda: [
                 Number("added to the log-probability", float(shift), place=f"probability {np.exp(z):.3g}")
                 for z, shift in zip(self.points_, self.shifts_, strict=True)
@@ -284,7 +287,7 @@ class GaussianProcess(Calibrator):
 
 
 class _Posterior:
-    """Minus the log of labels and prior, per row, in coordinates v where g = basis v and v is standard normal."""
+    """Negative log posterior per row, in coordinates v with g = basis v and v standard normal."""
 
     def __init__(self, loss: LatentLoss, basis: Float64s) -> None:
         self.loss, self.basis = loss, basis
@@ -302,7 +305,7 @@ class _Posterior:
         return np.asarray(curvature / self.mass)
 
     def expansion(self, point: Float64s) -> Expansion:
-        """The log loss at a point: a pass over the rows has slope and curvature in one."""
+        """Expansion of the log loss at a point: one pass gives gradient and curvature."""
         key = point.tobytes()
         if self._seen is None or self._seen[0] != key:
             self._seen = key, self.loss(self.basis @ point)
@@ -310,7 +313,7 @@ class _Posterior:
 
 
 def _fitted(loss: LatentLoss, amplitude: float | None, length: float | None) -> tuple[Minimum, float, float]:
-    """The most probable function, and the amplitude and the length scale it was found with."""
+    """Most probable function, with its amplitude and length scale."""
     tried = list(product(AMPLITUDES if amplitude is None else (amplitude,), LENGTHS if length is None else (length,)))
     first = _PILOT if _PILOT in tried else tried[0]
     basis = _basis(loss.last, *first)
@@ -331,7 +334,7 @@ def _fitted(loss: LatentLoss, amplitude: float | None, length: float | None) -> 
 
 
 def _evidence(basis: Float64s, function: Float64s, parabola: Expansion) -> float:
-    """Log probability of the labels, up to a constant, with the log loss as its parabola around a function."""
+    """Log marginal likelihood, up to a constant, from a quadratic approximation of the log loss at a function."""
     linear = basis.T @ (parabola.curvature @ function - parabola.slope)
     factor = np.linalg.cholesky(np.eye(basis.shape[1]) + basis.T @ parabola.curvature @ basis)
     half = np.linalg.solve(factor, linear)
@@ -340,7 +343,7 @@ def _evidence(basis: Float64s, function: Float64s, parabola: Expansion) -> float
 
 @lru_cache(64)
 def _basis(last: int, amplitude: float, length: float) -> Float64s:
-    """Functions at the nodes (G, r) whose sum with standard normal factors is the process: a line, then bends."""
+    """Basis functions at the nodes (G, r): with standard normal coefficients their sum is the process."""
     z = -STEP * np.arange(last + 1.0)
     variance, bends = np.linalg.eigh(np.exp(-0.5 * np.square((z[:, None] - z) / length)))
     kept = variance > _LEAST * variance[-1]
@@ -348,26 +351,25 @@ def _basis(last: int, amplitude: float, length: float) -> Float64s:
 
 
 _ENOUGH = 0.25
-"""Share of one row's weight below which a place counts as empty."""
+"""Share of one row's weight below which a position counts as empty."""
 _APART = 1e-12
-"""Points closer than this in score are one."""
+"""Difference in score below which two points are merged."""
 
 
 @BINARY_CALIBRATORS.register("kernel", "Kernel curve", reference="P5 §4.4")
 @dataclass(eq=False, repr=False)
 class BinaryKernel(BinaryCalibrator):
-    """Moves a score by the smoothed mean error of the scores near it: the kernel reliability curve as a map.
+    """Moves a score by the smoothed mean error of nearby scores: the kernel reliability curve as a map.
 
     g(s) = s + sum_i K_h(x - x_i) (z_i - s_i) / sum_i K_h(x - x_i), clipped to [0, 1], x the score on the ``scale``
-    (log-odds unless chosen otherwise), h the kernel's standard deviation by the ``bandwidth`` rule, scores s_i and
-    outcomes z_i of the calibration rows, mirrored at both ends: the curve that the diagram of that name draws. It is
-    read at nodes of the grid, with lines between; where less than a quarter of one row's weight lies the line goes on
-    to the next node, and beyond the outer ones the last error is kept. P5 proposes the curve as a diagram and names a
-    calibrator made of it as an extension.
+    (log-odds by default), h the kernel's standard deviation by the ``bandwidth`` rule, scores s_i and outcomes z_i of
+    the calibration rows, mirrored at both ends: the curve of the diagram of that name. It is evaluated at grid nodes
+    and interpolated linearly. Nodes with less than a quarter of one row's weight are skipped, and beyond the outer
+    nodes the last error is used. P5 proposes the curve as a diagram, and a calibrator from it as an extension.
 
-    ``scores_`` and ``values_`` (m,) are the points of the map, ``bandwidth_`` is h. It can fall where outcomes do. What
-    can mislead: the bandwidth is chosen for the density of the scores, not for the best map; a wide one leaves bends of
-    the curve uncorrected, a narrow one copies noise.
+    ``scores_`` and ``values_`` (m,) are the points of the map, ``bandwidth_`` is h. The map can decrease. What can
+    mislead: the bandwidth suits the density of the scores, not the best map. A wide one smooths out real deviations, a
+    narrow one reproduces noise.
 
     References: P5 §4.4 and conclusion.
 
@@ -375,23 +377,23 @@ class BinaryKernel(BinaryCalibrator):
     [0.6, 0.8]
     """
 
-    kernel: Annotated[Kernel, Part("KERNELS"), "Shape of the smoothing", "shape of the smoothing"] = field(
+    kernel: Annotated[Kernel, Part("KERNELS"), "Kernel", "shape of the smoothing kernel"] = field(
         default_factory=Triweight
     )
-    bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "Width of the smoothing", "how wide the smoothing is"] = field(
+    bandwidth: Annotated[Bandwidth, Part("BANDWIDTHS"), "Bandwidth", "width of the smoothing"] = field(
         default_factory=StandardDeviation
     )
-    scale: Annotated[Scale, Part("SCALES"), "Scale of the scores", "smooth scores, or their log-odds"] = field(
+    scale: Annotated[Scale, Part("SCALES"), "Scale of the scores", "smoothing of scores or of their log-odds"] = field(
         default_factory=LogOdds
     )
 
     def insides(self) -> Insides:
         check_is_fitted(self)
         return Insides(
-            counted(len(self.scores_), "point"),
-            f"A score moves by the smoothed mean error of the scores near it, bandwidth {self.bandwidth_:.3g}.",
+            several(len(self.scores_), "points"),
+            f"Moves a score by the smoothed mean error of nearby scores, bandwidth {self.bandwidth_:.3g}.",
             lambda: [
-                Number("score out", float(value), place=f"score {score:.6g}")
+                Number("recalibrated score", float(value), place=f"score {score:.6g}")
                 for score, value in zip(self.scores_, self.values_, strict=True)
             ],
             unit="curve",
@@ -409,7 +411,7 @@ class BinaryKernel(BinaryCalibrator):
         nodes = nodes[(nodes % spread.stride == 0) | (nodes == nodes[0]) | (nodes == nodes[-1])]
         points = grid.scores[nodes]
         error = smooth.true[nodes] / smooth.all[nodes] - points
-        # The last error is kept up to 0 and 1.
+        # The last error is used up to 0 and 1.
         points, error = np.r_[0.0, points, 1.0], np.r_[error[0], error, error[-1]]
         apart = np.append(True, np.diff(points) > _APART)
         apart[-1] &= points[-1] - points[-2] > _APART

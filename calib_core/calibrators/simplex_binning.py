@@ -1,4 +1,4 @@
-"""Canonical calibration by cells of the simplex: a row gets the class frequencies of its cell (P1 Appendix G)."""
+"""Canonical calibration by cells of the simplex (P1 Appendix G): a row gets the class frequencies of its cell."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from calib_core.binning.simplex.grid import Grid
 from calib_core.binning.simplex.projection import Projection
 from calib_core.binning.simplex.sierpinski import Sierpinski
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
-from calib_core.calibrators.insides import Insides, Number, Profile, class_names, counted
+from calib_core.calibrators.insides import Insides, Number, Profile, class_names
 from calib_core.defaults import ALPHA
 from calib_core.guarantees.promise import Promise, no_promise, simplex_promise
 from calib_core.predictions.predictions import Predictions
 from calib_core.reductions.base import Canonical
 from calib_core.registry.registry import Part
+from calib_core.text import several
 
 
 @dataclass(eq=False, repr=False)
 class SimplexBinning(Calibrator):
-    """Replaces a prediction by the frequencies of the classes among the calibration rows of its cell.
+    """Replaces a prediction by the class frequencies of the calibration rows in its cell.
 
     h(p) = 1/n_b sum over the n_b calibration rows of p's cell b of their one-hot labels. A cell without calibration
-    rows returns the uniform vector 1/K; the paper prints 1/B, which is no distribution. Rows that a plane was placed on
-    are not used (``Projection``). What can mislead: inside a cell all differences between predictions are lost, and
-    the predicted class with them; classes beyond four or five leave most cells empty.
+    rows returns the uniform vector 1/K; the paper has 1/B, which is not a distribution. Rows on which a plane was
+    placed are not used (``Projection``). What can mislead: inside a cell all differences between predictions are lost,
+    including the predicted class; with more than four or five classes most cells are empty.
 
-    ``cells_`` are the numbers of the cells with rows, ``counts_`` the rows used in each, ``values_`` (B, K) what they
-    return, ``planes_`` the planes placed, if any. Every cell's bound follows from its count: ``guarantee``.
+    ``cells_`` are the numbers of the cells with rows, ``counts_`` the rows used in each, ``values_`` (B, K) their
+    frequencies, ``planes_`` the fitted planes, if any. Every cell's bound follows from its count; see ``guarantee``.
 
     References: P1 Appendix G.
 
@@ -44,7 +45,7 @@ class SimplexBinning(Calibrator):
     [[0.5, 0.5, 0.0], [0.333, 0.333, 0.333]]
     """
 
-    binning: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "Cells", "how the simplex is cut"] = field(
+    binning: Annotated[SimplexScheme, Part("BINNINGS", of_simplex), "Cells", "partition of the simplex"] = field(
         default_factory=Sierpinski
     )
 
@@ -64,14 +65,14 @@ class SimplexBinning(Calibrator):
 
     @property
     def partition(self) -> Partition:
-        """The cells, as fitted."""
+        """Fitted cells."""
         check_is_fitted(self)
         return self.binning.partition(self.values_.shape[1], self.planes_)
 
     def insides(self, names: Sequence[str] = ()) -> Insides:
         check_is_fitted(self)
         classes = class_names(names or self.names_, self.values_.shape[1])
-        cells = counted(len(self.cells_), "cell")
+        cells = several(len(self.cells_), "cells")
 
         def numbers() -> list[Number]:
             places = [self.partition.title(int(cell), classes) for cell in self.cells_]
@@ -85,21 +86,22 @@ class SimplexBinning(Calibrator):
                 )
             ]
 
-        return Insides(cells, f"A row gets the class frequencies of its cell, one of {cells} that hold rows.", numbers)
+        sentence = f"Replaces a row by the class frequencies of its cell; calibration rows are in {cells}."
+        return Insides(cells, sentence, numbers)
 
     def unproven(self) -> str:
-        """Why no bound holds for the cells as fitted, in words; empty where one does."""
+        """Reason why no bound is valid for the fitted cells; empty if one is."""
         check_is_fitted(self)
         if self.dependence:
             return self.dependence
         if self.weighted_:
-            return "the calibration rows are weighted, and the bound is for rows that count alike"
+            return "the calibration rows are weighted, and the bound needs rows of equal weight"
         if self.tied_:
-            return "calibration rows are tied on a plane, and the bound is for rows within the planes"
+            return "calibration rows are tied on a plane, and the bound needs rows strictly between planes"
         return self.binning.unproven()
 
     def guarantee(self, alpha: float = ALPHA) -> Promise:
-        """A bound on the distance of every cell's vector to the truth, cells with too few rows left out by name."""
+        """Bound on the distance of every cell's vector from the truth; it names excluded cells with too few rows."""
         partition, why = self.partition, self.unproven()
         if why:
             return no_promise(why)
@@ -113,7 +115,7 @@ class SimplexBinning(Calibrator):
         return predictions.with_probs(frozen(values.astype(vectors.rows.dtype, copy=False)))
 
     def of_cells(self, cells: Codes) -> tuple[Float64s, Float64s]:
-        """What cells with these numbers (m,) return, (m, K), and the calibration rows behind it, (m,)."""
+        """Frequencies (m, K) of the cells with these numbers (m,), and their calibration rows (m,)."""
         position = np.minimum(np.searchsorted(self.cells_, cells), len(self.cells_) - 1)
         known = self.cells_[position] == cells
         values = np.where(known[:, None], self.values_[position], 1.0 / self.values_.shape[1])
@@ -130,30 +132,30 @@ def _flags(sentence: str, scheme: SimplexScheme) -> Contract:
 CALIBRATORS.preset(
     "sierpinski",
     "Sierpinski binning",
-    "Replaces a prediction by the class frequencies of its cell, corners of the simplex cut off again and again.",
+    "Replaces a prediction by the class frequencies of its cell; cells cut corners off the simplex repeatedly.",
     SimplexBinning,
     lift="binning",
     reference="P1 App. G.1",
-    flags=_flags("Class frequencies in cells cut off at the corners, again and again.", Sierpinski()),
+    flags=_flags("Uses class frequencies in triangular cells, cut off repeatedly at the corners.", Sierpinski()),
     binning=Sierpinski(),
 )
 CALIBRATORS.preset(
     "grid",
     "Grid binning",
-    "Replaces a prediction by the class frequencies of its cell, every class's probability cut into equal steps.",
+    "Replaces a prediction by the class frequencies of its cell; cells divide every class's probability equally.",
     SimplexBinning,
     lift="binning",
     reference="P1 App. G.2",
-    flags=_flags("Class frequencies in cells of equal steps of every class's probability.", Grid()),
+    flags=_flags("Uses class frequencies in cells with equal steps of every class's probability.", Grid()),
     binning=Grid(),
 )
 CALIBRATORS.preset(
     "projection",
     "Projection binning",
-    "Replaces a prediction by the class frequencies of its cell, cells cut off one by one to hold about as many rows.",
+    "Replaces a prediction by the class frequencies of its cell; all cells contain about the same number of rows.",
     SimplexBinning,
     lift="binning",
     reference="P1 Alg. 10",
-    flags=_flags("Class frequencies in cells that hold about as many rows each.", Projection()),
+    flags=_flags("Uses class frequencies in cells with about equal numbers of rows.", Projection()),
     binning=Projection(),
 )

@@ -1,4 +1,4 @@
-"""Structured matrix scaling: temperature scaling, and what the rows support beyond it."""
+"""Structured matrix scaling: temperature scaling plus the refinements that the rows support."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from calib_core.predictions.predictions import Predictions
 from calib_core.registry.registry import Flag, Range
 
 MOST_MIXED = 200
-"""Classes up to which they are mixed: the fit of K x K weights takes seconds at 200 and grows with K squared."""
+"""Maximum number of classes K with mixing: the fit of K x K weights takes seconds at 200 and grows with K squared."""
 
 
 @CALIBRATORS.register(
@@ -33,31 +33,32 @@ MOST_MIXED = 200
         keeps_argmax=False,
         sums_to_one=True,
         profile=Profile(
-            "scaling", "Temperature scaling, and beyond it what the rows of each class support.", rows=(0, 50, 0)
+            "scaling", "Temperature scaling, plus the class weights that the rows support.", rows=(0, 50, 0)
         ),
     ),
 )
 @dataclass(eq=False, repr=False)
 class StructuredScaling(Calibrator):
-    """Temperature scaling first; then weights between classes and offsets, held back the more the fewer the rows.
+    """Temperature scaling, then weights between classes and offsets, with a stronger penalty if rows are few.
 
     q = softmax((I + diag(v) + M) x + b), x = log((n r + 1/K) / (n + 1)), r = softmax(log p / T) with T of temperature
-    scaling. v, b (K,) and M (K, K), zero on its diagonal, minimise the mean log loss of the n calibration rows
-    + λ K/n (|v|² + |b|²) + λ K(K-1)/n |M|², λ = ``strength``: normal priors with standard deviations 1 / sqrt(2 λ K) of
-    v and b and 1 / sqrt(2 λ K(K-1)) of M, the more numbers, the less each. With few rows all of them stay near 0 and T
-    alone is left. The penalised loss is strictly convex: it has one minimum, on separable rows too.
-    Rows drawn a little towards equal chances, by one row in n + 1, keep a probability of nearly 0 from outweighing
-    all others. On the calibration rows the log loss is never above that of temperature scaling so drawn.
+    scaling. v, b (K,) and M (K, K), zero on its diagonal, minimize the mean log loss of the n calibration rows + λ K/n
+    (|v|² + |b|²) + λ K(K-1)/n |M|², λ = ``strength``: normal priors with standard deviations 1 / sqrt(2 λ K) of v and b
+    and 1 / sqrt(2 λ K(K-1)) of M, smaller if there are more numbers. With few rows all of them stay near 0 and the map
+    is nearly temperature scaling. The penalized loss is strictly convex: it has one minimum, even on separable rows.
+    Rows are shrunk towards the uniform distribution by a weight of 1 in n + 1, so that a probability of nearly 0 does
+    not dominate the fit. On the calibration rows the log loss is never above that of temperature scaling with this
+    shrinkage.
 
-    With ``mixing`` off, or above 200 classes, M = 0: a weight and an offset for each class. ``note`` says so.
-    The predicted class can change. Weighted rows count as their effective number, whole weights as copies.
+    With ``mixing`` off, or above 200 classes, M = 0: a weight and an offset for each class; ``note`` reports it.
+    The predicted class can change. Weighted rows count as their effective sample size, whole weights as copies.
 
     ``temperature_`` is T, ``weights_`` I + diag(v) + M (K, K), or 1 + v (K,) without mixing, ``intercepts_`` b.
 
-    What can mislead: the strength is a rule of thumb, the authors' own, that did well on many data sets, not a choice
-    made for these rows. Where temperature scaling is the truth it pays for its many weights: in simulations with .006
-    to .03 of log loss (500 rows of 100 classes) and still .006 to .01 (5,000). Ten times the strength made that .002,
-    but kept two thirds of what is gained where classes are mixed up (.019 of .029 on average over 18 small models).
+    What can mislead: the strength is the authors' rule of thumb, which did well on many data sets; it is not chosen for
+    these rows. If temperature scaling is the true map, the many weights have a cost: in simulations .006 to .03 of
+    log loss (500 rows of 100 classes) and still .006 to .01 (5,000). Ten times the strength reduced the cost to .002,
+    but kept only two thirds of the gain if classes are mixed up (.019 of .029 on average over 18 small models).
     ``choose`` compares both on other rows; matrix scaling can choose its own strength by cross-validation.
 
     References: Berta, Holzmüller, Jordan & Bach 2025. Preprocessing, squared penalties and their strengths are those
@@ -70,9 +71,9 @@ class StructuredScaling(Calibrator):
     """
 
     strength: Annotated[
-        float, Range(0, 1e6, log=True), "Penalty (λ)", "λ: draws towards temperature scaling; 0 for none"
+        float, Range(0, 1e6, log=True), "Penalty (λ)", "λ: shrinks towards temperature scaling; 0 for none"
     ] = 1.0
-    mixing: Annotated[bool, Flag(), "Mix classes", "let each class borrow from the others"] = True
+    mixing: Annotated[bool, Flag(), "Mix classes", "fit weights between classes"] = True
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
         scaling = Temperature().fit_on(predictions)
@@ -94,7 +95,7 @@ class StructuredScaling(Calibrator):
     @property
     def note(self) -> str:
         check_is_fitted(self)
-        alone = f"above {MOST_MIXED} classes none borrows from another: the fit would take too long."
+        alone = f"above {MOST_MIXED} classes there are no weights between classes, as the fit would take too long."
         return " ".join(
             part
             for part in (
@@ -108,11 +109,10 @@ class StructuredScaling(Calibrator):
     def insides(self, names: Sequence[str] = ()) -> Insides:
         check_is_fitted(self)
         classes = class_names(names, len(self.intercepts_))
-        does = "a weighted sum of those of all classes" if self.mixed_ else "itself times a weight of its own"
+        does = "replaces each by a weighted sum" if self.mixed_ else "multiplies each by its class's weight"
         return Insides(
             f"T = {self.temperature_:.3g}, {self.weights_.size + len(classes):,} numbers",
-            f"Divides all log-probabilities by {self.temperature_:.3g}; makes that of each class {does}, and adds an "
-            "offset.",
+            f"Divides all log-probabilities by {self.temperature_:.3g}, {does} and adds an offset per class.",
             lambda: [
                 Number("temperature T", self.temperature_),
                 *linear_maps.listed(self.weights_, self.intercepts_, classes),
@@ -127,7 +127,7 @@ class StructuredScaling(Calibrator):
             return predictions.with_probs(linear_maps.mapped(source, prepared, self._logits, progress))
 
     def _prepared(self, predictions: Predictions) -> Floats:
-        """Rows after temperature scaling, drawn a little towards equal chances."""
+        """Rows after temperature scaling and shrinkage towards the uniform distribution."""
         soft = softened(predictions, self.temperature_)
         return np.asarray((1.0 - self.share_) * soft + self.share_ / soft.shape[1], dtype=soft.dtype)
 

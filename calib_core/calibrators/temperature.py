@@ -18,29 +18,30 @@ from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.predictions.predictions import Logits, Predictions
 
 _INVERSE_BOUNDS = (1e-3, 1e3)
-"""1/T is sought between these; a likelihood that still improves at a bound names no temperature."""
+"""Search range of 1/T; if the likelihood still improves at a bound, T is not identified."""
 
 FEWEST_ROWS = 10
-"""Rows that one parameter asks for, as regression's rule of thumb has it; fewer leave T at 1.
+"""Fewest rows for one parameter, by the rule of thumb of regression; with fewer T is 1.
 
-At ten rows of confidence .9, the standard error of 1/T is still half of it."""
+With ten rows of confidence .9 the standard error of 1/T is still half of its value.
+"""
 
 NOTES = {
-    "too few rows": f"fewer than {FEWEST_ROWS} calibration rows name no temperature: T stays at 1.",
-    "no finite optimum": "in every calibration row the true class has the largest probability, so that ever smaller T "
-    "fit ever better and none is best: T stays at 1.",
-    "not identified": "all calibration rows are uniform, so that every T fits alike: T stays at 1.",
-    "at bound": "the calibration rows fit best with T at the end of its range, where rows are all but uniform or all "
-    "but certain: T is a bound, not an estimate.",
+    "too few rows": f"fewer than {FEWEST_ROWS} calibration rows cannot identify a temperature: T stays at 1.",
+    "no finite optimum": "in every calibration row the true class has the largest probability, so a smaller T always "
+    "fits better and there is no optimum: T stays at 1.",
+    "not identified": "all calibration rows are uniform, so every T fits equally well: T stays at 1.",
+    "at bound": "the best T is at the end of its range, where rows are nearly uniform or nearly certain: T is a bound, "
+    "not an estimate.",
 }
-"""What each status but "converged" means, in words for a reader."""
+"""Explanation of each status other than "converged"."""
 
 _STRIDES = (256, 16)
-"""Every 256th row, then every 16th, give the first guesses of 1/T, where that leaves enough rows."""
+"""Strides of the rows for the first two estimates of 1/T, if they leave enough rows."""
 _SAMPLE_ROWS = 128
 
 _KEPT_BYTES = 1 << 24
-"""Logarithms are kept between Newton's steps up to 16 MB; beyond that they are taken again, block by block."""
+"""Logarithms are cached between Newton steps up to 16 MB; beyond that they are recomputed by blocks."""
 
 _CHUNK_ROWS = 2048
 
@@ -57,33 +58,32 @@ _CHUNK_ROWS = 2048
         keeps_order=True,
         profile=Profile(
             "scaling",
-            "Scales all confidences up or down by one number.",
+            "Scales all confidences up or down with one parameter.",
             rows=(50, 0, 0),
             first_for=("full", "per-class"),
-            why_first="it fits one number, so that few rows are enough, and it changes no prediction",
+            why_first="it fits one number, so few rows are enough, and it changes no predicted class",
             candidate_for=("full",),
         ),
     ),
 )
 @dataclass(eq=False, repr=False)
 class Temperature(Calibrator):
-    """Divides all log-probabilities by one number T > 0, which makes every row softer or sharper.
+    """Divides all log-probabilities by one number T > 0, which lowers or raises all confidences.
 
-    q = softmax(log p / T) with T minimising the mean log loss of the calibration rows. Where the predictions carry
-    raw logits these take the place of log p: the same q, without what rounding p to 0 or 1 has lost; the logits,
-    divided by T too, stay with the output. The log loss is convex in 1/T: its derivative is solved for 0 by Newton
-    steps kept inside a shrinking bracket, first on some of the rows. The predicted class never changes.
+    q = softmax(log p / T) with T minimizing the mean log loss of the calibration rows. Raw logits, if the predictions
+    have them, replace log p: this gives the same q without the rounding of p to 0 or 1; the output has the logits
+    divided by T. The log loss is convex in 1/T: the root of its derivative is found by Newton steps inside a shrinking
+    bracket, first on some of the rows. The predicted class never changes.
 
-    T is exact to about 1e-10 of itself, for float32 rows, whose arithmetic is float32, to about 1e-6.
+    T is exact to a relative 1e-10 or so; for float32 rows, whose arithmetic is float32, to about 1e-6.
 
-    ``temperature_`` is T. ``status_`` is "converged", or says why T is no estimate: T stays 1 with "too few rows"
-    (fewer than 10; weighted rows count as their effective number, whole weights as copies), with "no finite optimum"
-    (the true class has the largest probability in every row, however many, so that T -> 0 fits best and would call
-    every later row certain), and with "not identified" (all rows uniform); it is a bound with "at bound" (the loss
-    still falls at T = 1000: the rows' log-probabilities tell nothing or the wrong thing of the labels, and all but
-    uniform rows fit best; or at T = 0.001). ``note`` says it in a sentence. ``floored_`` counts calibration
-    rows whose true class had probability below the floor of the logarithm, or a logit of minus infinity: a few such
-    rows can decide T.
+    ``temperature_`` is T. ``status_`` is "converged", or the reason why T is not an estimate. T is 1 with "too few
+    rows" (fewer than 10; weighted rows count as their effective sample size, whole weights as copies), with "no finite
+    optimum" (the true class has the largest probability in every row, so T -> 0 fits best and would make every later
+    row certain), and with "not identified" (all rows uniform). T is a bound with "at bound": the loss still falls at T
+    = 1000, as the log-probabilities carry no or wrong information about the labels and nearly uniform rows fit best, or
+    at T = 0.001. ``note`` explains the status in a sentence. ``floored_`` counts calibration rows whose true class had
+    a probability below the floor of the logarithm, or a logit of minus infinity: a few such rows can dominate T.
 
     References: Guo et al. 2017; P3 §2.5.
 
@@ -92,8 +92,9 @@ class Temperature(Calibrator):
     >>> cal.predict_proba(p[:1]).round(6).tolist()
     [[0.8, 0.2]]
     >>> Temperature().fit(p, [0] * 10).note
-    'in every calibration row the true class has the largest probability, so that ever smaller T fit ever better and \
-none is best: T stays at 1.'
+    'in every calibration row the true class has the largest probability, so a smaller T always fits better and there is
+    \
+no optimum: T stays at 1.'
     """
 
     by_sums: ClassVar[bool] = True
@@ -108,8 +109,8 @@ none is best: T stays at 1.'
 
     def _solve(self, loss: _Sum, rows: float) -> None:
         inverse, self.status_ = (1.0, "too few rows") if rows < FEWEST_ROWS else _root(loss)
-        # The last digits of a sum depend on the order of its terms. Scores tied before are tied or parted after by
-        # these digits, so that T is kept to the digits that the order of the rows cannot change.
+        # The last digits of a sum depend on the order of its terms, and they decide whether tied scores stay tied. So
+        # T is rounded to the digits that the order of the rows cannot change.
         self.temperature_ = float(f"{1.0 / inverse:.11g}")
 
     @property
@@ -127,7 +128,7 @@ none is best: T stays at 1.'
 
 
 def of_temperature(temperature: float) -> Insides:
-    """What one temperature does, in words.
+    """Description of the effect of one temperature.
 
     >>> of_temperature(1.6913).short, of_temperature(0.5).sentence
     ('T = 1.69', 'Divides all log-probabilities by 0.5, which raises all confidences.')
@@ -144,7 +145,7 @@ def of_temperature(temperature: float) -> Insides:
 
 
 def softened(predictions: Predictions, temperature: float) -> Floats:
-    """softmax(log p / T), (n, K), in the dtype of the probabilities."""
+    """Return softmax(log p / T), (n, K), in the dtype of the probabilities."""
     logs = LogRows.best(predictions)
     out = np.empty(predictions.rows.shape, dtype=predictions.rows.dtype)
     inverse = logs.rows.dtype.type(1.0 / temperature)
@@ -162,7 +163,7 @@ def softened(predictions: Predictions, temperature: float) -> Floats:
 
 
 class _Sum(Protocol):
-    """First and second derivative of the mean log loss, however the rows are read."""
+    """First and second derivatives of the mean log loss, for any source of rows."""
 
     separable: bool
     tolerance: float
@@ -172,7 +173,7 @@ class _Sum(Protocol):
 
 
 class _PartedLoss:
-    """The same of rows in parts, read again each time; the first guesses are of a sample."""
+    """Derivatives for rows in parts, read again each time; the first estimates use a sample."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -185,12 +186,12 @@ class _PartedLoss:
         return float(sums[0] / self.parts.mass), float(sums[1] / self.parts.mass)
 
     def every(self, stride: int) -> _Loss | None:
-        """The sample, as the finest of the strides."""
+        """The sample, for the finest of the strides."""
         return None if stride > _STRIDES[-1] or self._sample.separable else self._sample
 
 
 class _Loss:
-    """First and second derivative in b = 1/T of the mean log loss, log sum_k exp(b l_k) - b l_y."""
+    """First and second derivatives in b = 1/T of the mean log loss, log sum_k exp(b l_k) - b l_y."""
 
     def __init__(self, logs: LogRows, true: Floats, tops: Floats, weights: Float64s) -> None:
         self.logs, self.true, self.tops = logs, true, tops
@@ -200,9 +201,9 @@ class _Loss:
         self.kept: dict[int, list[tuple[slice, Floats]]] | None = None
         if n * k * logs.rows.dtype.itemsize <= _KEPT_BYTES:
             self.kept = {}
-        # Where the true class is always the largest, the loss falls for ever, though soon by less than can be computed.
+        # If the true class is always the largest, the loss has no minimum, but soon falls by less than can be computed.
         self.separable = bool((true == tops)[weights > 0].all())
-        # What a step may leave of the relative error of 1/T; for float32, what the rounding of its logarithms allows.
+        # Tolerance of the relative error of 1/T; for float32, limited by the rounding of its logarithms.
         self.tolerance = 1e-10 if logs.rows.dtype == np.float64 else 1e-7
 
     @classmethod
@@ -216,7 +217,7 @@ class _Loss:
         return cls(logs, true, tops, weights)
 
     def every(self, stride: int) -> _Loss | None:
-        """The loss of each ``stride``-th row; None where they are too few or name no temperature."""
+        """The loss on every ``stride``-th row; None if they are too few or do not identify a temperature."""
         some = slice(None, None, stride)
         if len(self.true) < _SAMPLE_ROWS * stride or not self.weights[some].any():
             return None
@@ -238,14 +239,14 @@ class _Loss:
             mean = np.vecdot(odds, logs) / total
             odds *= logs
             variance = np.maximum(np.vecdot(odds, logs) / total - mean * mean, 0.0)
-            # In float64 from here on: a sum over rows must not lose what the rows have.
+            # In float64 from here on: a sum over rows must not lose precision.
             excess = mean.astype(np.float64) - (true[where].astype(np.float64) - tops[where])
             slope += float(weights[where] @ excess)
             curvature += float(weights[where] @ variance)
         return slope, curvature
 
     def _blocks(self, chunk: slice) -> Iterable[tuple[slice, Floats]]:
-        """Logarithms less their row's largest, so that no exponential overflows."""
+        """Logarithms minus their row's maximum, so no exponential overflows."""
         if self.kept is not None and chunk.start in self.kept:
             return self.kept[chunk.start]
         blocks = self._shifted(chunk)
@@ -261,7 +262,7 @@ class _Loss:
 
 
 def _root(loss: _Sum) -> tuple[float, str]:
-    """The 1/T where the derivative vanishes, sought on some of the rows before all are looked at."""
+    """Root 1/T of the derivative, found on some of the rows before all rows are used."""
     if loss.separable:
         uniform = loss(1.0) == (0.0, 0.0)
         return 1.0, "not identified" if uniform else "no finite optimum"
@@ -271,7 +272,7 @@ def _root(loss: _Sum) -> tuple[float, str]:
         if sample is not None:
             start = _newton(sample, start, 1e-6)
     b = _newton(loss, start, loss.tolerance).b
-    # Steps towards a bound may stop short of it: the slope at the bound itself decides.
+    # Steps towards a bound may stop short of it, so the slope at the bound itself decides.
     low, high = _INVERSE_BOUNDS
     if b < 2 * low and loss(low)[0] >= 0:
         return low, "at bound"
@@ -282,15 +283,15 @@ def _root(loss: _Sum) -> tuple[float, str]:
 
 @dataclass(frozen=True)
 class _Start:
-    """Where Newton's steps begin: 1/T, and the third derivative of the loss as far as it is known."""
+    """Start of the Newton steps: 1/T and an estimate of the loss's third derivative."""
 
     b: float
     third: float = 0.0
-    error: float = 1.0  # of the third derivative, relative: of the order of the distance it was found over, squared
+    error: float = 1.0  # relative error of the third derivative, of the order of the squared distance of its two points
 
 
 def _newton(loss: _Sum, start: _Start, tolerance: float) -> _Start:
-    """Newton steps with the third derivative seen between the last two points, inside a bracket of the root."""
+    """Newton steps with the third derivative estimated from the last two points, inside a bracket of the root."""
     low, high = _INVERSE_BOUNDS
     b, third, error = start.b, start.third, start.error
     slope, curvature = loss(b)
@@ -319,7 +320,7 @@ def _step(b: float, slope: float, curvature: float, third: float) -> float:
 
 
 def _third(left: tuple[float, float, float], right: tuple[float, float, float]) -> float:
-    """Third derivative at the second of two points, from slope and curvature at both (cubic Hermite)."""
+    """Third derivative at the second of two points, from slopes and curvatures at both (cubic Hermite)."""
     (b0, g0, h0), (b1, g1, h1) = left, right
     d = b1 - b0
     return (2.0 * h0 + 4.0 * h1) / d - 6.0 * (g1 - g0) / (d * d)
@@ -335,7 +336,7 @@ def _divided(logits: Rows, temperature: float) -> Logits:
     out = np.empty(logits.shape, dtype=logits.dtype)
     most = np.finfo(out.dtype).max
     for where, block in logits.blocks():
-        with np.errstate(over="ignore"):  # a quotient beyond all numbers becomes the largest: as good as certain
+        with np.errstate(over="ignore"):  # an overflow becomes the largest number: nearly certain
             np.divide(block, logits.dtype.type(temperature), out=out[where])
         if np.isposinf(out[where]).any():
             np.minimum(out[where], most, out=out[where])

@@ -1,4 +1,4 @@
-"""Decision calibration: what any choice between two actions would lose is what the predictions say it loses."""
+"""Decision calibration: predicted losses of choices between two actions match the true ones."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from calib_core._base.parallel import Progress, one_blas_thread
 from calib_core._base.sklearn_api import check_is_fitted
 from calib_core.calibrators.base import CALIBRATORS, Calibrator, Contract
 from calib_core.calibrators.calibration_rows import as_rows
-from calib_core.calibrators.insides import Insides, Number, Profile, counted
+from calib_core.calibrators.insides import Insides, Number, Profile
 from calib_core.defaults import SEED
 from calib_core.predictions.predictions import NotAnswerable, Predictions
 from calib_core.registry.registry import Range
+from calib_core.text import several
 
 _STARTS = 2
 _STEPS = 15
 _SOFTNESS = 0.1
-"""The soft edge of a half-space while it is turned, in standard deviations of the rows across it."""
+"""Width of a half-space's soft edge during optimization, in standard deviations of the rows across it."""
 _MANY_CLASSES = 500
 _APART = 1e-12
-"""Rows closer than this across a half-space's edge are not parted by it."""
+"""Distance across a half-space's edge below which it does not separate two rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Different rows (m, K), the share of all rows that each stands for, and of each the summed label less prediction.
+    """Distinct rows (m, K) with their shares of all rows and their summed residuals (label minus prediction).
 
-    In one order whatever the order of the calibration rows, so that all that is made of them is the same to the bit.
+    They are sorted, so the order of the calibration rows has no effect on any bit of the results.
     """
 
     rows: Float64s
@@ -49,11 +50,11 @@ class Cloud:
         return cls(distinct, shares, hits - shares[:, None] * distinct)
 
     def moved(self, rows: Float64s) -> Cloud:
-        """The same labels after the rows have become others."""
+        """The same labels with changed rows."""
         return Cloud(rows, self.shares, self.residuals + self.shares[:, None] * (self.rows - rows))
 
     def by_chance(self, count: float, rng: np.random.Generator) -> Cloud:
-        """These rows where ``count`` labels follow the predictions, the noise as a normal one."""
+        """These rows with ``count`` labels drawn from the predictions, with normal noise."""
         root = np.sqrt(self.rows) * rng.standard_normal(self.rows.shape)
         noise = root - self.rows * (np.sqrt(self.rows) * root).sum(axis=1, keepdims=True)
         return Cloud(self.rows, self.shares, noise * np.sqrt(self.shares / count)[:, None])
@@ -61,7 +62,7 @@ class Cloud:
 
 @dataclass(frozen=True, eq=False)
 class HalfSpace:
-    """Rows p with normal . p > threshold; ``gap`` is what the labels of both sides differ by from the predictions."""
+    """Rows p with normal . p > threshold; ``gap``: difference of labels and predictions on both sides."""
 
     normal: Float64s
     threshold: float
@@ -72,15 +73,15 @@ class HalfSpace:
 
 
 def across(rows: Float64s, normal: Float64s) -> Float64s:
-    """normal . p of each row, the same bits whatever rows stand beside it."""
+    """Return normal . p of each row, with bits that do not depend on other rows."""
     return np.asarray((rows * normal).sum(axis=1))
 
 
 def worst(cloud: Cloud) -> HalfSpace:
-    """The half-space H with the largest gap (||E[1_H (y - p)]||^2 + ||E[1_not H (y - p)]||^2)^(1/2) that is found.
+    """Half-space H with the largest gap found, (||E[1_H (y - p)]||^2 + ||E[1_not H (y - p)]||^2)^(1/2).
 
-    Normals to start from are those along which residuals change most linearly; along each the best threshold is
-    exact. The best is turned uphill with a soft edge, and keeps the better of the two ends.
+    Initial normals are the directions in which residuals have the strongest linear trend; the best threshold along each
+    is exact. The best one is optimized with a soft edge, and the better of start and end is returned.
     """
     centred = cloud.rows - cloud.shares @ cloud.rows
     best = max((_cut(cloud, normal) for normal in _directions(centred, cloud.residuals)), key=lambda found: found.gap)
@@ -89,10 +90,10 @@ def worst(cloud: Cloud) -> HalfSpace:
 
 
 def _directions(rows: Float64s, residuals: Float64s) -> Float64s:
-    """The first left singular vectors of rows' @ residuals, one a line.
+    """First left singular vectors of rows' @ residuals, one per line.
 
-    Of far more classes than rows within the rows' span, where they lie: the whole matrix would have K^2 numbers, and
-    take K^3 steps.
+    With far more classes than rows they are computed within the span of the rows, which contains them: the whole matrix
+    would have K^2 numbers and take K^3 steps.
 
     >>> rows, residuals = np.random.default_rng(0).normal(size=(2, 3, 600))
     >>> whole = np.linalg.svd(rows.T @ residuals)[0].T[:_STARTS]
@@ -107,13 +108,13 @@ def _directions(rows: Float64s, residuals: Float64s) -> Float64s:
 
 
 def _cut(cloud: Cloud, normal: Float64s) -> HalfSpace:
-    """The best threshold along a normal, none included: all rows are then on one side."""
+    """Best threshold along a normal; one with all rows on one side is allowed."""
     place = across(cloud.rows, normal)
     order = np.argsort(place, kind="stable")
     place = place[order]
     below = np.cumsum(cloud.residuals[order], axis=0)
     total = below[-1].copy()
-    # ||a||^2 + ||t - a||^2, without a second table as large as the rows'.
+    # ||a||^2 + ||t - a||^2, without a second table of the size of the rows.
     gaps = 2.0 * (np.einsum("ij,ij->i", below, below) - (below * total).sum(axis=1)) + total @ total
     ahead = np.append(place[1:], np.inf)
     i = int(np.where(ahead - place > _APART, gaps, -np.inf).argmax())
@@ -122,7 +123,7 @@ def _cut(cloud: Cloud, normal: Float64s) -> HalfSpace:
 
 
 def _turned(cloud: Cloud, start: HalfSpace) -> Float64s:
-    """A normal nearby with a larger gap where the edge is soft."""
+    """Nearby normal with a larger soft-edged gap."""
     place = across(cloud.rows, start.normal) - start.threshold
     spread = float(np.sqrt(cloud.shares @ np.square(place - cloud.shares @ place)))
     if spread <= _APART:
@@ -150,12 +151,12 @@ def _turned(cloud: Cloud, start: HalfSpace) -> Float64s:
 
 
 MOST_PROBABILITIES = 10_000_000
-"""Rows times classes beyond which nothing is fitted: seconds grow as rows^1.4 classes^1.5, 33 at 1.6 million."""
+"""Maximum of rows times classes for a fit: seconds grow as rows^1.4 classes^1.5, with 33 at 1.6 million."""
 _CHANCE_DRAWS = 2
 _ROUNDING = 1e-9
-"""A gap this small is none."""
+"""Gap that counts as 0."""
 
-STILL_LARGE = "after the last round the gap was still larger than chance: more rounds could lower it."
+STILL_LARGE = "after the last round the gap was still larger than chance: more rounds could reduce it."
 
 
 @CALIBRATORS.register(
@@ -169,31 +170,30 @@ STILL_LARGE = "after the last round the gap was still larger than chance: more r
         exported=False,
         profile=Profile(
             "rows",
-            "Shifts rows on each side of a cut by what is wrong there, one cut after another.",
+            "Shifts the rows on each side of a cut by their mean error, for one cut after another.",
             rows=(0, 500, 0),
         ),
     ),
 )
 @dataclass(eq=False, repr=False)
 class DecisionCalibration(Calibrator):
-    """Shifts the rows on either side of a cut by their mean error there, again and again where it is worst.
+    """Shifts the rows on both sides of a cut by their mean error, for the worst cut of each round.
 
-    Whoever chooses between two actions by expected loss chooses by the side of a plane on which p lies: H = {p: w . p >
-    c}. Predictions are calibrated for all such decisions where E[(y - p) 1_H] = 0 for every H and its complement, y the
-    label as a vector. Each round looks for the H with the largest gap
-    (||E[(y - p) 1_H]||^2 + ||E[(y - p) 1_not H]||^2)^(1/2) on the calibration rows (from several normals, the threshold
-    exact, then turned uphill with a soft edge: the largest that is found, not proven to be the largest), adds to the
-    rows of each side the mean of y - p there, and projects them onto the simplex. No round raises the Brier score on
-    the calibration rows. It ends after ``rounds``, or with ``tolerance`` where the gap is below it; without one, where
-    the gap is below what two searches among labels drawn from the rows as they then are find on average: ``floor_``.
-    Rounds after the smallest gap are dropped.
+    A choice between two actions by expected loss depends on the side of a plane on which p is: H = {p: w . p > c}.
+    Predictions are calibrated for all such decisions if E[(y - p) 1_H] = 0 for every H and its complement, with y the
+    label as a vector. Each round searches for the H with the largest gap (||E[(y - p) 1_H]||^2 + ||E[(y - p) 1_not
+    H]||^2)^(1/2) on the calibration rows (from several normals, with an exact threshold, then optimized with a soft
+    edge; the maximum is not proven to be global). It adds the mean of y - p to the rows of each side, and projects them
+    onto the simplex. No round raises the Brier score on the calibration rows. The fit ends after ``rounds`` rounds, or
+    if the gap is below ``tolerance``; without a tolerance, if it is below ``floor_``, the average gap of two searches
+    with labels drawn from the current rows. Rounds after the smallest gap are dropped.
 
     ``gaps_`` (rounds + 1,) are the gaps before each round and at the end; ``normals_`` (rounds, K), ``thresholds_``
-    (rounds,) and ``shifts_`` (rounds, 2, K), first of the rows outside H, are the rounds. The predicted class can
-    change. What can mislead: projected probabilities can be exactly 0, where the log loss is at its floor; rows that
-    belong together make the floor too low, so that noise is fitted. It is better after temperature scaling
-    (``ts+decision``), as in P3. A fit holds the calibration rows some four times in double precision. NotAnswerable
-    where rows times classes are more than 10 million.
+    (rounds,) and ``shifts_`` (rounds, 2, K), first for the rows outside H, define the rounds. The predicted class can
+    change. What can mislead: projected probabilities can be exactly 0, where the log loss is at its floor; grouped rows
+    make ``floor_`` too low, so noise is fitted. It is better after temperature scaling
+    (``ts+decision``), as in P3. A fit stores about four copies of the calibration rows in double precision. Raises
+    NotAnswerable if rows times classes are more than 10 million.
 
     References: Zhao, Kim, Sahoo, Ma & Ermon 2021, Algorithm 1-2 with two actions; P3 §2.5.
 
@@ -202,20 +202,20 @@ class DecisionCalibration(Calibrator):
     [[0.7, 0.3], [0.5, 0.5]]
     """
 
-    rounds: Annotated[int, Range(1, 500), "Most rounds", "cuts that are looked for at most"] = 50
+    rounds: Annotated[int, Range(1, 500), "Maximum rounds", "maximum number of cuts"] = 50
     tolerance: Annotated[
-        float | None, Range(0.0, 1.0), "Gap to stop at", "largest gap left alone; else what chance alone shows"
+        float | None, Range(0.0, 1.0), "Gap to stop at", "largest accepted gap; none: the gap expected by chance"
     ] = None
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of what chance alone shows"] = SEED
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of the gap expected by chance"] = SEED
 
     def _fit(self, predictions: Predictions, progress: Progress) -> None:
-        if predictions.weights is not None:  # a row of weight 0 is no row
+        if predictions.weights is not None:  # a row of weight 0 does not count
             predictions = predictions.take(np.flatnonzero(predictions.weights > 0))
         n, k = predictions.rows.shape
         if n * k > MOST_PROBABILITIES:
             raise NotAnswerable(
-                f"{n:,} rows of {k:,} classes are too many to search for the worst decision among (it could take "
-                f"hours): fit decision calibration on at most {MOST_PROBABILITIES // k:,} of the rows"
+                f"{n:,} rows of {k:,} classes are too many to search for the worst decision, which could take "
+                f"hours: fit decision calibration on at most {MOST_PROBABILITIES // k:,} of the rows"
             )
         weights = np.ones(n) if predictions.weights is None else as_rows(predictions.weights)
         with one_blas_thread():
@@ -237,10 +237,10 @@ class DecisionCalibration(Calibrator):
     def insides(self, names: Sequence[str] = ()) -> Insides:
         check_is_fitted(self)
         n = len(self.shifts_)
-        lowered = f", which lowers the largest gap from {self.gaps_[0]:.3g} to {self.gaps_[-1]:.3g}" if n else ""
+        lowered = f". This lowers the largest gap from {self.gaps_[0]:.3g} to {self.gaps_[-1]:.3g}" if n else ""
         return Insides(
-            counted(n, "round"),
-            f"Shifts rows on both sides of a cut, in {counted(n, 'round')}{lowered}; chance alone shows "
+            several(n, "rounds"),
+            f"Shifts rows on both sides of a cut, in {several(n, 'rounds')}{lowered}; by chance the gap is about "
             f"{self.floor_:.3g}.",
             lambda: [Number("largest gap", float(gap), place=f"after round {i}") for i, gap in enumerate(self.gaps_)],
         )
@@ -255,11 +255,11 @@ class DecisionCalibration(Calibrator):
         return predictions.with_probs(frozen(out))
 
     def _rounds(self, cloud: Cloud, count: float, progress: Progress) -> list[tuple[HalfSpace, float, Float64s]]:
-        """Each round's cut, what chance shows there and the shifts; last the cut that was left."""
+        """Cut, chance gap and shifts of each round, and the remaining cut at the end."""
         rng, found = np.random.default_rng(self.random_state), []
         for _ in range(self.rounds + 1):
             cut, floor, gaps = worst(cloud), self.tolerance, list[float]()
-            progress(0)  # rounds end when they may: nobody knows how many there will be
+            progress(0)  # the number of rounds is not known in advance
             if floor is None:
                 for _ in range(_CHANCE_DRAWS):
                     gaps.append(worst(cloud.by_chance(count, rng)).gap)
@@ -285,7 +285,7 @@ def _shifted(rows: Float64s, inside: Bools, shifts: Float64s) -> Float64s:
 
 
 def on_simplex(rows: Float64s) -> Float64s:
-    """These rows, which sum to one, with those outside the simplex moved to its nearest point.
+    """Project rows that sum to one onto the simplex.
 
     >>> on_simplex(np.array([[1.2, 0.0, -0.2], [0.7, 0.4, -0.1]])).round(6).tolist()
     [[1.0, 0.0, 0.0], [0.65, 0.35, 0.0]]

@@ -1,4 +1,4 @@
-"""The multiclass-to-binary wrappers of P1 under their names, and their usual fillings: one table."""
+"""Table of the multiclass-to-binary wrappers of P1 and their usual binary calibrators."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from calib_core.reductions.base import Reduction, scope
 from calib_core.reductions.class_wise import ClassWise
 from calib_core.reductions.top import Confidence, TopKConfidence, TopKLabel, TopLabel
 
-# Key, title, reference; notion, binary part (None: any), whether rows are divided by their sum; and the caption.
+# Key, title, reference; notion, binary part (None: any), division of rows by their sum; and the caption.
 _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, bool], str], ...] = (
     (
         ("confidence", "Confidence wrapper", "P1 Alg. 1", Confidence(), None, False),
-        "One binary map recalibrates the confidence of all rows; the predicted class stays.",
+        "One binary map recalibrates the confidence of all rows; the predicted class does not change.",
     ),
     (
         ("top-label", "Top-label wrapper", "P1 Alg. 2", TopLabel(), None, False),
-        "A binary map of its own recalibrates the confidence of every predicted class; the predicted class stays.",
+        "A separate binary map recalibrates the confidence of each predicted class, which does not change.",
     ),
     (
         ("class-wise", "Class-wise wrapper", "P1 Alg. 3", ClassWise(), None, False),
-        "A binary map of its own recalibrates every class's probability; rows then need not sum to one.",
+        "A separate binary map recalibrates each class's probability; rows then need not sum to one.",
     ),
     (
         ("normalised", "Normalised class-wise wrapper", "P1 Alg. 4", ClassWise(), None, True),
-        "A binary map of its own recalibrates every class's probability; rows are then divided by their sum.",
+        "A separate binary map recalibrates each class's probability; rows are then divided by their sum.",
     ),
     (
         ("top-k-confidence", "Top-k confidence wrapper", "P1 Alg. 7", TopKConfidence(), None, False),
-        "A binary map for each of the k largest probabilities; the ranking of the classes stays.",
+        "A binary map for each of the k largest probabilities; the ranking of classes does not change.",
     ),
     (
         ("top-k-label", "Top-k label wrapper", "P1 Alg. 6", TopKLabel(), None, False),
-        "A binary map for each of the k largest probabilities and each class; the ranking of the classes stays.",
+        "A binary map for each of the k largest probabilities and each class; the ranking of classes does not change.",
     ),
     (
         ("top-label-hb", "Top-label histogram binning", "P1 Alg. 8", TopLabel(), Histogram(), False),
@@ -47,31 +47,31 @@ _TABLE: tuple[tuple[tuple[str, str, str, Reduction, BinaryCalibrator | None, boo
     ),
     (
         ("class-wise-hb", "Class-wise histogram binning", "P1 Alg. 9", ClassWise(), Histogram(), False),
-        "Histogram binning of every class's probability; rows then need not sum to one.",
+        "Histogram binning of each class's probability; rows then need not sum to one.",
     ),
     (
         ("normalised-hb", "Normalised histogram binning", "P1 Alg. 4", ClassWise(), Histogram(), True),
-        "Histogram binning of every class's probability; rows are then divided by their sum.",
+        "Histogram binning of each class's probability; rows are then divided by their sum.",
     ),
     (
         ("confidence-hb", "Confidence histogram binning", "P1 Alg. 1", Confidence(), Histogram(), False),
-        "Histogram binning of the confidence, whatever class was predicted.",
+        "Histogram binning of the confidence, whatever the predicted class.",
     ),
     (
         ("isotonic-ovr", "Isotonic, one-vs-rest", "Zadrozny & Elkan 2002", ClassWise(), Isotonic(), True),
-        "An isotonic map of every class's probability; rows are then divided by their sum.",
+        "An isotonic map of each class's probability; rows are then divided by their sum.",
     ),
     (
-        # The field's way to more than two classes; dividing rows by their sum undoes what the pairs promise.
+        # The usual extension to more than two classes; division by the sum invalidates the guarantee of the pairs.
         ("venn-abers", "Venn-ABERS, one-vs-rest", "Vovk et al. 2015", ClassWise(), VennAbers(), True),
-        "Every class's probability lies between two isotonic fits, the row itself counted as false or as true; rows "
-        "are then divided by their sum.",
+        "Each class's probability is between two isotonic fits, with the row itself counted as false and as true; "
+        "rows are then divided by their sum.",
     ),
     (
         # Class-wise as in the paper's main experiments (marginal calibration); its appendix also bins the confidence,
         # which is the confidence wrapper around the same binary part.
         ("scaling-binning", "Scaling-binning", "P2 §4.1, §4.3", ClassWise(), ScalingBinning(), False),
-        "A smooth map of every class's probability, averaged over equally filled bins; rows then need not sum to one.",
+        "A smooth map of each class's probability, averaged in equal-mass bins; rows then need not sum to one.",
     ),
 )
 
@@ -81,7 +81,7 @@ _FILLED = {
     "class-wise": "{} class by class",
     "normalised": "{} class by class, normalised",
 }
-"""What wrappers are called once a binary part is chosen for them."""
+"""Titles of wrappers with a chosen binary calibrator."""
 _CONTRACTS = {
     "top": Contract("top-label", keeps_argmax=True, sums_to_one=False, needs_matrix=False, keeps_order=True),
     "ranks": Contract("top-k", keeps_argmax=True, sums_to_one=False, keeps_order=True),
@@ -92,65 +92,65 @@ _ROWS = Contract("full", keeps_argmax=False, sums_to_one=True)
 _PROFILES: dict[str, Profile] = {
     "top-label-hb": Profile(
         "binning",
-        "Gives each predicted class its own table of frequencies.",
+        "Uses a table of frequencies for each predicted class.",
         rows=(0, 100, 0),
         needs_classes=True,
         promises=True,
         first_for=("full", "per-class", "top-label", "top-k"),
-        why_first="it can carry a guarantee that holds whatever the data, and it changes no prediction",
+        why_first="it can have a distribution-free guarantee, and it changes no predicted class",
         candidate_for=("full", "top-label"),
     ),
     "class-wise-hb": Profile(
         "binning",
-        "Gives every class its own table of frequencies.",
+        "Uses a table of frequencies for each class.",
         rows=(0, 100, 0),
         promises=True,
         candidate_for=("per-class",),
     ),
     "normalised-hb": Profile(
-        "binning", "A table of frequencies for every class, then each row divided by its sum.", rows=(0, 100, 0)
+        "binning", "Uses a table of frequencies for each class, then divides each row by its sum.", rows=(0, 100, 0)
     ),
     "confidence-hb": Profile(
         "binning",
-        "One table of frequencies for the confidence, whatever the class.",
+        "Uses one table of frequencies for the confidence of all classes.",
         rows=(500, 0, 0),
         promises=True,
         first_for=("confidence",),
-        why_first="it needs nothing but confidences, and it can carry a guarantee that holds whatever the data",
+        why_first="it only needs confidences, and it can have a distribution-free guarantee",
         candidate_for=("top-label", "confidence"),
     ),
     "isotonic-ovr": Profile(
         "binning",
-        "A rising staircase for every class.",
+        "Fits an increasing staircase for each class.",
         rows=(0, 100, 0),
         first_for=("full", "per-class"),
-        why_first="it bends as the rows ask, and needs no form of curve chosen beforehand",
+        why_first="it adapts to the rows and needs no functional form",
         candidate_for=("full", "per-class"),
     ),
     "venn-abers": Profile(
         "binning",
-        "Two rising staircases for every class, and what lies between them.",
+        "Fits two increasing staircases for each class, and returns a value between them.",
         rows=(0, 100, 0),
     ),
-    "scaling-binning": Profile("binning", "A smooth curve for every class, averaged within bins.", rows=(0, 100, 0)),
+    "scaling-binning": Profile("binning", "Averages a smooth curve for each class within bins.", rows=(0, 100, 0)),
     "confidence": Profile(
         "advanced",
-        "One map of your choice for the confidence, whatever the class.",
+        "Fits one map of your choice for the confidence of all classes.",
         promises=True,
         candidate_for=("top-label", "confidence"),
     ),
     "top-label": Profile(
-        "advanced", "A map of your choice for each predicted class.", needs_classes=True, promises=True
+        "advanced", "Fits a map of your choice for each predicted class.", needs_classes=True, promises=True
     ),
-    "class-wise": Profile("advanced", "A map of your choice for every class.", promises=True),
-    "normalised": Profile("advanced", "A map of your choice for every class, then each row divided by its sum."),
-    "top-k-confidence": Profile("advanced", "A map of your choice for each of the k largest probabilities."),
-    "top-k-label": Profile("advanced", "A map of your choice for each rank and class among the k largest."),
+    "class-wise": Profile("advanced", "Fits a map of your choice for each class.", promises=True),
+    "normalised": Profile("advanced", "Fits a map of your choice for each class, then divides each row by its sum."),
+    "top-k-confidence": Profile("advanced", "Fits a map of your choice for each of the k largest probabilities."),
+    "top-k-label": Profile("advanced", "Fits a map of your choice for each rank and class among the k largest."),
 }
 
 
 def _fixed(notion: Reduction, binary: BinaryCalibrator | None, normalise: bool) -> dict[str, Any]:
-    """The parameters that are no choice: strata that all hold all rows are never small, and so on."""
+    """Fixed parameters: for instance, strata that contain all rows are never small."""
     fixed: dict[str, Any] = {"reduction": notion, "normalise": normalise}
     if binary is not None:
         fixed["binary"] = binary
@@ -180,4 +180,4 @@ for (_key, _title, _reference, _notion, _binary, _normalise), _caption in _TABLE
     )
 
 WRAPPERS = tuple(line[0] for line, _ in _TABLE)
-"""Keys of the multiclass-to-binary wrappers and their usual fillings."""
+"""Keys of the multiclass-to-binary wrappers, with and without a binary calibrator."""

@@ -1,6 +1,6 @@
-"""Distribution-free bounds: of histogram binning, of bins of equal mass, of frequencies, and the rows they need.
+"""Distribution-free bounds for histogram binning, equal-mass bins and frequencies, and the rows that they need.
 
-What a model that abstains can promise: thresholds from held-out scores, and rates of new rows (P4 eq. 2-7).
+It also has bounds for a model that abstains: thresholds from held-out scores, and rates on new rows (P4 eq. 2-7).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from calib_core._base.notebook_display import OneLine
 def balance(masses: ArrayLike) -> float:
     """Smallest a for which bins with these probabilities are a-well-balanced: 1 / (a B) <= P(bin) <= a / B.
 
-    Infinite when a bin has no mass. Give the bins' shares of *new* rows: those of the rows the bins were placed on are
-    equal by construction and say nothing.
+    It is infinite if a bin has no mass. Give the bins' shares of *new* rows: the shares of the rows that set the bins
+    are equal by construction.
 
     References: P2 Definition 4.2.
 
@@ -34,7 +34,7 @@ def balance(masses: ArrayLike) -> float:
 
 
 def well_balanced(masses: ArrayLike, factor: float = 2.0) -> bool:
-    """Is a binning with these probabilities 2-well-balanced (or ``factor``-)?
+    """Return True if a binning with these probabilities is 2-well-balanced (or ``factor``-well-balanced).
 
     References: P2 Definition 4.2; its Theorem 5.3 and 5.4 need factor 2.
 
@@ -45,11 +45,11 @@ def well_balanced(masses: ArrayLike, factor: float = 2.0) -> bool:
 
 
 def unbalanced_probability(rows: int, bins: int) -> float:
-    """Most that uniform-mass bins placed on so many rows can fail to be 2-well-balanced with (at most 1).
+    """Upper bound on the probability that equal-mass bins set on this number of rows are not 2-well-balanced.
 
-    P2 proves it to be at most delta once n >= c B log(B / delta), without naming c. This is a bound with its constants,
-    exact for each bin: between two thresholds the mass of continuous scores is Beta(m, n + 1 - m) for m the difference
-    of their ranks, so P(fail) <= sum over bins of P(mass outside [1/(2B), 2/B]).
+    P2 proves that it is at most delta if n >= c B log(B / delta), with an unspecified c. This bound has explicit
+    constants and is exact for each bin: the mass of continuous scores between two thresholds is Beta(m, n + 1 - m), m
+    the difference of their ranks, so P(fail) <= sum over bins of P(mass outside [1/(2B), 2/B]), limited to 1.
 
     References: P2 Lemma 4.3; David & Nagaraja 2003, §2.3 (spacings of uniform order statistics).
 
@@ -65,7 +65,7 @@ def unbalanced_probability(rows: int, bins: int) -> float:
 
 
 def rows_for_balance(bins: int, delta: float) -> int:
-    """Rows that make ``unbalanced_probability`` of this many bins at most delta (to within 1 %).
+    """Rows for an ``unbalanced_probability`` of at most delta with this number of bins (to within 1 %).
 
     >>> rows = rows_for_balance(10, 0.05)
     >>> unbalanced_probability(rows, 10) <= 0.05, 150 < rows < 400
@@ -78,13 +78,13 @@ def rows_for_balance(bins: int, delta: float) -> int:
 
 
 def fewest(enough: Callable[[int], bool], room: float, least: int = 2) -> int:
-    """The smallest whole number that is enough, by doubling and halving; ``room`` <= 0 means none ever is.
+    """Smallest whole number that is sufficient, by doubling and bisection; ``room`` <= 0 means that none is.
 
     >>> fewest(lambda n: n * n >= 50, room=1.0)
     8
     """
     if room <= 0:
-        raise ValueError("no number of rows is enough: the wanted bound must be larger than the randomisation delta")
+        raise ValueError("no number of rows is enough: the target bound must be larger than the randomization delta")
     low, high = least - 1, least
     while not enough(high):
         low, high = high, high * 2
@@ -95,10 +95,10 @@ def fewest(enough: Callable[[int], bool], room: float, least: int = 2) -> int:
 
 
 def marginal_eps(points: int, alpha: float, delta: float = 0.0) -> float:
-    """How far one new row's claim can be off, with probability at least 1 - alpha.
+    """Maximum error of one new row's claim, with probability at least 1 - alpha.
 
     eps_1 = sqrt(log(2 / alpha) / (2 (k - 1))) + delta for k = ``points`` calibration rows per bin. The probability is
-    over the calibration rows *and* the new row: among many new rows some may be further off.
+    over the calibration rows *and* the new row: among many new rows some may have a larger error.
 
     References: P1 eq. (10) and, class by class with alpha_l, eq. (15).
 
@@ -110,7 +110,7 @@ def marginal_eps(points: int, alpha: float, delta: float = 0.0) -> float:
 
 
 def conditional_eps(points: int, rows: int, alpha: float, delta: float = 0.0) -> float:
-    """How far the claim of *any* bin can be off, with probability at least 1 - alpha over the calibration rows.
+    """Maximum error of the claims of *all* bins, with probability at least 1 - alpha over the calibration rows.
 
     eps_2 = sqrt(log(2 n / (k alpha)) / (2 (k - 1))) + delta for n = ``rows`` and k = ``points`` per bin, from at most
     n / k bins. With the same probability the top-label ECE and MCE are at most eps_2.
@@ -124,7 +124,7 @@ def conditional_eps(points: int, rows: int, alpha: float, delta: float = 0.0) ->
 
 
 def simultaneous_eps(points: int, bins: float, alpha: float, delta: float = 0.0) -> float:
-    """As ``conditional_eps``, for a known number of bins: sqrt(log(2 B / alpha) / (2 (k - 1))) + delta.
+    """Like ``conditional_eps``, for a known number of bins: sqrt(log(2 B / alpha) / (2 (k - 1))) + delta.
 
     References: P1 Appendix H.2 (before n / k replaces B), after Gupta & Ramdas 2021, Theorem 4.
 
@@ -136,7 +136,7 @@ def simultaneous_eps(points: int, bins: float, alpha: float, delta: float = 0.0)
 
 
 def expected_ece(points: int, delta: float = 0.0) -> float:
-    """Most that the ECE is on average over calibration rows: sqrt(1 / (2 k)) + delta.
+    """Upper bound on the mean ECE over calibration sets: sqrt(1 / (2 k)) + delta.
 
     References: P1 Theorem 1 (top-label) and Theorem 2 (b) (class-wise).
 
@@ -149,7 +149,7 @@ def expected_ece(points: int, delta: float = 0.0) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassWiseBounds(OneLine):
-    """P1 Theorem 2: per class ``marginal`` and ``conditional`` eps; ``ece`` bounds CW-ECE at ``level``.
+    """Bounds of P1 Theorem 2: per class ``marginal`` and ``conditional`` eps; ``ece`` bounds CW-ECE at ``level``.
 
     ``expected`` bounds the mean of CW-ECE over calibration rows.
     """
@@ -162,7 +162,7 @@ class ClassWiseBounds(OneLine):
 
 
 def class_wise_bounds(points: Sequence[int], rows: int, alphas: Sequence[float], delta: float = 0.0) -> ClassWiseBounds:
-    """The bounds of class-wise histogram binning, with k_l points per bin and failure alpha_l for each class l.
+    """Bounds for class-wise histogram binning, with k_l points per bin and failure probability alpha_l per class l.
 
     eps_l(1) = sqrt(log(2/alpha_l) / (2(k_l - 1))) + delta; eps_l(2) = sqrt(log(2n/(k_l alpha_l)) / (2(k_l - 1)))
     + delta; CW-ECE <= max_l eps_l(2) with probability 1 - sum_l alpha_l; E[CW-ECE] <= max_l sqrt(1/(2 k_l)) + delta.
@@ -184,7 +184,7 @@ def class_wise_bounds(points: Sequence[int], rows: int, alphas: Sequence[float],
 
 
 def points_for_marginal(eps: float, alpha: float, delta: float = 0.0) -> int:
-    """Fewest points per bin with ``marginal_eps`` at most eps.
+    """Fewest points per bin for a ``marginal_eps`` of at most eps.
 
     >>> points_for_marginal(0.1, 0.1)  # 1 + log(20) / .02 = 150.8
     151
@@ -193,7 +193,7 @@ def points_for_marginal(eps: float, alpha: float, delta: float = 0.0) -> int:
 
 
 def points_for_conditional(eps: float, rows: int, alpha: float, delta: float = 0.0) -> int:
-    """Fewest points per bin, of ``rows`` in all, with ``conditional_eps`` at most eps.
+    """Fewest points per bin, with ``rows`` in all, for a ``conditional_eps`` of at most eps.
 
     >>> points_for_conditional(0.1, 5000, 0.1)
     293
@@ -202,7 +202,7 @@ def points_for_conditional(eps: float, rows: int, alpha: float, delta: float = 0
 
 
 def points_for_expected(eps: float, delta: float = 0.0) -> int:
-    """Fewest points per bin with ``expected_ece`` at most eps.
+    """Fewest points per bin for an ``expected_ece`` of at most eps.
 
     >>> points_for_expected(0.1)
     50
@@ -211,9 +211,9 @@ def points_for_expected(eps: float, delta: float = 0.0) -> int:
 
 
 def rows_per_class(points: int, bins: int = 1) -> int:
-    """Calibration rows a class needs for so many bins of so many points: bins * points.
+    """Calibration rows that a class needs: number of bins times points per bin.
 
-    Of rows *predicted* as the class for top-label binning, of all rows for class-wise binning.
+    These are rows *predicted* as the class for top-label binning, and all rows for class-wise binning.
 
     >>> rows_per_class(151, bins=2)
     302
@@ -223,15 +223,15 @@ def rows_per_class(points: int, bins: int = 1) -> int:
 
 def _check(points: int, alpha: float) -> None:
     if points < 2:
-        raise ValueError(f"points is {points}; a bin needs at least 2 points for a bound")
+        raise ValueError(f"points is {points}; a bound needs at least 2 points per bin")
     as_share(alpha, "alpha")
 
 
 def bretagnolle_huber_carol_eps(rows: int, classes: int, alpha: float) -> float:
-    """How far class frequencies can be from the truth in sum, with probability at least 1 - alpha.
+    """Maximum L1 distance of class frequencies from the truth, with probability at least 1 - alpha.
 
     P(||f - pi||_1 >= eps) <= 2^K exp(-n eps^2 / 2) for the frequencies f of K classes among n independent labels of
-    mean distribution pi, so eps = sqrt((2 / n) (K ln 2 + ln(1 / alpha))). Above 2 it says nothing.
+    mean distribution pi, so eps = sqrt((2 / n) (K ln 2 + ln(1 / alpha))). Above 2 it has no content.
 
     References: Bretagnolle, Huber & Carol (van der Vaart & Wellner 1996, Prop. A.6.6); Podkopaev & Ramdas 2021, Thm 3.
 
@@ -242,10 +242,10 @@ def bretagnolle_huber_carol_eps(rows: int, classes: int, alpha: float) -> float:
 
 
 def weissman_eps(rows: int, classes: int, alpha: float) -> float:
-    """The same from the subsets of classes that matter: sqrt((2 / n) ln((2^K - 2) / alpha)), always the smaller one.
+    """Tighter version of ``bretagnolle_huber_carol_eps``: sqrt((2 / n) ln((2^K - 2) / alpha)).
 
-    ||f - pi||_1 = 2 max_A (f(A) - pi(A)) over the 2^K - 2 sets A of classes but none and all; each exceeds eps / 2 with
-    probability at most exp(-n eps^2 / 2) by Hoeffding, whether or not the labels have one distribution.
+    ||f - pi||_1 = 2 max_A (f(A) - pi(A)) over the 2^K - 2 sets A of classes other than the empty and the full one; each
+    exceeds eps / 2 with probability at most exp(-n eps^2 / 2) by Hoeffding, even if the labels differ in distribution.
 
     References: Weissman, Ordentlich, Seroussi, Verdu & Weinberger 2003, Theorem 2.1 with phi = 2.
 
@@ -256,9 +256,9 @@ def weissman_eps(rows: int, classes: int, alpha: float) -> float:
 
 
 def cell_eps(rows: int, classes: int, alpha: float, cells: int = 1) -> float:
-    """The better of the two bounds on ||f - pi||_1 for a cell of so many rows, for ``cells`` of them at once.
+    """Smaller of both bounds on ||f - pi||_1 for a cell with this number of rows, for ``cells`` cells at once.
 
-    Each cell is given alpha / cells (union bound); at most 2, which holds always.
+    Each cell gets alpha / cells (union bound); the result is at most 2, which is always valid.
 
     >>> cell_eps(200, 3, 0.1) == weissman_eps(200, 3, 0.1), cell_eps(1, 3, 0.1)
     (True, 2.0)
@@ -268,7 +268,7 @@ def cell_eps(rows: int, classes: int, alpha: float, cells: int = 1) -> float:
 
 
 def rows_for_cell(eps: float, classes: int, alpha: float, cells: int = 1) -> int:
-    """Fewest rows of a cell with ``cell_eps`` at most eps.
+    """Fewest rows of a cell for a ``cell_eps`` of at most eps.
 
     >>> rows_for_cell(0.1, 3, 0.1)  # 200 ln 60 = 818.9
     819
@@ -279,12 +279,12 @@ def rows_for_cell(eps: float, classes: int, alpha: float, cells: int = 1) -> int
 def _l1_eps(rows: float, log_sets: float, alpha: float) -> float:
     as_share(alpha, "alpha")
     if rows <= 0:
-        raise InputError(f"rows is {rows}; it must be above 0")
+        raise InputError(f"rows is {rows}; it must be greater than 0")
     return math.sqrt(2.0 / rows * (log_sets - math.log(alpha)))
 
 
 def paper_rank(held_out: int, alpha: float) -> int:
-    """P4's order statistic: v = ceil((n1 + 1)(1 - alpha)); n1 + 1 says that none is needed, all rows are answered.
+    """Rank of P4's order statistic: v = ceil((n1 + 1)(1 - alpha)); n1 + 1 means that all rows are answered.
 
     >>> paper_rank(200, 0.05)
     191
@@ -293,10 +293,11 @@ def paper_rank(held_out: int, alpha: float) -> int:
 
 
 def exceed_probability(held_out: int, rank: int, alpha: float) -> float:
-    """P(F0 > alpha): how often the miscoverage is above alpha when the threshold is the rank-th of n1 held-out scores.
+    """Probability that the miscoverage F0 exceeds alpha with the rank-th of n1 held-out scores as threshold.
 
-    sum_{j >= v} C(n1, j) (1 - alpha)^j alpha^(n1 - j), exact for scores without ties (with ties it is a bound). For the
-    paper's v it is below one half: .14 to .49 with 20 to 500 rows and alpha from .01 to .2, by how the ceiling falls.
+    P(F0 > alpha) = sum_{j >= v} C(n1, j) (1 - alpha)^j alpha^(n1 - j), exact for scores without ties (with ties it is a
+    bound). For the paper's v it is below one half: .14 to .49 with 20 to 500 rows and alpha from .01 to .2, depending
+    on the ceiling.
 
     References: P4 eq. (5), after Tong et al. 2018.
 
@@ -307,7 +308,7 @@ def exceed_probability(held_out: int, rank: int, alpha: float) -> float:
 
 
 def guaranteed_rank(held_out: int, alpha: float, risk: float) -> int | None:
-    """Smallest v with ``exceed_probability`` at most ``risk``; None when even the largest score is not enough.
+    """Smallest v with ``exceed_probability`` at most ``risk``; None if even the largest score is not sufficient.
 
     >>> guaranteed_rank(200, 0.05, 0.05), guaranteed_rank(58, 0.05, 0.05), guaranteed_rank(59, 0.05, 0.05)
     (196, None, 59)
@@ -328,7 +329,7 @@ def rows_for_miscoverage(alpha: float, risk: float) -> int:
 
 
 def accuracy_lower_bound(correct: int, answered: int, risk: float) -> float:
-    """Clopper-Pearson: the accuracy is above this with probability at least 1 - risk; 0 when none was right.
+    """Clopper-Pearson lower bound of the accuracy, at level 1 - risk; 0 if no row is correct.
 
     >>> round(accuracy_lower_bound(99, 99, 0.05), 4)  # .05 ** (1 / 99)
     0.9702
@@ -337,7 +338,7 @@ def accuracy_lower_bound(correct: int, answered: int, risk: float) -> float:
 
 
 def rows_for_accuracy(accuracy: float, risk: float) -> int:
-    """Fewest answered rows, all right, whose Clopper-Pearson bound reaches this accuracy: accuracy^n <= risk.
+    """Fewest answered rows, all correct, whose Clopper-Pearson bound reaches this accuracy: accuracy^n <= risk.
 
     >>> rows_for_accuracy(0.97, 0.05)
     99
@@ -346,12 +347,12 @@ def rows_for_accuracy(accuracy: float, risk: float) -> int:
 
 
 def deviation_probability(delta: float, rate: float, rows: int) -> float:
-    """P4's bound on P(|empirical - true rate| >= delta) among so many rows.
+    """Bound of P4 on P(|empirical - true rate| >= delta) for this number of rows.
 
     2 exp(-m delta^2 / (2 r (1 - r))), at most 1. The rate r is the miscoverage F0 with m the correct rows (eq. 4), or
-    the wanted coverage accuracy beta with m the answered rows (eq. 7). What can mislead: it is a normal approximation,
-    not a distribution-free bound, and eq. 7 takes for granted that the true coverage accuracy *is* beta, of which a
-    finite calibration set gives no assurance.
+    the target coverage accuracy beta with m the answered rows (eq. 7). What can mislead: it is a normal approximation,
+    not a distribution-free bound, and eq. 7 assumes that the true coverage accuracy *is* beta, which a
+    finite calibration set does not guarantee.
 
     References: P4 eq. (4) and (7).
 
@@ -364,7 +365,7 @@ def deviation_probability(delta: float, rate: float, rows: int) -> float:
 
 
 def likely_deviation(level: float, rate: float, rows: int) -> float:
-    """The delta for which ``deviation_probability`` is 1 - level: half the width of the band to expect on test rows.
+    """Delta with a ``deviation_probability`` of 1 - level: half the width of the expected band on test rows.
 
     >>> round(deviation_probability(likely_deviation(0.9, 0.05, 1000), 0.05, 1000), 12)
     0.1
@@ -373,7 +374,7 @@ def likely_deviation(level: float, rate: float, rows: int) -> float:
 
 
 def normal_deviation(level: float, rate: float, rows: int) -> float:
-    """The middle of eq. (4) and (7): what the normal law itself gives, smaller than ``likely_deviation``.
+    """Deviation by the normal distribution (middle of eq. 4 and 7), smaller than ``likely_deviation``.
 
     >>> normal_deviation(0.9, 0.05, 1000) < likely_deviation(0.9, 0.05, 1000)
     True
@@ -382,10 +383,10 @@ def normal_deviation(level: float, rate: float, rows: int) -> float:
 
 
 def worst_ece_at_least(accuracy: float, n_classes: int, false_alarms: float = 0.0, missed: float = 1.0) -> float:
-    """The binned confidence ECE is above this for *some* binning, whatever accuracy-preserving map is used.
+    """Lower limit of the binned confidence ECE for *some* binning, with any accuracy-preserving map.
 
     (1 - a) / K without abstentions (the default: eq. 2); w (1 - a) / K with w = (1 - R0) a + R1 (1 - a) for Meta-Cal,
-    R0 = ``false_alarms`` the share of correct rows it withholds, R1 = ``missed`` the share of wrong ones it answers.
+    R0 = ``false_alarms`` the share of correct rows withheld, R1 = ``missed`` the share of incorrect rows answered.
 
     References: P4 eq. (2) and (6), Propositions 2 and 8.
 

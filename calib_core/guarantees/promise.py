@@ -1,4 +1,4 @@
-"""What holds for one fitted calibrator, in sentences for the screen."""
+"""Guarantees of one fitted calibrator, in sentences for the screen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from calib_core.text import points_of
 
 @dataclass(frozen=True, repr=False)
 class Bound(OneLine):
-    """One promise: its kind, the number promised (eps, or a rate), its level (None: on average), the sentence."""
+    """One guarantee: its kind, its value (eps, or a rate), its level (None: on average), and its sentence."""
 
     kind: str
     eps: float
@@ -26,9 +26,9 @@ class Bound(OneLine):
 
 @dataclass(frozen=True, repr=False)
 class Promise(OneLine):
-    """What holds for a fitted calibrator: its bounds, what they leave out, and the sentence that says it all.
+    """Guarantees of a fitted calibrator: its bounds, the names left out, and a summary sentence.
 
-    No bounds means no guarantee, and ``sentence`` says why.
+    Without bounds there is no guarantee, and ``sentence`` gives the reason.
     """
 
     bounds: tuple[Bound, ...]
@@ -43,17 +43,17 @@ class Promise(OneLine):
         return bool(self.bounds)
 
     def __getitem__(self, kind: str) -> Bound:
-        """The bound of this kind."""
+        """Return the bound of this kind."""
         return next(bound for bound in self.bounds if bound.kind == kind)
 
 
 @dataclass(frozen=True)
 class UniformMassCells:
-    """What uniform-mass binning of one stratum leaves for its bound: rows n, bins B, fewest rows averaged in a bin.
+    """Equal-mass bins of one stratum for their bound: rows n, bins B, and fewest rows averaged in a bin.
 
     The theorem's k is ``points`` = fewest + 1: its proof averages k - 1 rows, those strictly between two thresholds.
-    ``broken`` says in words why the theorem does not apply as it stands (weights; scores tied with a threshold).
-    ``placing`` are rows beyond n that only placed the edges, as where scores tie.
+    ``broken`` is the reason why the theorem does not apply (weights; scores tied with a threshold).
+    ``placing`` are rows in addition to n that only set the edges, if scores tie.
     """
 
     rows: int
@@ -70,88 +70,88 @@ class UniformMassCells:
 
 NONE = Promise(
     (),
-    "This method comes with no guarantee that holds whatever the data: judge it by its error on rows it has not seen.",
+    "This method has no distribution-free guarantee: check its error on held-out rows.",
 )
 
 
 def no_promise(why: str) -> Promise:
-    """A promise that makes none, and says why."""
-    return Promise((), f"No distribution-free guarantee holds here: {why}.")
+    """Return the absence of a guarantee, with its reason."""
+    return Promise((), f"There is no distribution-free guarantee: {why}.")
 
 
 def binning_promise(
     cells: Sequence[UniformMassCells], alpha: float, notion: str, left_out: Sequence[str] = (), class_wise: bool = False
 ) -> Promise:
-    """What histogram binning of these strata promises: Theorem 1 (``class_wise``: Theorem 2, alpha shared equally).
+    """Guarantee of histogram binning in these strata: Theorem 1 (``class_wise``: Theorem 2, alpha shared equally).
 
-    Top-label and confidence strata are disjoint, so that a marginal bound needs no sharing of alpha among them; the
-    classes of class-wise binning share all rows, so that each gets alpha / L. ``left_out`` names strata that were
-    pooled or left alone: nothing is promised for them, nor for an average that includes them.
+    Top-label and confidence strata are disjoint, so a marginal bound does not divide alpha among them. The
+    classes of class-wise binning share all rows, so each gets alpha / L. ``left_out`` names strata that were
+    pooled or not calibrated: there is no guarantee for them, or for an average that includes them.
 
     References: P1 Theorem 1 and 2 with the constants of their proofs (Appendix H.2, H.4): the actual number of bins
-    and the actual smallest number of points per bin in place of n / k and k.
+    and the actual smallest number of points per bin instead of n / k and k.
 
     >>> print(binning_promise([UniformMassCells(500, 10, 49, 0.0)], 0.1, "confidence")["marginal"].sentence)
-    With probability at least 90 %, a new row's confidence is within 17.5 points of the truth it stands for.
+    With probability at least 90 %, a new row's confidence is within 17.5 points of the true frequency in its bin.
     """
     broken = next((c.broken for c in cells if c.broken), "")
     if broken:
         return no_promise(broken)
     if not cells or min(c.points for c in cells) < 2:
-        return no_promise("no stratum has two rows to a bin" if cells else "no class has enough rows for its own bins")
+        return no_promise("no group has two rows per bin" if cells else "no class has enough rows for its own bins")
     delta = max(c.delta for c in cells)
     parts = len(cells) if class_wise else 1
     total = sum(c.bins for c in cells)
     each = max(simultaneous_eps(c.points, c.bins if class_wise else total, alpha / parts, delta) for c in cells)
     marginal = max(marginal_eps(c.points, alpha / parts, delta) for c in cells)
-    # P1's proof bounds each stratum by sqrt(B / (2 n)), which is at most sqrt(1 / (2 k)), from bins equally filled.
-    # Whatever their filling, a bin's mean of m outcomes is off by at most 1 / (2 sqrt(m)) on average.
+    # P1's proof bounds each stratum by sqrt(B / (2 n)), which is at most sqrt(1 / (2 k)), for equally filled bins.
+    # In any bin, the mean of m outcomes has an expected error of at most 1 / (2 sqrt(m)).
     mean = max(max(np.sqrt(c.bins / (2.0 * c.rows)), 0.5 / np.sqrt(c.fewest)) for c in cells) + delta
     tied = any(c.placing for c in cells)
     bounds = _sentences(marginal, each, float(mean), 1.0 - alpha, notion, class_wise, bool(left_out), tied)
     return Promise(bounds, _summary(each, 1.0 - alpha, notion, left_out) + _rows_used(cells), tuple(left_out))
 
 
-_TOO_FEW = "the bins hold too few rows"
+_TOO_FEW = "the bins have too few rows"
 
 
 def _sentences(
     marginal: float, each: float, mean: float, level: float, notion: str, class_wise: bool, partial: bool, tied: bool
 ) -> tuple[Bound, ...]:
-    whose = "the classes covered" if partial else "all classes" if notion != "confidence" else "all rows"
-    sets = "that fill the bins as here" if tied else "of this size"
+    whose = "the covered classes" if partial else "all classes" if notion != "confidence" else "all rows"
+    sets = "with bins filled like these" if tied else "of this size"
     sure = f"With probability at least {level * 100:.4g} %"
-    new_row = "the probability of any class covered for a new row" if class_wise else "a new row's confidence"
-    new_row += ", of a class covered," if partial and not class_wise else ""
+    new_row = "a new row's probability of any covered class" if class_wise else "a new row's confidence"
+    new_row += ", if its class is covered," if partial and not class_wise else ""
     return (
         Bound(
             "marginal",
             marginal,
             level,
-            f"Nothing is promised of {new_row}: {_TOO_FEW}."
+            f"There is no guarantee for {new_row.rstrip(',')}: {_TOO_FEW}."
             if says_nothing(marginal)
-            else f"{sure}, {new_row} is within {points_up(marginal)} of the truth it stands for.",
+            else f"{sure}, {new_row} is within {points_up(marginal)} of the true frequency in its bin.",
         ),
         Bound(
             "conditional",
             each,
             level,
-            f"Nothing is promised of every value the method can return: {_TOO_FEW}."
+            f"There is no guarantee for all outputs at once: {_TOO_FEW}."
             if says_nothing(each)
-            else f"{sure} over the calibration rows, every value the method can return is within {points_up(each)} of "
-            f"the truth, and so is the {notion} calibration error (ECE and MCE) of {whose}.",
+            else f"{sure} over the calibration rows, every output is within {points_up(each)} of the true frequency. "
+            f"The same limit applies to the {notion} calibration error (ECE and MCE) of {whose}.",
         ),
         Bound(
             "expected",
             mean,
             None,
-            f"On average over calibration sets {sets}, the {notion} ECE of {whose} is at most {rounded_up(mean)}.",
+            f"The mean {notion} ECE of {whose} over calibration sets {sets} is at most {rounded_up(mean)}.",
         ),
     )
 
 
 def rounded_up(bound: float) -> str:
-    """A bound in percent, rounded up: no more is promised than holds.
+    """Format a bound in percent, rounded up so that it stays valid.
 
     >>> rounded_up(0.1001), points_up(0.1)
     ('10.1 %', '10 points')
@@ -160,12 +160,12 @@ def rounded_up(bound: float) -> str:
 
 
 def points_up(bound: float) -> str:
-    """The same in percentage points."""
+    """Format a bound in percentage points, rounded up."""
     return points_of(rounded_up(bound))
 
 
 def says_nothing(bound: float) -> bool:
-    """Whether a bound on a difference of shares holds of any two: where it would be written as 100 points.
+    """Return True if a bound on a difference of shares has no content, as it would be printed as 100 points.
 
     >>> says_nothing(0.999), says_nothing(0.9999)
     (False, True)
@@ -175,33 +175,33 @@ def says_nothing(bound: float) -> bool:
 
 def _summary(each: float, level: float, notion: str, left_out: Sequence[str]) -> str:
     if says_nothing(each):
-        return f"Nothing is promised of the {notion} ECE on new rows: {_TOO_FEW}."
+        return f"There is no guarantee for the {notion} ECE on new rows: {_TOO_FEW}."
     sure = f"With probability at least {level * 100:.4g} % over the calibration rows, the {notion} ECE"
     if not left_out:
         return f"{sure} on new rows of the same kind is at most {rounded_up(each)}."
     some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
     many = f"{len(left_out)} class{'es' if len(left_out) > 1 else ''}"
     return (
-        f"{sure} of the classes with enough rows of their own is at most {rounded_up(each)} on new rows of the same "
-        f"kind; nothing is promised for {many} with too few ({some})."
+        f"{sure} of the classes with enough rows is at most {rounded_up(each)} on new rows of the same kind. There is "
+        f"no guarantee for {many} with too few rows ({some})."
     )
 
 
 def _rows_used(cells: Sequence[UniformMassCells]) -> str:
-    """Where some rows only placed edges: how many are left to promise with."""
+    """Sentence on the rows left for the guarantee if some rows only set edges."""
     if not any(c.placing for c in cells):
         return ""
     return (
-        " Scores tie at the bins' edges, so that some of the calibration rows only place the edges: the promise rests "
-        f"on the outcomes of the others, at least {min(c.fewest for c in cells)} in every bin."
+        " Scores tie at the bins' edges, so some calibration rows only set the edges. The guarantee uses the others, "
+        f"at least {min(c.fewest for c in cells)} in every bin."
     )
 
 
 def simplex_promise(rows: ArrayLike, classes: int, alpha: float, names: Sequence[str]) -> Promise:
-    """What class frequencies within cells promise of whole vectors: cells of ``rows`` (B,) labels, named.
+    """Guarantee of class frequencies in named cells with ``rows`` (B,) labels, for whole vectors.
 
     "marginal": the L1 distance of one new row's vector, in any cell, with alpha for each cell; "conditional": of all
-    cells at once, alpha / B each. Cells in which the bound for all at once is 2 or more are left out by name.
+    cells at once, alpha / B each. Cells with a simultaneous bound of 2 or more are left out by name.
 
     References: P1 Appendix G; `weissman_eps`.
 
@@ -213,47 +213,47 @@ def simplex_promise(rows: ArrayLike, classes: int, alpha: float, names: Sequence
     covered = each < 2.0
     left_out = tuple(name for name, kept in zip(names, covered, strict=True) if not kept)
     if not covered.any():
-        return no_promise(f"no cell holds enough calibration rows to bound the frequencies of {classes} classes")
+        return no_promise(f"no cell has enough calibration rows to bound the frequencies of {classes} classes")
     fewest = int(n[covered].min())
     every, single = float(each[covered].max()), cell_eps(fewest, classes, alpha)
     sure = f"With probability at least {(1.0 - alpha) * 100:.4g} %"
-    whose = "cells with enough calibration rows" if left_out else "all cells that hold calibration rows"
+    whose = "cells with enough calibration rows" if left_out else "all cells with calibration rows"
     claim = (
-        f"{sure} over the calibration rows, the vectors returned in {whose} are all within {every:.3f} (sum of "
-        "absolute differences) of the truth they stand for"
+        f"{sure} over the calibration rows, the outputs in {whose} are within {every:.3f} (sum of absolute "
+        "differences) of the true frequencies"
     )
     some = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
-    rest = f"; nothing is promised for {len(left_out)} with too few ({some})" if left_out else ""
-    new_row = f"{sure}, a new row's vector, in one of these cells, is within {single:.3f} of the truth it stands for."
-    together = f"{claim}, and so is the canonical error (ECE and MCE) there."
+    rest = f". There is no guarantee for {len(left_out)} with too few ({some})" if left_out else ""
+    new_row = f"{sure}, a new row's output in these cells is within {single:.3f} of the true frequencies."
+    together = f"{claim}. The same limit applies to the canonical error (ECE and MCE) there."
     bounds = (Bound("marginal", single, 1.0 - alpha, new_row), Bound("conditional", every, 1.0 - alpha, together))
     return Promise(bounds, f"{claim}{rest}.", left_out)
 
 
 def miscoverage_promise(held_out: int, exceed: float, alpha: float) -> Promise:
-    """What Meta-Cal's threshold promises about the share of correct rows it withholds.
+    """Guarantee of Meta-Cal's threshold for the share of correct rows withheld.
 
     >>> miscoverage_promise(200, 0.026, 0.05)["miscoverage"].level
     0.974
     """
     sentence = (
-        f"With probability {(1 - exceed) * 100:.3g} % over the {held_out} rows held out, at most {alpha * 100:.4g} % "
-        "of the predictions that were right are withheld."
+        f"With probability {(1 - exceed) * 100:.3g} % over the {held_out} held-out rows, at most {alpha * 100:.4g} % "
+        "of the correct predictions are withheld."
     )
     return Promise((Bound("miscoverage", alpha, 1.0 - exceed, sentence),), sentence)
 
 
 def coverage_accuracy_promise(accuracy: float, risk: float) -> Promise:
-    """What fixed-sequence testing promises about the accuracy among the rows answered.
+    """Guarantee of fixed-sequence testing for the accuracy of answered rows.
 
-    Calibration rows on which no threshold passes are refused: nothing false is then said, and that counts as kept.
-    Where the wanted accuracy is out of reach, all that is *not* refused, at most a share ``risk`` of draws, is false.
+    Calibration rows on which no threshold passes are refused; a refusal does not violate the guarantee.
+    If the target accuracy is unattainable, all draws that are *not* refused, at most a share ``risk``, violate it.
 
     >>> coverage_accuracy_promise(0.97, 0.05).holds
     True
     """
     sentence = (
-        f"With probability at least {(1 - risk) * 100:.4g} % over the rows held out, refusals to fit counted as kept, "
-        f"at least {accuracy * 100:.4g} % of the predictions answered are right."
+        f"With probability at least {(1 - risk) * 100:.4g} % over the held-out rows, the fit is refused or at least "
+        f"{accuracy * 100:.4g} % of the answered predictions are correct."
     )
     return Promise((Bound("coverage-accuracy", accuracy, 1.0 - risk, sentence),), sentence)

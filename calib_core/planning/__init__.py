@@ -1,8 +1,8 @@
-"""How many rows, and what is promised with them: questions answered in sentences and as curves.
+"""Plans: questions about numbers of rows and guarantees, answered in sentences and as curves.
 
 Each is a member of ``PLANS``: a dataclass whose fields are its controls, with a bound along a curve, its inverse, and a
-sentence on what both rest on. What a plan leaves open is filled in from the data in use. To add one, write a file and
-import it here.
+sentence on the assumptions of both. Fields that are None are filled in from the data in use. To add a plan, write a
+file and import it here.
 """
 
 from calib_core.planning import bin_promises, wanted_intervals, withholding

@@ -1,4 +1,4 @@
-"""Plans for calibrators that bin: what histogram binning promises, balanced bins, and how scaling-binning grows."""
+"""Plans for calibrators with bins: guarantees of histogram binning, balanced bins, and rows for scaling-binning."""
 
 from __future__ import annotations
 
@@ -25,47 +25,45 @@ from calib_core.text import at_level, in_percent, inside, points_of, short_perce
 from calib_core.text import rows as about
 
 DELTA = 1e-10
-"""What randomisation that breaks ties adds, as histogram binning adds it by default."""
+"""Error added by the random shift that breaks ties, as in histogram binning by default."""
 _NOTIONS = ("top-label", "confidence", "class-wise")
 
 
-@PLANS.register("histogram-binning", "How far off histogram binning can be", reference="P1 Theorems 1 and 2")
+@PLANS.register("histogram-binning", "Maximum error of histogram binning", reference="P1 Theorems 1 and 2")
 @dataclass(frozen=True)
 class HistogramBinning(Plan):
-    """How far the values that histogram binning returns can be from the truth, by the calibration rows in a bin.
+    """Maximum distance of the outputs of histogram binning from the truth, by calibration rows per bin.
 
-    eps = sqrt(log(2 B / alpha) / (2 (k - 1))) for all B = n / k bins at once, k rows in each; B = 1 in it for a single
-    new row; sqrt(1 / (2 k)) for the ECE on average over calibration sets. Class-wise: alpha / K for each of K classes.
+    eps = sqrt(log(2 B / alpha) / (2 (k - 1))) for all B = n / k bins at once, k rows in each; the same with B = 1 for a
+    single new row; sqrt(1 / (2 k)) for the mean ECE over calibration sets. Class-wise: alpha / K for each of K classes.
     """
 
     notion: Annotated[
         str,
         Choice(_NOTIONS, titles=("Confidence by class", "Confidence", "Every class")),
-        "What is recalibrated",
-        "which probabilities the method returns",
+        "Recalibrated probabilities",
+        "probabilities that the method returns",
     ] = "top-label"
     points: Annotated[int, Range(2, 1_000_000, log=True), "Rows per bin", "calibration rows in each bin"] = 50
-    rows: Annotated[int | None, Range(2, 10**9, log=True), "Number of calibration rows", "calibration rows in all"] = (
-        None
-    )
-    classes: Annotated[int | None, Range(2, 100_000, log=True), "Number of classes", "classes there are"] = None
+    rows: Annotated[int | None, Range(2, 10**9, log=True), "Number of calibration rows", "in all bins together"] = None
+    classes: Annotated[int | None, Range(2, 100_000, log=True), "Number of classes", "number of classes"] = None
     rarest: Annotated[
         float | None,
         Range(1e-6, 1, log=True),
         "Share of the rarest predicted class",
-        "share of the rows that the rarest class is predicted for",
+        "share of rows with the rarest predicted class",
     ] = None
-    error: Annotated[float, Range(0.001, 0.5, log=True), "Wanted bound", "how far off every value may be at most"] = 0.1
-    level: Annotated[float, Range(0.5, 0.999), "Level", "probability with which the bound is to hold"] = LEVEL
+    error: Annotated[float, Range(0.001, 0.5, log=True), "Target bound", "maximum error of every output"] = 0.1
+    level: Annotated[float, Range(0.5, 0.999), "Level", "probability that the bound is valid"] = LEVEL
 
     along = "points"
     leaves = ("classes", "rarest")
     most = 2000
     x_title = "calibration rows in each bin"
-    y_title = "how far off at most"
+    y_title = "maximum error"
     basis = (
-        "A theorem without assumptions on the model or the data: calibration rows and new rows are independent and of "
-        "one kind, ties in scores are broken, and every class that is promised for fills its bins."
+        "A theorem without assumptions about the model. Calibration rows and new rows are independent and from one "
+        "distribution, ties in scores are broken, and every class covered fills its bins."
     )
 
     @property
@@ -74,7 +72,7 @@ class HistogramBinning(Plan):
 
     @property
     def _alpha(self) -> float:
-        """The chance of failure left to a class."""
+        """Failure probability for each class."""
         return (1.0 - self.level) / ((self.classes or 1) if self.notion == "class-wise" else 1)
 
     def _every(self, points: int, rows: int | None = None) -> float:
@@ -96,58 +94,58 @@ class HistogramBinning(Plan):
     def answer(self) -> str:
         rows, every = self.rows or 0, self._every(self.points)
         if self.points > rows:
-            return f"Bins of {self.points:,} rows cannot be filled from {rows:,}: nothing is promised."
+            return f"{rows:,} rows cannot fill bins of {self.points:,}: there is no guarantee."
         new, mean = marginal_eps(self.points, self._alpha, DELTA), expected_ece(self.points, DELTA)
-        sure = f"With probability at least {at_level(self.level)}"
+        sure = f"with probability at least {at_level(self.level)}"
         rare, among = self._too_rare(rows), ""
-        what = "every value it can return, and its calibration error,"
+        what = "every output and the calibration error are"
         if self.notion == "class-wise":
-            what = "the values for every class, and the calibration error averaged over classes,"
+            what = "the outputs for every class and the calibration error averaged over classes are"
         elif rare:
-            what = f"every value for a class predicted at least {self.points:,} times, and the error of all these,"
-            among = " among rows of such classes"
+            what = f"the outputs for classes predicted at least {self.points:,} times and their calibration error are"
+            among = " of such classes"
         bounded = not says_nothing(every)
-        of_such, alike = " of such a class" if rare else "", "With the same probability" if bounded else sure
+        of_such, alike = " of such a class" if rare else "", "with the same probability" if bounded else sure
         first = (
-            f"{sure} over the {rows:,} calibration rows, {self.points:,} in each bin, {what} is at most "
-            f"{points_up(every)} off."
+            f"With {rows:,} calibration rows, {self.points:,} per bin, {what} within {points_up(every)} of the "
+            f"truth, {sure}."
             if bounded
-            else f"Nothing is promised of all values at once: bins of {self.points:,} rows are too small."
+            else f"There is no guarantee for all outputs at once: bins of {self.points:,} rows are too small."
         )
         second = (
-            f"Nothing is promised of the value of a new row{of_such}."
+            f"There is no guarantee for the output for a new row{of_such}."
             if says_nothing(new)
-            else f"{alike} over these rows and a new one{of_such}, that row's value is at most {points_up(new)} off."
+            else f"The output for a new row{of_such} is within {points_up(new)}, {alike} over all these rows."
         )
         return (
-            f"{first} {second} On average over such calibration sets the calibration error{among} is at most "
+            f"{first} {second} The mean calibration error{among} over such calibration sets is at most "
             f"{rounded_up(mean)}.{rare}"
         )
 
     def _too_rare(self, rows: int) -> str:
-        """What is promised for the rarest predicted class where it does not fill a bin."""
+        """Sentence on the rarest predicted class if it does not fill a bin."""
         own = (self.rarest or 1.0) * rows
         if self.notion != "top-label" or own >= self.points - 0.5:
             return ""
         return (
-            f" The rarest predicted class has about {about(own)} of them, fewer than a bin: nothing is promised for it."
+            f" The rarest predicted class has about {about(own)} of these rows, fewer than a bin: it has no guarantee."
         )
 
     def inverse(self) -> str:
         points, wanted = self.needed(), points_of(short_percent(self.error))
         if points is None:
             alone = fewest(lambda k: simultaneous_eps(k, 1, self._alpha, DELTA) <= self.error, self.error - DELTA)
-            text = f"{self.rows:,} rows are too few for every value to be within {wanted}: one bin alone takes "
+            text = f"{self.rows:,} rows are too few for an error of {wanted} in every output: a single bin needs "
             return f"{text}{alone:,}.{self._of_the_rarest()}"
         bins = (self.rows or 0) // points
         most = f"{bins:,} bins" if bins != 1 else "one bin"
         return (
-            f"For every value to be within {wanted} each bin needs {points:,} calibration rows: at most {most} "
-            f"in all from these {self.rows:,} rows.{self._of_the_rarest()}"
+            f"For every output to be within {wanted}, each bin needs {points:,} calibration rows: at most {most} "
+            f"with these {self.rows:,} rows.{self._of_the_rarest()}"
         )
 
     def _of_the_rarest(self) -> str:
-        """The rows with which the rarest predicted class fills a bin of its own."""
+        """Sentence on the rows that give the rarest predicted class a bin of its own."""
         rarest = self.rarest
         if self.notion != "top-label" or rarest is None:
             return ""
@@ -158,37 +156,37 @@ class HistogramBinning(Plan):
 
         total = fewest(enough, self.error - DELTA)
         return (
-            f" The rarest predicted class has {in_percent(rarest)} of the rows: for a bin of its own as good "
-            f"it takes about {about(total)} rows in all."
+            f" The rarest predicted class has {in_percent(rarest)} of the rows: the same bound for its own bin "
+            f"needs about {about(total)} rows in all."
         )
 
 
 @PLANS.register("balance", "Are bins of equal mass well balanced?", reference="P2 Lemma 4.3")
 @dataclass(frozen=True)
 class Balance(Plan):
-    """The chance that bins of equal mass come out with less than half or more than twice their share of new rows.
+    """Probability that an equal-mass bin gets less than half or more than twice its share of new rows.
 
-    A union over bins of exact probabilities: the mass of continuous scores between two of n order statistics is
-    Beta(m, n + 1 - m), m the difference of their ranks. The lemma itself leaves its constant open.
+    A union bound over bins of exact probabilities: the mass of continuous scores between two of n order statistics is
+    Beta(m, n + 1 - m), m the difference of their ranks. The lemma itself does not specify its constant.
     """
 
-    bins: Annotated[int, Range(2, 200), "Number of bins", "bins that share the rows equally"] = BINS
+    bins: Annotated[int, Range(2, 200), "Number of bins", "number of equal-mass bins"] = BINS
     rows: Annotated[
-        int | None, Range(2, 10**9, log=True), "Number of calibration rows", "rows the bins are placed on"
+        int | None, Range(2, 10**9, log=True), "Number of calibration rows", "rows that set the bin edges"
     ] = None
-    risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "chance of unbalanced bins that is allowed"] = 0.05
+    risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "accepted probability of unbalanced bins"] = 0.05
     tied: Annotated[
         float | None,
         Range(0, 1),
         "Rows with equal scores",
-        "share of the calibration rows whose confidence another row has, too; of these the theorem says nothing",
+        "share of the calibration rows with the confidence of another row; the theorem needs 0",
     ] = None
 
     wanted = "risk"
     leaves = ("tied",)
-    x_title = "calibration rows that bins are placed on"
-    y_title = "chance of unbalanced bins, at most"
-    basis = "Proven for independent rows whose scores have no ties; of tied scores it is not."
+    x_title = "calibration rows that set the bin edges"
+    y_title = "maximum probability of unbalanced bins"
+    basis = "Proven for independent rows without tied scores. There is no proof for tied scores."
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         return {"chance of unbalanced bins": each(lambda n: unbalanced_probability(n, self.bins), amounts)}
@@ -200,47 +198,43 @@ class Balance(Plan):
         if not self.tied:
             return self._untied()
         return (
-            f"For these rows nothing is promised: {in_percent(self.tied)} of them share their score with another row, "
-            f"and the theorem needs scores without ties. Without ties it would say: {inside(self._untied())}"
+            f"There is no guarantee for these rows: {in_percent(self.tied)} of them have the score of another row, "
+            f"and the theorem needs scores without ties. Without ties: {inside(self._untied())}"
         )
 
     def _untied(self) -> str:
         chance = self.bound
-        share = "each bin holds between half and twice its equal share of new rows"
+        share = "each bin gets between half and twice its equal share of new rows"
         if chance >= 0.5:
-            return (
-                f"From {self.rows:,} rows it cannot be promised that {share}: {self.bins} bins are too many for them."
-            )
+            return f"{self.rows:,} rows are too few for {self.bins} bins to guarantee that {share}."
         level = min(math.floor(1e4 * (1.0 - chance)), 9_999) / 1e4
-        return (
-            f"With probability at least {at_level(level)} over {self.rows:,} rows that {self.bins} bins share, {share}."
-        )
+        return f"With {self.rows:,} rows in {self.bins} bins, {share}, with probability at least {at_level(level)}."
 
     def inverse(self) -> str:
         rows = f"{about(self.needed())} rows{' without ties' if self.tied else ''}"
-        return f"With about {rows} the chance that some bin does not is at most {short_percent(self.risk)}."
+        return f"With about {rows} the probability that a bin does not is at most {short_percent(self.risk)}."
 
 
-@PLANS.register("scaling-binning", "How the rows of scaling-binning grow", reference="P2 Theorem 4.1")
+@PLANS.register("scaling-binning", "Growth of the rows for scaling-binning", reference="P2 Theorem 4.1")
 @dataclass(frozen=True)
 class ScalingBinningPlan(Plan):
-    """How many times the rows more bins ask for: scaling-binning beside histogram binning, 10 bins being 1.
+    """Rows for scaling-binning and histogram binning as the number of bins grows, relative to 10 bins.
 
     Scaling-binning: n >= c (B log B + log B / eps^2) rows reach CE^2 <= 2 min CE(g)^2 + eps^2 with probability
-    1 - delta; histogram binning: of the order B / eps^2. The constants are not known, so that only ratios can be told.
+    1 - delta; histogram binning needs the order of B / eps^2. The constants are unknown, so only ratios are known.
     """
 
-    bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "values that the method can return"] = BINS
-    error: Annotated[float, Range(0.001, 0.5, log=True), "Wanted error", "root mean square error to be added"] = 0.02
+    bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "number of distinct outputs"] = BINS
+    error: Annotated[float, Range(0.001, 0.5, log=True), "Target error", "added root mean square error"] = 0.02
 
     along, wanted = "bins", ""
     most = 100
     x_title = "number of bins"
-    y_title = "rows for the same error, times those of 10 bins"
+    y_title = "rows for the same error, relative to 10 bins"
     unit = "score"
     basis = (
-        "A theorem on orders of growth: its constant depends on the family of scaling maps and on the probability, and "
-        "is not known, so that no number of rows follows. The error is what comes on top of that family's own."
+        "A theorem on orders of growth. Its constant depends on the family of scaling maps and on the probability, and "
+        "is unknown, so it gives no number of rows. The error is added to the error of that family."
     )
 
     def _size(self, bins: Float64s, error: float) -> Float64s:
@@ -255,33 +249,34 @@ class ScalingBinningPlan(Plan):
         ratio, beside = (float(curve[0]) for curve in self.curves(bins).values())
         half = float((self._size(bins, self.error / 2) / self._size(bins, self.error))[0])
         return (
-            f"Where rows grow just as the orders do, {self.bins:,} bins ask scaling-binning, for the same added error "
-            f"of {short_percent(self.error)}, for about {_times(ratio)} times the rows that 10 bins do, and histogram "
-            f"binning for {_times(beside)} times. Half the error takes scaling-binning about {_times(half)} times the "
-            "rows."
+            f"For an added error of {short_percent(self.error)}, {self.bins:,} bins need about {_times(ratio)} times "
+            f"the rows of 10 bins with scaling-binning, and {_times(beside)} times with histogram binning. This "
+            f"assumes growth in proportion to the orders. Half the error needs about {_times(half)} times the rows "
+            "with scaling-binning."
         )
 
 
-@PLANS.register("estimating", "How the rows to estimate an error grow", reference="P2 Theorems 5.3 and 5.4")
+@PLANS.register("estimating", "Growth of the rows to estimate an error", reference="P2 Theorems 5.3 and 5.4")
 @dataclass(frozen=True)
 class Estimating(Plan):
-    """How many times the rows more bins ask for to estimate a squared error to half of itself, 10 bins being 1.
+    """Rows to estimate a squared error to half its size as the number of bins grows, relative to 10 bins.
 
-    Enough are c sqrt(B) log(B / delta) / E^2 rows for the debiased estimate and c B log(B / delta) / E^2 for the
-    plug-in one, E^2 the squared error, delta the chance of failure. The constants are not known: only ratios are told.
+    Sufficient are c sqrt(B) log(B / delta) / E^2 rows for the debiased estimate and c B log(B / delta) / E^2 for the
+    plug-in estimate, E^2 the squared error, delta the failure probability. The constants are unknown, so only ratios
+    are known.
     """
 
-    bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "bins, or values that a model returns"] = BINS
-    risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "chance of being further off that is allowed"] = 0.1
+    bins: Annotated[int, Range(2, 1000, log=True), "Number of bins", "bins, or distinct outputs of a model"] = BINS
+    risk: Annotated[float, Range(1e-6, 0.5, log=True), "Risk", "accepted probability of a larger deviation"] = 0.1
 
     along, wanted = "bins", ""
     most = 100
     x_title = "number of bins"
-    y_title = "rows for the same precision, times those of 10 bins"
+    y_title = "rows for the same precision, relative to 10 bins"
     unit = "score"
     basis = (
-        "Theorems on what is enough, without assumptions but that every bin holds at least half its equal share; their "
-        "constants are not known, so that no number of rows follows."
+        "Theorems on sufficient numbers of rows. They assume only that every bin has at least half its equal share. "
+        "Their constants are unknown, so they give no number of rows."
     )
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
@@ -291,12 +286,12 @@ class Estimating(Plan):
     def answer(self) -> str:
         debiased, plug_in = (float(curve[0]) for curve in self.curves(np.array([float(self.bins)])).values())
         return (
-            f"To estimate the same squared error to half of itself, {self.bins:,} bins ask the debiased estimate for "
-            f"about {_times(debiased)} times the rows that 10 bins do, and the plug-in estimate for about "
-            f"{_times(plug_in)} times. Half the error takes either of them 4 times the rows."
+            f"To estimate a squared error to half its size, {self.bins:,} bins need about {_times(debiased)} times the "
+            f"rows of 10 bins with the debiased estimate, and about {_times(plug_in)} times with the plug-in estimate. "
+            "Half the error needs 4 times the rows with either."
         )
 
 
 def _times(ratio: float) -> str:
-    """A ratio of orders of growth, to the two digits that it may have."""
+    """Format a ratio of orders of growth with two significant digits."""
     return f"{float(f'{ratio:.2g}'):,.6g}"

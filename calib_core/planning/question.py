@@ -1,4 +1,4 @@
-"""What a plan is, its answers from the data in use, and how balanced the bins in use are."""
+"""Base class of plans, their answers from the data in use, and the balance of the bins in use."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from calib_core.registry.registry import Recipe, Registry, params_of
 from calib_core.text import Unit, at_level, between, in_percent, inside
 
 POINTS = 60
-"""Points of a curve, beside those marked."""
+"""Number of points of a curve, without the marked ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class RowsInUse:
-    """What plans are filled in from: calibration rows, test rows, the bins these are judged in, and the tolerance."""
+    """Data for plans: calibration rows, test rows, their bins, and the tolerance."""
 
     fit: Predictions | None = None
     test: Predictions | None = None
@@ -37,11 +37,11 @@ class RowsInUse:
 
 
 class Plan:
-    """One question about rows: a dataclass whose annotated fields are its controls; None is filled in from the data.
+    """Base class of questions about rows: dataclasses whose fields are controls, with None filled in from the data.
 
-    ``along`` names the field that its curve is drawn over, ``wanted`` the one that holds the bound to reach (empty:
-    there is none); ``rows_of`` the part of the data that its rows are of. ``leaves`` are fields that it does without.
-    ``basis`` says in a sentence what its answers rest on. The curve is over ``counts``, else over shares; its bounds
+    ``along`` names the field on the curve's axis, ``wanted`` the field with the target bound (empty:
+    there is none); ``rows_of`` the part of the data that its rows belong to. ``leaves`` are fields that may stay None.
+    ``basis`` states the assumptions of its answers. The curve is over ``counts``, else over shares; its bounds
     are in ``unit``.
     """
 
@@ -58,17 +58,17 @@ class Plan:
     unit: ClassVar[Unit] = "share"
 
     def filled(self, rows: RowsInUse) -> Self:
-        """The same plan with everything said; NotAnswerable names what neither the plan nor the data say."""
+        """Return the plan with all fields filled in; NotAnswerable names a field that the data do not determine."""
         missing = [field.name for field in dataclasses.fields(self) if getattr(self, field.name) is None]  # type: ignore[arg-type]
         found = {name: self._fact(name, rows) for name in missing}
         for param in params_of(type(self)):
             if param.name in found and found[param.name] is None and param.name not in self.leaves:
-                raise NotAnswerable(f"not known: {inside(param.label)}; say a number, or give a file to take it from")
+                raise NotAnswerable(f"missing: {inside(param.label)}; give a number, or a file that determines it")
         return dataclasses.replace(self, **found)  # type: ignore[type-var]
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Names of the fields that change nothing as the others stand."""
+        """Names of the fields that have no effect, given the others."""
         return ()
 
     def _fact(self, name: str, rows: RowsInUse) -> Any:
@@ -79,62 +79,62 @@ class Plan:
         return None if known is None else FACTS[name](known, self)
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
-        """Bounds (m,) at these places along, by the names of their curves; the first is the one that is planned by."""
+        """Bounds (m,) at these amounts, by curve name; the first curve is the one for planning."""
         raise NotImplementedError
 
     def needed(self) -> float | None:
-        """The least place along that reaches what is wanted; None where none does, or nothing is wanted."""
+        """Least amount that reaches the target; None if there is no such amount or no target."""
         return None
 
     def answer(self) -> str:
-        """What holds at the place planned, in sentences."""
+        """Result at the planned amount, in sentences."""
         raise NotImplementedError
 
     def inverse(self) -> str:
-        """What it takes to reach what is wanted, in sentences; empty where nothing is wanted."""
+        """Amount that the target needs, in sentences; empty if there is no target."""
         return ""
 
     @property
     def amount(self) -> float:
-        """The place along that is planned."""
+        """Planned amount on the curve's axis."""
         return float(getattr(self, self.along))
 
     @property
     def bound(self) -> float:
-        """What holds there."""
+        """Bound at the planned amount."""
         return float(next(iter(self.curves(np.array([self.amount])).values()))[0])
 
     @property
     def limit(self) -> float | None:
-        """The bound that is wanted."""
+        """Target bound."""
         return float(getattr(self, self.wanted)) if self.wanted else None
 
     def grid(self) -> Float64s:
-        """Whole places along, evenly spread over orders of magnitude, those planned and needed among them."""
+        """Whole amounts, evenly spaced on a logarithmic scale, including the planned and the needed ones."""
         marked = [float(x) for x in (self.amount, self.needed()) if x is not None]
         first, most = min(self.least, *marked), max(self.most, 4.0 * self.least, *(4.0 * x for x in marked))
         return np.unique(np.append(np.round(np.geomspace(first, most, POINTS)), marked))
 
 
 PLANS: Registry[Plan] = Registry("PLANS")
-"""Questions about rows: what is promised with so many, and how many it takes."""
+"""Questions about rows: guarantees for a number of rows, and rows for a target."""
 
 
 def independent(predictions: Predictions) -> Predictions:
-    """The rows answered, where they are independent of one another; NotAnswerable where they belong together."""
+    """Return the answered rows if they are independent; NotAnswerable if they are grouped."""
     if predictions.row_groups is not None:
         raise NotAnswerable(
-            f"the rows belong to {predictions.row_groups.words}, and this counts independent rows: say how many "
-            "independent rows you count on"
+            f"the rows belong to {predictions.row_groups.words}, and this plan counts independent rows: give a "
+            "number of independent rows"
         )
     return predictions.answered
 
 
 def counted(predictions: Predictions) -> Predictions:
-    """Independent rows that count once each; NotAnswerable where they carry weights."""
+    """Return independent rows without weights; NotAnswerable if they are weighted."""
     rows = independent(predictions)
     if rows.weights is not None:
-        raise NotAnswerable("the rows carry weights, and this promise counts each row once: say a number of rows")
+        raise NotAnswerable("the rows are weighted, and this guarantee counts each row once: give a number of rows")
     return rows
 
 
@@ -170,20 +170,20 @@ FACTS: dict[str, Callable[[Predictions, Plan], Any]] = {
     "accuracy": _accuracy,
     "tied": _tied,
 }
-"""What the data say about a field that a plan leaves open; None where they do not."""
+"""Functions that determine a plan's open fields from the data; they return None if they cannot."""
 
 
 def each(bound: Callable[[int], float], amounts: ArrayLike) -> Float64s:
-    """A bound at each of these whole numbers, none above 1."""
+    """Bound at each of these whole numbers, at most 1."""
     return np.array([min(1.0, bound(int(amount))) for amount in np.asarray(amounts)])
 
 
 @dataclass(frozen=True, repr=False)
 class PlanAnswer(OneLine):
-    """What holds at the place planned, what it takes to reach what is wanted, and what both rest on.
+    """Answer of a plan: the result at the planned amount, the amount for the target, and the assumptions.
 
-    ``plan`` is the question with everything filled in. ``amount`` is the place along ``x_title``, ``bound`` what holds
-    there; ``needed`` the least amount that reaches ``limit``, None where none does or nothing is wanted.
+    ``plan`` is the question with all fields filled in. ``amount`` is on the axis ``x_title``, ``bound`` the result
+    there; ``needed`` is the least amount that reaches ``limit``, None if there is none or no target.
     """
 
     key: str
@@ -201,7 +201,7 @@ class PlanAnswer(OneLine):
         return self.sentence
 
     def frame(self) -> pd.DataFrame:
-        """One line: the question, its answer and its numbers."""
+        """One row: the question, its answer and its numbers."""
         numbers = (self.amount, self.bound, self.limit, self.needed)
         return _frame([[self.key, self.title, self.sentence, self.inverse, self.basis, "", *numbers]])
 
@@ -221,12 +221,12 @@ def answer(
     bins: int | str | BinningScheme | None = None,
     tolerance: float = TOLERANCE,
 ) -> PlanAnswer:
-    """What a plan promises, and how many rows it takes, filled in from the data where it leaves something open.
+    """Answer a plan, with its open fields filled in from the data.
 
-    ``fit`` are calibration rows, ``test`` the rows judged, in ``bins``; ``tolerance`` is the error that would not
-    matter, where the plan does not say it. What can mislead: every sentence holds on what its ``basis`` says, which is
-    a theorem for some plans and a rule of thumb for others. NotAnswerable where neither the plan nor the data say what
-    it needs, or rows that belong together would be counted as independent.
+    ``fit`` are calibration rows, ``test`` the test rows, in ``bins``; ``tolerance`` is the negligible error, if the
+    plan does not set it. What can mislead: every sentence depends on the assumptions in ``basis``, which are a theorem
+    for some plans and a rule of thumb for others. Raises NotAnswerable if neither the plan nor the data determine a
+    field, or if grouped rows would be counted as independent.
 
     >>> answer(PLANS.make("histogram-binning", points=50, rows=5000)).bound.__round__(4)  # sqrt(log(2000) / 98)
     0.2785
@@ -256,12 +256,12 @@ def answers(
     bins: int | str | BinningScheme | None = None,
     tolerance: float = TOLERANCE,
 ) -> pd.DataFrame:
-    """What is promised with the rows in use, and how many it takes, a question a line.
+    """Answer several plans for the rows in use, one per row of the table.
 
-    A question that cannot be answered has its reason as a note. Parameters as in `answer`; ``plans`` None: all.
+    A question without an answer has the reason as a note. Parameters as in `answer`; ``plans`` None: all.
 
     >>> answers(["miscoverage"])["note"][0]
-    'not known: correct rows held out; say a number, or give a file to take it from'
+    'missing: correct rows held out; give a number, or a file that determines it'
     """
     lines: list[list[object]] = []
     for plan in PLANS if plans is None else plans:
@@ -274,15 +274,15 @@ def answers(
 
 
 FACTOR = 2.0
-"""How far from its equal share a bin may be where bins are called well balanced."""
+"""Factor around its equal share within which the mass of a well balanced bin is."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinBalance(OneLine):
-    """Each bin's share of the rows with an interval that holds for all bins at once, and what follows for balance.
+    """Shares of the rows in each bin with simultaneous intervals, and the conclusion about balance.
 
-    Arrays are (bins,); ``low`` and ``high`` are the ends. ``balanced``: None where the rows cannot tell. ``kind`` says
-    how the bins are cut.
+    Arrays are (bins,); ``low`` and ``high`` are the ends. ``balanced`` is None if the rows do not decide. ``kind`` is
+    the kind of bins.
     """
 
     lower: Float64s
@@ -297,22 +297,22 @@ class BinBalance(OneLine):
     kind: str
 
     def frame(self) -> pd.DataFrame:
-        """One line per bin: edges, rows, share, its interval and how many times its equal share that is."""
+        """One row per bin: edges, rows, share, its interval, and the ratio to the equal share."""
         columns = {"bin": np.arange(len(self.rows)), "lower": self.lower, "upper": self.upper, "rows": self.rows}
         columns |= {"share": self.share, "low": self.low, "high": self.high, "times": self.share * len(self.rows)}
         return pd.DataFrame(columns)
 
     @property
     def sentence(self) -> str:
-        """Whether the bins are well balanced, and the bin that decides."""
+        """Sentence on the balance of the bins, with the worst bin."""
         bins, equal = len(self.rows), 1.0 / len(self.rows)
         found = {True: "are well balanced", False: "are not well balanced", None: "may or may not be well balanced"}
         apart = np.maximum(self.share / equal, equal / np.maximum(self.share, 1e-300))
         worst = int(np.argmax(apart))
         span = between(self.lower[worst], self.upper[worst])
         return (
-            f"The {bins} bins in use ({self.kind}) {found[self.balanced]} ({at_level(self.level)} sure, all bins "
-            f"together). Half to twice an equal share is {between(equal / FACTOR, FACTOR * equal)} of the rows; "
+            f"The {bins} bins in use ({self.kind}) {found[self.balanced]} ({at_level(self.level)} confidence for all "
+            f"bins). Half to twice an equal share is {between(equal / FACTOR, FACTOR * equal)} of the rows; "
             f"the bin of confidences from {span} has {in_percent(self.share[worst])}."
         )
 
@@ -326,14 +326,14 @@ def balance_in_use(
     bins: int | str | BinningScheme | None = None,
     level: float = LEVEL,
 ) -> BinBalance:
-    """Whether each bin of confidence holds between half and twice its equal share of the rows there are to come.
+    """Test whether each bin of confidence gets between half and twice its equal share of future rows.
 
-    Bins that follow the data are placed on the calibration rows ``fit`` and counted on ``test``: on the rows they were
-    placed on, shares are equal by construction. Intervals are Clopper-Pearson's at 1 - (1 - level) / B each; balanced
-    where all lie within [1 / (2 B), 2 / B], not where one lies outside, and else open. What can mislead: bins that are
-    not balanced are fine to look at; it is the bounds on estimating errors that ask for balance.
+    Data-dependent bins are set on the calibration rows ``fit`` and counted on ``test``: on their own rows, shares are
+    equal by construction. Intervals are Clopper-Pearson's at 1 - (1 - level) / B each. Bins are balanced if all
+    intervals are within [1 / (2 B), 2 / B], unbalanced if one is outside, and otherwise undecided. What can mislead:
+    unbalanced bins are fine in diagrams; only the bounds on estimation errors need balance.
 
-    NotAnswerable for grouped or weighted rows, for one bin, and for bins that follow the data without ``fit``.
+    Raises NotAnswerable for grouped or weighted rows, for one bin, and for data-dependent bins without ``fit``.
 
     References: P2 Definition 4.2, Lemma 4.3; Clopper & Pearson 1934.
 
@@ -344,17 +344,17 @@ def balance_in_use(
     scheme = as_intervals(as_binning(bins))
     if cuts(scheme).pools:
         raise NotAnswerable(
-            "bins that are joined by their rows have no equal share: choose bins of equal mass or width"
+            "bins merged by their number of rows have no equal share: choose equal-mass or equal-width bins"
         )
     rows = independent(test)
     if rows.weights is not None:
-        raise NotAnswerable("the rows carry weights: exact intervals of shares count each row once")
+        raise NotAnswerable("the rows are weighted, and exact intervals count each row once: leave the weights out")
     scores = rows.confidence
     fixed = scheme.fixed_edges()
     if fixed is None and fit is None:
         raise NotAnswerable(
-            "bins that follow the data are placed on calibration rows, which are not counted: give them, or choose "
-            "bins of equal width"
+            "data-dependent bins are set on calibration rows, which are not counted: give calibration rows, or choose "
+            "equal-width bins"
         )
     edges = fixed if fit is None or fixed is not None else scheme.edges(np.sort(independent(fit).confidence), None)
     assert edges is not None
@@ -362,7 +362,7 @@ def balance_in_use(
     count = np.bincount(np.searchsorted(edges, scores, side="right"), minlength=len(edges) + 1).astype(np.float64)
     n, total = len(count), float(count.sum())
     if n < 2 or not total:
-        raise NotAnswerable("one bin is balanced whatever it holds" if total else "no row makes a claim")
+        raise NotAnswerable("a single bin is always balanced: choose more bins" if total else "no row is answered")
     low, high = clopper_pearson(count, np.full(n, total), 1.0 - (1.0 - level) / n)
     outside = (high < 1 / (FACTOR * n)) | (low > FACTOR / n)
     inside = (low >= 1 / (FACTOR * n)) & (high <= FACTOR / n)

@@ -1,4 +1,4 @@
-"""Plans for intervals: rows for one of a wanted width, to show an error within tolerance, to verify few outputs."""
+"""Plans for intervals: rows for a target width, to show an error within tolerance, and to verify few outputs."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from calib_core.registry.registry import Range
 from calib_core.text import at_level, in_percent, of_rows, points_of, several, short_percent
 from calib_core.text import rows as about
 
-_ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "rows that are judged"]
-_LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "level of the interval"]
-_WIDTH = Annotated[float, Range(0.0005, 0.5, log=True), "Wanted width", "from one end of the interval to the other"]
-_TOLERANCE = Annotated[float | None, Range(0.0005, 0.5, log=True), "Tolerance", "error that would not matter"]
+_ROWS = Annotated[int | None, Range(2, 10**9, log=True), "Number of test rows", "number of rows for the estimate"]
+_LEVEL = Annotated[float, Range(0.5, 0.999), "Level", "confidence level of the interval"]
+_WIDTH = Annotated[float, Range(0.0005, 0.5, log=True), "Target width", "distance between the ends of the interval"]
+_TOLERANCE = Annotated[float | None, Range(0.0005, 0.5, log=True), "Tolerance", "largest negligible error"]
 _FACTORS = tuple(2.0**power for power in range(-3, 7))
-"""Times the rows at hand for which typical upper ends are made; the curve goes on with the root of the rows."""
+"""Multiples of the rows at hand with simulated upper ends; beyond, the curve follows the root of the rows."""
 _DRAWS, _ERRORS = 9, 500
 _LEAST_IN_BIN = 20
 
 
-@PLANS.register("accuracy-interval", "Rows for an interval of a share", reference="Clopper & Pearson 1934")
+@PLANS.register("accuracy-interval", "Rows for a confidence interval of a share", reference="Clopper & Pearson 1934")
 @dataclass(frozen=True)
 class AccuracyInterval(Plan):
-    """How wide the exact interval of an accuracy, or of any share of rows, is by the number of rows.
+    """Width of the exact interval for an accuracy, or any share of rows, by the number of rows.
 
-    The Clopper-Pearson interval for a share of exactly the expected one; numbers of rows between whole ones count.
+    The Clopper-Pearson interval if the observed share equals the expected one; fractional numbers of rows are allowed.
     """
 
-    accuracy: Annotated[float | None, Range(0, 1), "Expected share", "the share that is right, or that counts"] = None
+    accuracy: Annotated[float | None, Range(0, 1), "Expected share", "expected accuracy, or another share"] = None
     rows: _ROWS = None
     width: _WIDTH = 0.02
     level: _LEVEL = LEVEL
@@ -47,7 +47,7 @@ class AccuracyInterval(Plan):
     wanted, rows_of = "width", "test"
     x_title = "test rows"
     y_title = "width of the interval"
-    basis = "Exact for independent rows, where the share comes out as expected."
+    basis = "Exact for independent rows if the observed share is as expected."
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
         low, high = clopper_pearson((self.accuracy or 0.0) * amounts, amounts, self.level)
@@ -60,43 +60,43 @@ class AccuracyInterval(Plan):
         n, share = float(self.rows or 2), self.accuracy or 0.0
         (low,), (high,) = clopper_pearson(np.array([share * n]), np.array([n]), self.level)
         return (
-            f"A share of {in_percent(share)} among {several(self.rows or 2)} has a {at_level(self.level)} interval of "
+            f"A share of {in_percent(share)} in {several(self.rows or 2)} has a {at_level(self.level)} interval of "
             f"{short_percent(low).removesuffix(' %')} to {short_percent(high)}: {points_of(short_percent(self.bound))} "
             "wide."
         )
 
     def inverse(self) -> str:
-        return f"For one no wider than {points_of(short_percent(self.width))} it takes {several(self.needed())}."
+        return f"A width of at most {points_of(short_percent(self.width))} needs {several(self.needed())}."
 
 
 class _OfTheData(Plan):
-    """A plan whose curve is measured on the data in use, for the line that the verdict rests on."""
+    """Base class of plans whose curve is measured on the data in use, for the verdict's primary measure."""
 
     measured: tuple[tuple[float, float], ...]
     rows_of = "test"
 
     @property
     def tolerance(self) -> float:
-        """The error or width that is wanted."""
+        """Target error or width."""
         return self.limit or TOLERANCE
 
     def _test(self, rows: RowsInUse) -> Predictions:
         if rows.test is None:
-            raise NotAnswerable("how many rows it takes depends on the scores: give the predictions")
+            raise NotAnswerable("the number of rows depends on the scores: give the predictions")
         return rows.test.answered
 
     def _alone(self, rows: RowsInUse) -> Predictions:
-        """The test rows, which must not belong together."""
+        """Test rows, which must not be grouped."""
         test = self._test(rows)
         if test.row_groups is not None:
             raise NotAnswerable(
-                f"the rows belong to {test.row_groups.words}: how alike they come out is not known before outcomes are "
-                "seen, so that nothing typical can be told"
+                f"the rows belong to {test.row_groups.words}: their correlation is unknown before outcomes are seen, "
+                "so there is no typical result"
             )
         return test
 
     def _between(self, amounts: Float64s) -> Float64s:
-        """The measured bounds, straight lines between them where both axes are logarithmic, the root of rows beyond."""
+        """Measured bounds, with log-log interpolation between them and the root of the rows beyond."""
         n, bound = np.array(self.measured).T
         falling = np.minimum.accumulate(np.maximum(bound, 1e-12))
         inside = np.exp(np.interp(np.log(amounts), np.log(n), np.log(falling)))
@@ -107,12 +107,12 @@ class _OfTheData(Plan):
         return fewest(lambda n: float(self._between(np.array([float(n)]))[0]) < limit, limit)
 
 
-@PLANS.register("error-interval", "Rows for an interval of the calibration error")
+@PLANS.register("error-interval", "Rows for a confidence interval of the calibration error")
 @dataclass(frozen=True)
 class ErrorInterval(_OfTheData):
-    """How wide the interval of the calibration error would be with more rows, or fewer, like those in use.
+    """Width of the interval for the calibration error with more, or fewer, rows like those in use.
 
-    The width of the interval at hand times sqrt(n / m) for m rows in place of n.
+    The width of the current interval times sqrt(n / m) for m rows instead of n.
     """
 
     rows: _ROWS = None
@@ -124,8 +124,8 @@ class ErrorInterval(_OfTheData):
     x_title = "test rows"
     y_title = "width of the interval"
     basis = (
-        "A rule of thumb, not a promise: the width of the interval at hand shrinks about as the root of the rows, if "
-        "more rows are like these, in groups as large where they belong to groups."
+        "A rule of thumb, not a guarantee. The width of the current interval shrinks about as the root of the rows, if "
+        "more rows are like these, and groups keep their size."
     )
 
     def filled(self, rows: RowsInUse) -> Self:
@@ -144,21 +144,21 @@ class ErrorInterval(_OfTheData):
 
     def answer(self) -> str:
         return (
-            f"From {self.rows:,} rows like these the {at_level(self.level)} interval of the calibration error would be "
-            f"about {points_of(short_percent(self.bound))} wide."
+            f"With {self.rows:,} rows like these, the {at_level(self.level)} interval of the calibration error would "
+            f"be about {points_of(short_percent(self.bound))} wide."
         )
 
     def inverse(self) -> str:
-        return f"For one of {points_of(short_percent(self.width))} it takes about {about(self.needed())} rows."
+        return f"A width of {points_of(short_percent(self.width))} needs about {about(self.needed())} rows."
 
 
 @PLANS.register("within", "Rows to show an error within tolerance")
 @dataclass(frozen=True)
 class Within(_OfTheData):
-    """The upper end of the calibration error's interval that 8 of 10 samples of a calibrated model stay below.
+    """Upper end of the calibration error's interval in 8 of 10 samples of a calibrated model.
 
-    Over outcomes drawn from the scores, for more and fewer rows with the same distribution of scores: a verdict of
-    ``within tolerance`` needs one below the tolerance. The number of rows needed is that of the verdict.
+    Outcomes are drawn from the scores, for more and fewer rows with the same distribution of scores. A verdict of
+    ``within tolerance`` needs an upper end below the tolerance. The number of rows needed is that of the verdict.
     """
 
     rows: _ROWS = None
@@ -170,9 +170,9 @@ class Within(_OfTheData):
     x_title = "test rows"
     y_title = "upper end in 8 of 10 samples of a calibrated model"
     basis = (
-        "Simulated from the scores at hand, not proven: with the rows named, 8 of 10 samples of a model with no error "
-        "are shown to be within. A model with an error of its own needs more rows, and one above the tolerance is "
-        "never shown."
+        "Simulated from the scores at hand, not proven. With these rows, 8 of 10 samples of a model without error are "
+        "shown to be within tolerance. A model with some error needs more rows; one above the tolerance is never shown "
+        "to be within."
     )
 
     def filled(self, rows: RowsInUse) -> Self:
@@ -184,7 +184,7 @@ class Within(_OfTheData):
         highs = highs_of_most(question, factors, self.level, SEED)
         measured = dict(zip(n * np.array(factors), map(float, highs), strict=True))
         if measured.get(n, highs[0]) >= error:
-            # The number that the verdict names is where the curve falls below the tolerance.
+            # The curve falls below the tolerance at the verdict's number of rows.
             needed = rows_to_tell(question, error, self.level, SEED)
             measured = {m: max(high, error) if m < needed else high for m, high in measured.items()}
             measured[needed] = error * (1 - 1e-9)
@@ -200,45 +200,45 @@ class Within(_OfTheData):
     def answer(self) -> str:
         shown = "in at least 8" if self.bound < self.tolerance else "in fewer than 8"
         return (
-            f"With {self.rows:,} rows a calibrated model with scores like these is shown to be within "
-            f"{short_percent(self.tolerance)} {shown} of 10 samples: the upper end of the {at_level(self.level)} "
+            f"With {self.rows:,} rows a calibrated model with these scores is shown to be within "
+            f"{short_percent(self.tolerance)} {shown} of 10 samples. The upper end of the {at_level(self.level)} "
             f"interval is {short_percent(self.bound)} or less in 8 of 10."
         )
 
     def inverse(self) -> str:
-        return f"It is in 8 of 10 from about {about(self.needed())} rows on."
+        return f"About {about(self.needed())} rows are enough for 8 of 10."
 
 
-@PLANS.register("verified", "Verifying a calibrator with few outputs", reference="P2 Section 5")
+@PLANS.register("verified", "Rows to verify a calibrator with few outputs", reference="P2 Section 5")
 @dataclass(frozen=True)
 class Verified(_OfTheData):
-    """The upper end for the error of a calibrated model with few outputs, as scaling-binning returns, on new rows.
+    """Typical upper end for the error of a calibrated model with few outputs, such as scaling-binning, on new rows.
 
-    B bins of equal mass, outcomes drawn from the bins' mean scores: the median upper end of the interval for the root
-    mean square error.
+    The median upper end of the interval for the root mean square error, with B equal-mass bins and outcomes drawn from
+    the bins' mean scores.
     """
 
-    bins: Annotated[int, Range(2, 100), "Number of outputs", "values the calibrator can return, of equal mass"] = 10
+    bins: Annotated[int, Range(2, 100), "Number of outputs", "number of distinct outputs, each equally frequent"] = 10
     rows: _ROWS = None
     accuracy: Annotated[
-        float | None, Range(0.01, 0.99), "Mean confidence", "what the outputs are on average, where no file says more"
+        float | None, Range(0.01, 0.99), "Mean confidence", "mean of the outputs, if no file is given"
     ] = None
     error: _TOLERANCE = None
     level: _LEVEL = LEVEL
     measured: tuple[tuple[float, float], ...] = ()
 
-    x_title = "test rows that no calibrator has seen"
+    x_title = "held-out rows"
     y_title = "typical upper end of a calibrated model"
     basis = (
-        "Simulated, not proven, for outputs that are calibrated and as often returned one as the other; typical means "
-        "half of all samples. It is what the rows can verify, not what the method promises before."
+        "Simulated, not proven, for calibrated outputs of equal frequency. Typical means in half of all samples. This "
+        "is the error that the rows can verify, not a guarantee of the method."
     )
 
     def filled(self, rows: RowsInUse) -> Self:
         if rows.test is None and self.accuracy is None:
-            raise NotAnswerable("not known: mean confidence; say a number, or give a file to take it from")
+            raise NotAnswerable("missing: mean confidence; give a number, or a file that determines it")
         if rows.test is None and self.rows is None:
-            raise NotAnswerable("not known: number of test rows; say a number, or give a file to take it from")
+            raise NotAnswerable("missing: number of test rows; give a number, or a file that determines it")
         known = self.rows
         outputs = np.full(self.bins, self.accuracy or 0.5)
         if rows.test is not None:
@@ -254,7 +254,7 @@ class Verified(_OfTheData):
 
     @property
     def least(self) -> float:  # type: ignore[override]
-        """Fewer rows leave bins that hold too few to be judged by a normal law."""
+        """Fewest rows for a normal approximation in every bin."""
         return float(_LEAST_IN_BIN * self.bins)
 
     def curves(self, amounts: Float64s) -> dict[str, Float64s]:
@@ -265,20 +265,18 @@ class Verified(_OfTheData):
 
     def answer(self) -> str:
         if self.amount < self.least:
-            return (
-                f"{self.rows:,} rows are too few to verify {self.bins} outputs: {_LEAST_IN_BIN} for each are the least."
-            )
+            return f"{self.rows:,} rows are too few to verify {self.bins} outputs: each needs at least {_LEAST_IN_BIN}."
         return (
-            f"With {self.bins} outputs verified on {self.rows:,} new rows, the {at_level(self.level)} interval of a "
-            f"calibrated model's root mean square error typically reaches up to {short_percent(self.bound)}."
+            f"With {self.bins} outputs and {self.rows:,} new rows, the {at_level(self.level)} interval of a calibrated "
+            f"model's root mean square error typically ends at {short_percent(self.bound)}."
         )
 
     def inverse(self) -> str:
-        return f"To verify {short_percent(self.tolerance)} it typically takes about {about(self.needed())} rows."
+        return f"To verify {short_percent(self.tolerance)} typically needs about {about(self.needed())} rows."
 
 
 def _outputs(test: Predictions, bins: int) -> Float64s:
-    """Mean confidences of bins of equal mass."""
+    """Mean confidences of equal-mass bins."""
     order = np.argsort(test.confidence, kind="stable")
     scores = test.confidence[order].astype(np.float64)
     weight = np.ones(len(scores)) if test.weights is None else test.weights[order]
@@ -290,7 +288,7 @@ def _outputs(test: Predictions, bins: int) -> Float64s:
 
 
 def _typical(outputs: Float64s, rows: float, level: float) -> float:
-    """The median upper end for calibrated outcomes in bins of equal mass with these mean scores."""
+    """Median upper end for calibrated outcomes in equal-mass bins with these mean scores."""
     bins = len(outputs)
     each = np.full(bins, rows / bins)
     errors = np.random.default_rng(SEED).standard_normal((_ERRORS, bins))

@@ -389,7 +389,7 @@ def test_apply_leaves_nothing_behind_when_it_cannot_run(file):
     four = table(60, 4)
     four.to_csv("four.csv", index=False)
     said = run("apply", "cal.json", "four.csv", "-o", "out.csv", code=2).stderr
-    assert "4 classes given; this calibrator was fitted with 3" in said
+    assert "4 classes; this calibrator was fitted with 3" in said
     assert sorted(p.name for p in Path().iterdir()) == ["cal.json", "four.csv", "p.csv"]
 
 

@@ -277,7 +277,7 @@ def test_the_planner_says_whose_rows_it_counts(scene: Scene) -> None:
         assert note.endswith("each fitted on fewer, 118 or more.")
         assert not EXHIBITS.make(key).words(session.scene_of(Selection(source=replace(WINE, by="share")))).notes
     chosen = Selection(source=WINE, binning="equal-mass", bins=5)
-    with pytest.raises(NotAnswerable, match="placed on calibration rows, which are not counted"):
+    with pytest.raises(NotAnswerable, match="set on calibration rows, which are not counted"):
         session.scene_of(chosen).get(EXHIBITS.make("bin-balance").table(session.scene_of(chosen)))
 
 

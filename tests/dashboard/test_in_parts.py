@@ -143,7 +143,7 @@ def test_a_fit_in_parts_is_that_of_the_rows_marked_for_it(many, key):
     wanted = cc.CALIBRATORS.make(key).fit_on(cc.Summary.of(fit) if key.endswith("hb") else fit)
     np.testing.assert_allclose(cc.load_calibrator("cal.json").apply(whole).probs, wanted.apply(whole).probs, atol=1e-9)
     refused = run("fit", "in.csv", "--calibrator", "venn-abers", "--parts", "-o", "x.json", code=2).stderr
-    assert "looks at all calibration rows at once" in refused
+    assert "needs all calibration rows at once" in refused
 
 
 def test_a_summary_is_fitted_like_data():

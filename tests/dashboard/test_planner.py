@@ -92,7 +92,7 @@ def test_a_click_on_the_curve_moves_the_mark_and_the_data_fill_in_again() -> Non
 
 def test_a_share_chosen_by_its_slider_is_the_share() -> None:
     app = opened(planned("abstaining-gain", accuracy=0.9, classes=10))
-    slider = next(s for s in app.slider if s.label == "Wrong rows answered")
+    slider = next(s for s in app.slider if s.label == "Incorrect rows answered")
     slider.set_value(40.0).run()
     assert not app.exception
     expected = answer(PLANS.make("abstaining-gain", accuracy=0.9, classes=10, missed=0.4))
@@ -134,7 +134,7 @@ def test_without_data_it_begins_with_usual_numbers() -> None:
     assert not app.exception
     assert marks(app)["planned"][0] == 200
     app = opened(planned("within", Source(data="sha256:" + "0" * 64)))
-    assert "How many rows it takes depends on the scores: give the predictions." in read(app)
+    assert "The number of rows depends on the scores: give the predictions." in read(app)
 
 
 # ---- on a terminal -------------------------------------------------------------------------------------------
@@ -184,4 +184,4 @@ def test_without_a_file_it_says_how_numbers_are_given() -> None:
     answered = calib()
     assert answered.exit_code == 0
     assert "Numbers are given as options" in answered.stdout
-    assert "No answer: not known: number of calibration rows" in answered.stdout
+    assert "No answer: missing: number of calibration rows" in answered.stdout

@@ -122,7 +122,7 @@ def test_the_summary_says_what_was_set_aside_and_what_is_not_answered(scene: Sce
     assert f"{scene.abstaining[0].title} abstains on {percent(1 - silent.coverage)} of the held-out rows." in notes
     pooling = scene.models.recalibrated[1]
     (remark,) = scene.get(pooling.fitted).remarks(8)
-    assert remark.startswith("too few rows, calibrated together as one: ")
+    assert remark.startswith("too few rows, pooled")
     assert f"{pooling.title}: {remark}" in notes
     assert "rows that all models answer" in EXHIBITS.make("summary").words(scene).caption
     marks = EXHIBITS.make("reliability").words(scene).notes

@@ -334,7 +334,7 @@ def test_weaker_kinds_of_predictions_are_calibrated_or_refused_in_a_sentence(cas
 def test_another_number_of_classes_is_refused(case):
     k = classes_for(case, 3)
     calibrator = fitted_or_skipped(case, np.full((60, k), 1 / k), [*range(k)] * (60 // k))
-    with pytest.raises(InputError, match=f"4 classes given; this calibrator was fitted with {k}"):
+    with pytest.raises(InputError, match=f"4 classes; this calibrator was fitted with {k}"):
         calibrator.predict_proba([[0.25] * 4])
 
 

@@ -76,7 +76,7 @@ def test_log_odds_that_the_grid_does_not_tell_apart_are_refused():
     for key in BINARY_CALIBRATORS:
         how = BINARY_CALIBRATORS[key].flags.counts
         if how == "outcomes":
-            with pytest.raises(NotAnswerable, match="does not tell log-odds apart"):
+            with pytest.raises(NotAnswerable, match="does not distinguish log-odds"):
                 BINARY_CALIBRATORS.make(key).fit_counts(counted(s, y))
         elif how != "never":
             BINARY_CALIBRATORS.make(key).fit_counts(counted(s, y))
@@ -107,7 +107,7 @@ def test_what_does_not_read_counts_says_so_and_the_rest_is_fitted(key, rows, mon
             cal.apply(counts)
     parts = [rows.take(np.arange(i, min(i + 250, 900))) for i in range(0, 900, 250)]
     if not (cal.by_sums or cal.reads_counts):
-        with pytest.raises(NotAnswerable, match="looks at all calibration rows at once"):
+        with pytest.raises(NotAnswerable, match="needs all calibration rows at once"):
             made(key).fit_parts(parts)
         return
     here = made(key).fit_parts(parts)

@@ -140,7 +140,7 @@ FIXED = [
     r"within 10 points|1 the best|log\(1 \+",
     r"Predictions of 95 % or more",
     r"with calibration rows: \d",
-    r"right answers withheld 0\.4",
+    r"correct rows withheld 0\.4",
 ]
 """Numbers of a method, the same for all data."""
 

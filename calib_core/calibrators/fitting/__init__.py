@@ -1,1 +1,1 @@
-"""How the maps are fitted: losses with their derivatives, and the solvers that bring them to their minimum."""
+"""Losses of the maps with their derivatives, and the solvers that minimize them."""

@@ -1,7 +1,7 @@
-"""Logistic regression on a few increasing features of a score, slopes never negative: what Platt and beta fit.
+"""Logistic regression on a few increasing features of a score with non-negative slopes, for Platt and beta maps.
 
-The log loss is convex, the allowed slopes are a box: SciPy's L-BFGS-B starts at the identity and never does worse.
-Where the likelihood has no maximum the answer is stated in closed form, see ``fit_increasing``.
+The log loss is convex and the slopes are in a box: SciPy's L-BFGS-B starts at the identity and never ends above it.
+If the likelihood has no maximum, the result has a closed form; see ``fit_increasing``.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from calib_core._base.arrays import LOG_FLOOR, Bools, Float64s
 from calib_core.calibrators.calibration_rows import as_rows
 
 STEEPEST = 1e3
-"""Slopes are sought in [0, STEEPEST]; a likelihood that still rises there names no slope."""
+"""Slopes are fitted in [0, STEEPEST]; if the likelihood still rises at the end, the slope is not identified."""
 
 _SLOPE = 1e-9
-"""Largest entry of the gradient at the end: beyond, rounding hides what is left."""
+"""Largest entry of the gradient at convergence; rounding hides smaller ones."""
 _STUCK = 1e-6
-"""Largest entry from which the search ended elsewhere than at the minimum."""
+"""Largest entry of the gradient above which the search has not reached the minimum."""
 
 
 @dataclass(frozen=True, eq=False)
 class LineFit:
-    """Slopes (k,), intercept, and how they came about.
+    """Fitted slopes (k,), intercept and status.
 
-    status: "converged"; "constrained" when a slope is 0 because the likelihood would rather have it negative;
+    status: "converged"; "constrained" if a slope is 0 because the unconstrained maximum is negative;
     "at bound" when a slope is STEEPEST or all outcomes agree; "not identified" when all scores are equal.
     """
 
@@ -39,18 +39,18 @@ class LineFit:
 
 
 def fit_increasing(features: Float64s, outcomes: Bools, weights: Float64s | None, prior: float = 0.0) -> LineFit:
-    """Maximum likelihood of P(z = 1) = sigmoid(slopes . features + intercept) over slopes in [0, STEEPEST].
+    """Maximum likelihood fit of P(z = 1) = sigmoid(slopes . features + intercept), slopes in [0, STEEPEST].
 
     ``features`` (k, n) all increase with one score, their sum strictly, and slopes of 1 with intercept 0 are the
-    identity; weights are positive. Three kinds of rows leave the likelihood without a maximum, or with many:
+    identity; weights are positive. In three cases the likelihood has no maximum, or several:
     outcomes that all agree (then slopes are 0 and the constant is the floor of the logarithm from 0 or 1); scores that
-    are all equal (slopes stay 1, the intercept meets the share of outcomes); scores that separate the outcomes
-    (slopes are STEEPEST, which is the maximum over the box, the intercept is solved for).
+    are all equal (slopes stay 1, and the intercept matches the observed frequency); scores that separate the outcomes
+    (slopes are STEEPEST, the maximum over the box, and the intercept is solved for).
 
     A ``prior`` of m > 0 pseudo-rows adds m / 8 (mean_j (slope_j - 1)^2 + d^2) to the summed log loss: slopes and the
     shift d are normal around the identity with variance 4 / m, as m rows with a probability of one half would leave
     them. The shift d is the log-odds at the centre of the features, less those of the identity there; the centre is
-    their mean weighted by s (1 - s), where shift and slopes do not trade off. The maximum is then unique, always.
+    their mean weighted by s (1 - s), where shift and slopes do not trade off. The maximum is then always unique.
     """
     if prior > 0:
         return _least(_Loss.drawn(features, outcomes, weights, prior))
@@ -71,14 +71,15 @@ def _log_odds(share: float) -> float:
 
 
 def balanced_intercept(fixed: Float64s, outcomes: Bools, weights: Float64s | None) -> float:
-    """Where expected and observed outcomes meet, sum w sigmoid(-fixed - b) over ones = sum w sigmoid(..) over zeros.
+    """Intercept b with sum w sigmoid(-fixed - b) over ones = sum w sigmoid(fixed + b) over zeros.
 
-    Solved on the logarithms of both sums, which neither under- nor overflow however far apart the outcomes are.
+    Expected and observed outcomes are then equal. It is solved on the logarithms of both sums, which neither underflow
+    nor overflow.
     """
     ones, zeros = fixed[outcomes], fixed[~outcomes]
     w = np.ones(len(fixed)) if weights is None else weights
     w_ones, w_zeros = w[outcomes], w[~outcomes]
-    # Rows this far from the gap weigh less than rounding.
+    # Rows this far from the gap contribute less than rounding.
     reach = 100.0 + abs(float(np.log(w_ones.sum() / w_zeros.sum())))
     near_ones, near_zeros = ones <= ones.min() + reach, zeros >= zeros.max() - reach
 
@@ -97,9 +98,9 @@ def _log_sum(terms: Float64s, weights: Float64s) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Loss:
-    """Mean log loss of sigmoid(theta . design) and its gradient; design's last row is all ones.
+    """Mean log loss of sigmoid(theta . design) and its gradient; the last row of design is all ones.
 
-    Features are centred and scaled so that steps are well conditioned; the bounds scale along.
+    Features are centered and scaled so that steps are well conditioned; the bounds scale with them.
     """
 
     design: Float64s
@@ -116,7 +117,7 @@ class _Loss:
 
     @classmethod
     def drawn(cls, features: Float64s, outcomes: Bools, weights: Float64s | None, prior: float) -> _Loss:
-        """The same with a prior of so many pseudo-rows around the identity."""
+        """The same loss with a prior around the identity, in pseudo-rows."""
         k, n = features.shape
         rows = np.ones(n) if weights is None else as_rows(weights)
         w = rows / rows.sum()
@@ -125,7 +126,7 @@ class _Loss:
         informed /= informed.sum()
         each = prior / (4.0 * rows.sum())
         centre = np.array([np.sum(informed * x) for x in features])
-        # The prior's own curvature is part of the scale: a feature that hardly varies is then no steep direction.
+        # The prior's curvature is part of the scale, so a feature that hardly varies is not a steep direction.
         loss = cls._around(centre, features, outcomes, w, 4.0 * each / k)
         return replace(loss, ridge=np.append(each / (k * np.square(loss.scale)), each))
 
@@ -141,7 +142,7 @@ class _Loss:
 
     @property
     def start(self) -> Float64s:
-        """The identity."""
+        """Parameters of the identity."""
         return np.append(self.scale, self.centre.sum())
 
     @property
@@ -171,8 +172,8 @@ def _least(loss: _Loss) -> LineFit:
     found = _descent(loss, loss.start, box)
     left = np.clip(found.x - found.jac, box.lb, box.ub) - found.x
     if np.abs(left).max() > _STUCK:
-        # Scores of 0 and 1 are so far apart in log-odds that the loss looks like planes that meet, where the search
-        # can stop; it is smooth where all slopes are 0.
+        # Scores of 0 and 1 are so far apart in log-odds that the loss looks like intersecting planes, where the
+        # search can stop; it is smooth at slopes of 0.
         share = float(loss.weights @ loss.outcomes)
         flat = _descent(loss, np.append(np.zeros_like(loss.highest), _log_odds(share)), box)
         found = min(found, flat, key=lambda end: end.fun)
@@ -191,11 +192,11 @@ def _descent(loss: _Loss, start: Float64s, box: Any) -> Any:
 _STEPS, _HALVINGS = 200, 40
 _NEAR = 1e-11
 _REACH = 60.0
-"""Beyond the log-odds of any score, raised to the floor of the logarithm, by so much an intercept is sought."""
+"""Margin of the search for an intercept, beyond the log-odds of any score clipped at the floor."""
 
 
 def firth_intercept(fixed: Float64s, outcomes: Bools, rows: Float64s) -> float:
-    """The intercept b of P(z = 1) = sigmoid(fixed + b) with the largest likelihood times the root of its information.
+    """Firth's intercept b of P(z = 1) = sigmoid(fixed + b): largest likelihood times the root of its information.
 
     sum w (z - p) + sum h (1/2 - p) = 0 with h = w p (1 - p) / sum w p (1 - p). All log-odds 0, one event of 4 rows:
     (1 + 1/2) / (4 + 1).
@@ -215,10 +216,10 @@ def firth_intercept(fixed: Float64s, outcomes: Bools, rows: Float64s) -> float:
 
 
 def firth_line(x: Float64s, outcomes: Bools, rows: Float64s) -> tuple[float, float]:
-    """Slope and intercept of P(z = 1) = sigmoid(a + b x) with the largest likelihood times the root of det I.
+    """Firth's slope and intercept of P(z = 1) = sigmoid(a + b x): largest likelihood times the root of det I.
 
     sum (1, x) (w (z - p) + h (1/2 - p)) = 0, h the diagonal of the weighted hat matrix; finite however x separates the
-    outcomes. ``x`` takes two values or more. By scoring with halved steps.
+    outcomes. ``x`` has at least two distinct values. Solved by Fisher scoring with step halving.
 
     References: Firth 1993, Biometrika 80; Heinze & Schemper 2002, Statistics in Medicine 21.
 
@@ -249,7 +250,7 @@ def firth_line(x: Float64s, outcomes: Bools, rows: Float64s) -> tuple[float, flo
 
 
 def _penalised(theta: Float64s, design: Float64s, outcomes: Bools, rows: Float64s) -> tuple[float, Float64s]:
-    """Penalised log-likelihood, and the scoring step from here."""
+    """Penalized log-likelihood, and the scoring step from here."""
     eta = np.einsum("j,jn->n", theta, design)
     p, q = expit(eta), expit(-eta)
     spread = rows * p * q

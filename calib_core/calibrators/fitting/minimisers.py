@@ -1,7 +1,7 @@
-"""Minimisers of smooth losses: Newton's method where the Hessian fits in memory, L-BFGS in whitened coordinates.
+"""Minimizers of smooth losses: Newton's method if the Hessian fits in memory, else L-BFGS with whitening.
 
-Parameters are (r, K), a column a class. Each class's own block of the Hessian is made the identity; what couples the
-classes is left to L-BFGS.
+Parameters are (r, K), one column per class. Whitening makes each class's block of the Hessian the identity; the
+coupling between classes is left to L-BFGS.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from calib_core._base.arrays import Float64s
 
 _STEPS = 200
 _SLOPE = 1e-7
-"""Length of the gradient, parameters scaled, at which trust regions end: rounding of the loss hides what is left."""
+"""Norm of the scaled gradient at which trust regions stop; rounding of the loss hides smaller ones."""
 _LEFT = 1e-12
-"""Share of the loss it may still have to fall where rounding ended the steps before the gradient was as small."""
+"""Remaining relative decrease of the loss that is accepted if rounding stopped the steps early."""
 
 
 class Loss(Protocol):
@@ -29,7 +29,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where the steps ended, the Hessian just before the last, and whether they ended for want of anything to gain."""
+    """Final point, the Hessian before the last step, and whether the steps converged."""
 
     point: Float64s
     hessian: Float64s
@@ -37,10 +37,10 @@ class Minimum:
 
 
 def minimum(loss: Loss, start: Float64s, slope: float = _SLOPE) -> Minimum:
-    """The minimiser of the loss.
+    """Minimizer of the loss.
 
-    Parameters are scaled so that the Hessian at the start has a diagonal of ones: regions are then round. The step
-    from where the regions end is Newton's own, on trust: it squares the error, down to what rounding leaves.
+    Parameters are scaled so that the Hessian at the start has a diagonal of ones and regions are round. The last step
+    is a plain Newton step without a check: it squares the error, down to rounding.
     """
     first = [loss.hessian(start)]
     scale = 1.0 / np.sqrt(np.diag(first[0]))
@@ -53,7 +53,7 @@ def minimum(loss: Loss, start: Float64s, slope: float = _SLOPE) -> Minimum:
         return value, scale * gradient.ravel()
 
     def hessian(u: Float64s) -> Float64s:
-        h = first.pop() if first else loss.hessian(point(u))  # the first that is asked for is the start's
+        h = first.pop() if first else loss.hessian(point(u))  # the first one requested is that of the start
         return np.asarray(h * scale * scale[:, None])
 
     found = scipy.optimize.minimize(
@@ -70,31 +70,31 @@ def minimum(loss: Loss, start: Float64s, slope: float = _SLOPE) -> Minimum:
 
 
 def solve(hessian: Float64s, right: Float64s) -> Float64s:
-    """Solution of a positive definite system, equilibrated so that scales do not cost digits."""
+    """Solution of a positive definite system, equilibrated so that scaling loses no digits."""
     root = 1.0 / np.sqrt(np.diag(hessian))
     even = hessian * root * root[:, None]
     found: Float64s
     try:
         found = cho_solve(cho_factor(even, lower=True, check_finite=False), root * right, check_finite=False)
     except scipy.linalg.LinAlgError:
-        # Rounding left a direction without curvature, as scores that are alike in all rows do: no step goes along it.
+        # Rounding left a direction without curvature, as equal scores in all rows do: no step goes along it.
         found = np.asarray(np.linalg.lstsq(even, root * right)[0], dtype=np.float64)
     return np.asarray(root * found)
 
 
 class Whitening(Protocol):
     def step(self, u: Float64s) -> Float64s:
-        """The change of the parameters that u stands for."""
+        """Change of the parameters for the whitened change u."""
         ...
 
     def gradient(self, g: Float64s) -> Float64s:
-        """The gradient with respect to u."""
+        """Gradient with respect to u."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """From every class's Hessian block (K, r, r): inverse Cholesky factors."""
+    """Whitening by inverse Cholesky factors of every class's Hessian block (K, r, r)."""
 
     inverse: Float64s
 
@@ -111,7 +111,7 @@ class Blocks:
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """From the Hessian's diagonal (r, K) alone, where blocks would not fit in memory."""
+    """Whitening by the Hessian's diagonal (r, K), if blocks would not fit in memory."""
 
     root: Float64s
 

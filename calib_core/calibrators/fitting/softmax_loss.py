@@ -1,4 +1,4 @@
-"""Log loss of softmax(W x + b) on rows at hand or in parts: its derivatives, its penalties and its minimiser.
+"""Log loss of softmax(W x + b) on rows in memory or in parts: derivatives, penalties and minimizer.
 
 Rows come in blocks of columns, shape (K, m): sums over classes then run along contiguous memory.
 """
@@ -20,26 +20,26 @@ from calib_core.predictions.predictions import Kind, Logits, Predictions
 from calib_core.predictions.validation import whole
 
 RIDGE = 1e-8
-"""Weight of the pull towards the identity map that every fit has, in squared logits.
+"""Weight of the ridge towards the identity map in every fit, in squared logits.
 
-It makes the minimum exist and be the only one. Identified parameters move by some 1e-8 of themselves; where rows are
-separable or a class never occurs it stops the loss at probabilities near 1e-7.
+It makes the minimum exist and be unique. Identified parameters move by a relative 1e-8 or so; if rows are
+separable or a class never occurs, the fit stops at probabilities near 1e-7.
 """
 
 _KEPT_BYTES = 1 << 27
-"""Inputs are kept in float64 up to 128 MB; beyond that they are read again each time, in their own dtype."""
+"""Inputs are cached in float64 up to 128 MB; beyond that they are read again each time, in their own dtype."""
 
 _BLOCK_VALUES = 1 << 14
 
 _MOST_SPREAD = 1e150
-"""Mean square of the inputs of a row around their mean, up to which the curvature of the loss can be worked out."""
+"""Largest mean square of a row's inputs around their mean for which the curvature of the loss is computable."""
 
 _BLOCK_CLASSES = 256
-"""Classes up to which each has a Hessian block of its own to whiten with: 130 MB at most."""
+"""Number of classes up to which each has its own Hessian block for whitening: 130 MB at most."""
 
 
 class Rowwise:
-    """Inputs x (K, m) block by block, with labels and weights that sum to one; ``progress`` hears of every block."""
+    """Inputs x (K, m) by blocks, with labels and weights that sum to one; every block reports ``progress``."""
 
     def __init__(self, source: LogRows, labels: Codes, weights: Float64s | None, progress: Progress = silent) -> None:
         n, self.n_classes = source.rows.shape
@@ -56,11 +56,11 @@ class Rowwise:
 
     @property
     def dtype(self) -> FloatType:
-        """The arithmetic of the pass over the rows."""
+        """Dtype of the pass over the rows."""
         return np.dtype(np.float64) if self.kept is not None else self.source.rows.dtype
 
     def blocks(self) -> Iterator[tuple[Floats, Codes, Float64s]]:
-        """Triples of inputs (K, m), labels and weights."""
+        """Yield triples of inputs (K, m), labels and weights."""
         start = 0
         for x in self._inputs():
             self.progress(0)
@@ -69,7 +69,7 @@ class Rowwise:
             start = where.stop
 
     def take(self, index: Codes) -> Rowwise:
-        """The chosen rows, weighted as they are here."""
+        """The chosen rows with the same weights."""
         source = LogRows(self.source.rows.take(index), self.source.kind)
         return Rowwise(source, self.labels[index], self.mass * self.weights[index], self.progress)
 
@@ -96,7 +96,7 @@ class Rowwise:
 class Odir:
     """Penalty on off-diagonal weights and on intercepts: lambda / (K(K-1)) and mu / K times their sums of squares.
 
-    ``diagonal``: the same, by K, on what the weights of the diagonal are away from 1.
+    ``diagonal``: the same penalty, by K, on the deviations of the diagonal weights from 1.
     """
 
     off_diagonal: float
@@ -109,28 +109,28 @@ FREE = Odir(0.0, 0.0)
 
 
 class SoftmaxLoss:
-    """What both maps share: the pass over the rows, and the ridge towards the identity.
+    """Base class of both losses: the pass over the rows, and the ridge towards the identity.
 
     Parameters are an array (r, K): rows of weights, then the row of intercepts.
     """
 
     identity: Float64s
     penalty: Float64s
-    """Factors of the squared distances from the identity, an entry for every parameter."""
+    """Factors of the squared distances from the identity, one per parameter."""
     ridge: Float64s
-    """The part of the second derivative that is the ridge."""
+    """Ridge's part of the second derivative."""
     shifts: slice
     """Rows of the parameters to which a constant can be added without changing a probability."""
 
     def __init__(self, rows: Rowwise, identity: Float64s) -> None:
         self.rows = rows
         self.identity = identity
-        # Weights are measured by what they do to logits; a floor, since rows that are all uniform have no spread.
+        # Weights are measured by their effect on logits; the floor is for uniform rows, which have no spread.
         with np.errstate(over="ignore", invalid="ignore"):
             spread = rows.spread()
         if not spread <= _MOST_SPREAD:
             raise InputError(
-                f"some logits lie more than {_MOST_SPREAD**0.5:.0e} apart within a row, and this map works out their "
+                f"some logits differ by more than {_MOST_SPREAD**0.5:.0e} within a row, and this map needs their "
                 "squares: divide all logits by a common factor, or give probabilities"
             )
         self.ridge = np.full(identity.shape, RIDGE * max(spread, 1e-6))
@@ -149,11 +149,11 @@ class SoftmaxLoss:
         return value + float(np.sum(self.penalty * off * off)), gradient + 2.0 * self.penalty * off
 
     def log_loss(self, point: Float64s) -> float:
-        """The mean log loss alone, without penalties."""
+        """Mean log loss without penalties."""
         return sum(float(w @ _loss_and_probs(self.logits(point, x), labels)[0]) for x, labels, w in self.rows.blocks())
 
     def pull(self, point: Float64s) -> Float64s:
-        """The gradient of the ridge."""
+        """Gradient of the ridge."""
         return self.ridge * (point - self.identity)
 
     def hessian(self, point: Float64s) -> Float64s:
@@ -165,7 +165,7 @@ class SoftmaxLoss:
         return total
 
     def representative(self, point: Float64s) -> Float64s:
-        """Of the parameters that give the same map, those with the least penalty."""
+        """Parameters with the least penalty among those that give the same map."""
         p = self.penalty[self.shifts]
         off = point[self.shifts] - self.identity[self.shifts]
         settled = point.copy()
@@ -173,7 +173,7 @@ class SoftmaxLoss:
         return settled
 
     def own_curvature(self, point: Float64s) -> Float64s:
-        """The diagonal of the Hessian, (r, K)."""
+        """Diagonal of the Hessian, (r, K)."""
         total = 2.0 * self.penalty
         for x, v in self.variances(point):
             total[:-1] += self.squares(x, v)
@@ -181,21 +181,21 @@ class SoftmaxLoss:
         return total
 
     def variances(self, point: Float64s) -> Iterator[tuple[Floats, Floats]]:
-        """Pairs of inputs and w p (1 - p), each (K, m)."""
+        """Yield pairs of inputs and w p (1 - p), each (K, m)."""
         for x, labels, w in self.rows.blocks():
             p = _loss_and_probs(self.logits(point, x), labels)[1]
             yield x, p * (1.0 - p) * w.astype(p.dtype)
 
     def squares(self, x: Floats, v: Floats) -> Floats:
-        """The diagonal's part of the weights."""
+        """Weights' part of the Hessian's diagonal."""
         raise NotImplementedError
 
     def whitening(self, point: Float64s) -> Whitening:
-        """Coordinates for a quasi-Newton method started here."""
+        """Whitened coordinates for a quasi-Newton method that starts here."""
         raise NotImplementedError
 
     def on(self, rows: Rowwise) -> SoftmaxLoss:
-        """The same loss of other rows."""
+        """The same loss on other rows."""
         raise NotImplementedError
 
     def logits(self, point: Float64s, x: Floats) -> Floats:
@@ -209,7 +209,7 @@ class SoftmaxLoss:
 
 
 class DiagonalLoss(SoftmaxLoss):
-    """Loss of z = w x + b, a weight and an intercept a class: parameters (2, K)."""
+    """Loss of z = w x + b, one weight and one intercept per class: parameters (2, K)."""
 
     shifts = slice(1, None)
 
@@ -290,7 +290,7 @@ class AffineLoss(SoftmaxLoss):
         k = self.rows.n_classes
         if k > _BLOCK_CLASSES:
             return Scales.of(self.own_curvature(point))
-        # A whitening need not be exact: some 25 rows a class, in float32, cost a tenth and give nearly as few steps.
+        # Whitening need not be exact: about 25 rows per class, in float32, cost a tenth for nearly as few steps.
         some = self.on(self.rows.every(max(1, len(self.rows.labels) // (25 * k))))
         pairs = [(x.astype(np.float32), v.astype(np.float32)) for x, v in some.variances(point)]
         x = np.vstack([np.hstack([x for x, _ in pairs]), np.ones((1, len(some.rows.labels)), dtype=np.float32)])
@@ -330,27 +330,31 @@ def _loss_and_probs(z: Floats, labels: Codes) -> tuple[Floats, Floats]:
 Status = Literal["converged", "at bound", "not converged"]
 
 _DENSE = 250
-"""Parameters up to which the Hessian is formed; beyond that its cost outgrows that of many gradients."""
+"""Number of parameters up to which the Hessian is formed; beyond that it costs more than many gradients."""
 
 _SAMPLE_ROWS = 500
 _SCALES = (0.05, 5.0)
 
 _MOVES_ON = 0.1
-"""Logits: without the ridge one more Newton step would move a parameter by this much or more at a loss that has no
-minimum (there it is near 1), and by some 1e-6 at one that has."""
+"""Least move of a parameter, in logits, in one more Newton step without the ridge if the loss has no minimum.
+
+The move is then near 1; it is about 1e-6 if there is a minimum.
+"""
 
 
 _STEPS = 1000
 _SLOPES = 1e-7, 3e-5
-"""Largest entry of the whitened gradient at the end, with few parameters and with many: the loss is then within some
-1e-12 and 1e-7 of its least value."""
+"""Largest entry of the whitened gradient at convergence, with few parameters and with many.
+
+The loss is then within about 1e-12 and 1e-7 of its minimum.
+"""
 _FEW = 1000
 _SINGLE_FALL = 3e-7
-"""Of a loss computed in float32, which is no finer, a step that lowers it by less than this share is the last."""
+"""Relative decrease below which a step is the last if the loss is computed in float32, which is no finer."""
 
 
 def large_minimum(loss: SoftmaxLoss, start: Float64s) -> tuple[Float64s, bool]:
-    """The minimiser, and whether the gradient became small enough."""
+    """Minimizer, and whether the gradient became small enough."""
     whitening = loss.whitening(start)
 
     def value_and_gradient(u: Float64s) -> tuple[float, Float64s]:
@@ -371,7 +375,7 @@ def large_minimum(loss: SoftmaxLoss, start: Float64s) -> tuple[Float64s, bool]:
         },
     )
     point = start + whitening.step(found.x.reshape(start.shape))
-    # The loss is flat along shifts that change no probability: only the penalties, too weak to steer by, choose there.
+    # The loss is flat along shifts that change no probability: only the penalties, too weak for steps, decide there.
     return loss.representative(point), bool(found.success)
 
 
@@ -382,7 +386,7 @@ class SoftmaxFit:
 
 
 def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> SoftmaxFit:
-    """The minimiser of the loss, sought from ``start`` or from the best temperature on some of the rows."""
+    """Minimizer of the loss, searched from ``start`` or from the best temperature on some of the rows."""
     first = _scaled_identity(loss) if start is None else start
     if loss.identity.size <= _DENSE:
         found = minimum(loss, first)
@@ -396,9 +400,9 @@ def fitted(loss: SoftmaxLoss, start: Float64s | None = None) -> SoftmaxFit:
 
 
 def fitted_in_parts(loss: SoftmaxLoss, sample: SoftmaxLoss) -> SoftmaxFit:
-    """The minimiser of a loss whose rows are costly to read, sought from that of some of them where it is a good start.
+    """Minimizer of a loss whose rows are slow to read, started from the fit of a sample if that is a good start.
 
-    Of many parameters, and where the sample's loss has no minimum, what fits few rows is far from what fits all.
+    With many parameters, or if the sample's loss has no minimum, the fit of few rows is far from that of all.
     """
     if loss.identity.size > _DENSE:
         return fitted(loss)
@@ -407,11 +411,11 @@ def fitted_in_parts(loss: SoftmaxLoss, sample: SoftmaxLoss) -> SoftmaxFit:
 
 
 def _scaled_identity(loss: SoftmaxLoss) -> Float64s:
-    """The multiple of the identity's weights, a temperature, with the least loss on some of the rows.
+    """Multiple of the identity's weights (a temperature) with the least loss on some of the rows.
 
-    Newton's steps from the identity itself go astray where probabilities are overconfident: its Hessian is near 0.
+    Newton steps from the identity itself diverge if probabilities are overconfident: the Hessian is near 0.
     """
-    # The search keeps what ``slope`` knows until the next garbage collection: not all rows.
+    # The search holds the closure of ``slope`` until the next garbage collection, so it must not hold all rows.
     sample, identity = loss.on(loss.rows.every(max(1, len(loss.rows.labels) // _SAMPLE_ROWS))), loss.identity
 
     def slope(log_factor: float) -> float:
@@ -428,10 +432,10 @@ Input = Literal["logits", "log-probabilities"]
 
 @dataclass(frozen=True, eq=False)
 class LogRows:
-    """The scores a softmax turns back into the probabilities: log p, raised to the one floor, or raw logits.
+    """Scores that a softmax turns back into the probabilities: log p, clipped at the floor, or raw logits.
 
-    Values keep the dtype of the rows. A logit of minus infinity is put as far below its row's largest as the
-    floor of the logarithm is below log 1.
+    Values have the dtype of the rows. A logit of minus infinity becomes the row's largest logit plus the logarithm of
+    the floor.
     """
 
     rows: Rows
@@ -443,23 +447,23 @@ class LogRows:
 
     @classmethod
     def best(cls, predictions: Predictions) -> LogRows:
-        """Raw logits where the predictions carry them, log-probabilities otherwise."""
+        """Raw logits if the predictions have them, else log-probabilities."""
         if predictions.logits is not None and predictions.kind == "full":
             return cls(predictions.logits, "logits")
         return cls.log_probabilities(predictions)
 
     @classmethod
     def like(cls, kind: Input, predictions: Predictions) -> LogRows:
-        """The input a map was fitted on; InputError where the predictions do not carry it."""
+        """Input of the kind that a map was fitted on; InputError if the predictions lack it."""
         if kind == "logits" and predictions.logits is None:
             raise InputError(
-                "this calibrator was fitted on raw logits and these predictions hold probabilities only: "
+                "this calibrator was fitted on raw logits, but these predictions have probabilities only: "
                 "give Logits or predictions with logits, or fit it on probabilities"
             )
         return cls.best(predictions) if kind == "logits" else cls.log_probabilities(predictions)
 
     def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[slice, Floats]]:
-        """Pairs of (rows covered, their values): arrays of their own, to be overwritten freely."""
+        """Yield pairs of (rows covered, their values); the arrays are copies that may be overwritten."""
         for where, block in self.rows.blocks(block_bytes):
             yield where, self.values(block)
 
@@ -467,19 +471,19 @@ class LogRows:
         return LogRows(self.rows.part(where), self.kind)
 
     def every(self, stride: int) -> LogRows:
-        """Each ``stride``-th row."""
+        """Every ``stride``-th row."""
         rows = self.rows
         chosen = Rows(rows.base[::stride]) if rows.index is None else Rows(rows.base, rows.index[::stride])
         return LogRows(chosen, self.kind)
 
     def tops(self, predictions: Predictions) -> Floats:
-        """The largest value of each row, (n,)."""
+        """Largest value of each row, (n,)."""
         if self.kind == "log-probabilities":
             return log(predictions.confidence)
         return np.concatenate([block.max(axis=1) for _, block in self.rows.blocks()])
 
     def entries(self, columns: Codes) -> Floats:
-        """The value of one column a row, (n,), as stored: probabilities or logits."""
+        """Value of one column per row, (n,), as stored: probabilities or logits."""
         rows = self.rows
         return np.asarray(rows.base[np.arange(len(columns)) if rows.index is None else rows.index, columns])
 
@@ -488,9 +492,9 @@ class LogRows:
 
 
 def log(p: Floats) -> Floats:
-    """Logarithms in the dtype given, from the one floor up; a 200 MB float32 matrix stays float32."""
+    """Logarithms in the given dtype, clipped at the floor; a 200 MB float32 matrix stays float32."""
     floor = p.dtype.type(LOG_FLOOR)
-    # A look at the least entry costs a fifth of a pass that raises every entry.
+    # A check of the least entry costs a fifth of a pass that clips every entry.
     return np.asarray(np.log(p if p.min() >= floor else np.maximum(p, floor)))
 
 
@@ -502,20 +506,20 @@ def _finite(z: Floats) -> Floats:
 
 
 def near_top(z: Floats, tops: Floats) -> Floats:
-    """Logits no further below their row's largest than can be subtracted; minus infinity by the floor's logarithm."""
+    """Logits limited to distances from the row's maximum that can be subtracted; minus infinity becomes the floor."""
     floor, widest = z.dtype.type(np.log(LOG_FLOOR)), _widest(z.dtype)
-    with np.errstate(over="ignore"):  # below every number there is: nothing is raised then
+    with np.errstate(over="ignore"):  # below every number: nothing is clipped then
         least = tops - widest
     return np.where(np.isneginf(z), tops + floor, np.maximum(z, least))
 
 
 def _widest(dtype: FloatType) -> Any:
-    # A quarter of the largest number: two such logits, and their products with a share, can be taken from each other.
+    # A quarter of the largest number: two such logits, and their products with a share, can be subtracted.
     return dtype.type(np.finfo(dtype).max / 4)
 
 
 _SAMPLE_VALUES = 1 << 20
-"""Values of the rows that a fit begins with."""
+"""Number of values in the rows that a fit begins with."""
 
 
 _Sampled: TypeAlias = tuple[Any, ...]
@@ -523,16 +527,16 @@ _Sampled: TypeAlias = tuple[Any, ...]
 
 
 class Parts:
-    """Predictions in parts, which are looked over once: how much they weigh, and a sample of every so many rows.
+    """Predictions in parts, with their total weight and a regular sample of rows, from one pass.
 
-    InputError where they cannot be read twice, or differ in what they hold; NotAnswerable for weights that are no
-    counts of copies, since each part's have been rescaled by themselves.
+    Raises InputError if they cannot be read twice or differ in kind, and NotAnswerable for weights that are not counts
+    of copies, since each part's weights were rescaled separately.
     """
 
     def __init__(self, parts: Iterable[Predictions]) -> None:
         if iter(parts) is parts:
             raise InputError(
-                "these parts can be read once, and fitting reads them several times: give a list, or a "
+                "these parts can be read only once, and fitting reads them several times: give a list, or a "
                 "cc.readers.StreamedFile"
             )
         self._parts = parts
@@ -541,7 +545,7 @@ class Parts:
         first, stride = None, 1
         for part in self:
             if first is not None and (part.class_names, part.kind, part.logits is None) != first:
-                raise InputError("the parts differ in their classes, or some hold logits and others do not")
+                raise InputError("the parts differ in their classes, or only some have logits")
             first = part.class_names, part.kind, part.logits is None
             some = _sampled(part, slice(-self.rows % stride, None, stride))
             sample = some if sample is None else tuple(map(np.concatenate, zip(sample, some, strict=True)))
@@ -550,7 +554,7 @@ class Parts:
             while sample[0].size > _SAMPLE_VALUES and len(sample[0]) > 1:
                 sample, stride = tuple(a[::2] for a in sample), 2 * stride
         if sample is None or first is None:
-            raise InputError("there are no rows to fit on; give at least one part with rows that count")
+            raise InputError("there are no rows to fit on; give at least one part with rows of positive weight")
         self.sample = _predictions(sample, *first)
 
     def __iter__(self) -> Iterator[Predictions]:
@@ -558,15 +562,15 @@ class Parts:
             part = given.answered
             if not whole(part.weights):
                 raise NotAnswerable(
-                    "rows in parts count alike, or as often as a whole-number weight says; these weights are no counts "
-                    "of copies: fit on all rows at once"
+                    "rows in parts need equal weights or whole-number weights; these weights are not counts of copies: "
+                    "fit on all rows at once"
                 )
             if weight(part):
                 yield part
 
 
 class PartedRows(Rowwise):
-    """The same as inputs of a softmax loss: blocks of all parts, in float64; ``every`` takes of the sample."""
+    """Rows of all parts as inputs of a softmax loss, in float64; ``every`` draws on the sample."""
 
     def __init__(self, parts: Parts, source: Callable[[Predictions], LogRows]) -> None:
         self.parts, self._source_of = parts, source
@@ -592,12 +596,12 @@ class PartedRows(Rowwise):
 
 
 def weight(part: Predictions) -> float:
-    """How many rows count."""
+    """Total weight of the rows."""
     return float(part.n_rows if part.weights is None else part.weights.sum())
 
 
 def _sampled(part: Predictions, where: slice) -> _Sampled:
-    """Copies of some rows' scores, labels and weights: a view would keep the whole part."""
+    """Copies of some rows' scores, labels and weights: a view would keep the whole part in memory."""
     rows = LogRows.best(part).rows
     index = np.arange(part.n_rows)[where]
     weights = np.ones(part.n_rows) if part.weights is None else part.weights

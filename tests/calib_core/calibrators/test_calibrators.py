@@ -265,12 +265,13 @@ def test_too_few_rows_leave_every_temperature_at_one_and_say_so(weights):
     p = Predictions(rng.dirichlet(np.ones(3), n), rng.integers(3, size=n), weights=weights)
     for key in ("temperature", "ensemble-temperature", "ts+identity"):
         cal = CALIBRATORS.make(key).fit_on(p)
-        assert cal.note == "fewer than 10 calibration rows name no temperature: T stays at 1."
+        note = cal.note
+        assert "fewer than 10 calibration rows" in note
         np.testing.assert_allclose(cal.apply(p).probs, p.probs, atol=1e-12)
     if weights is not None and weights[0] == 1.0:
         return  # a stratum of 1.2 effective rows is left alone by the wrapper already
     cal = CALIBRATORS.make("confidence", binary="temperature").fit_on(p)
-    assert cal.note.endswith("fewer than 10 calibration rows name no temperature: T stays at 1.")
+    assert cal.note.endswith(note)
     np.testing.assert_allclose(cal.apply(p).confidence, p.confidence, atol=1e-12)
 
 
@@ -336,8 +337,9 @@ def test_small_strata_are_pooled_and_named():
     cal = Reduced(TopLabel(), Histogram(points_per_bin=4, delta=0)).fit_on(small_strata())
     assert cal.pooled_ == ("b", "c", "d")
     assert cal.left_alone_ == ()
-    assert cal.remarks() == ("too few rows, calibrated together as one: b, c, d.",)
-    assert cal.remarks(2) == ("too few rows, calibrated together as one: b, c and 1 more.",)
+    (remark,), (short,) = cal.remarks(), cal.remarks(2)
+    assert remark.endswith(": b, c, d.")
+    assert short.endswith(": b, c and 1 more.")
     new = np.full((4, 4), 0.1)
     np.fill_diagonal(new, 0.7)
     # a: 4 of 6 right. b, c and d together: 1 of 5.
@@ -348,7 +350,8 @@ def test_small_strata_are_left_alone_when_asked_and_named():
     cal = Reduced(TopLabel(), Histogram(points_per_bin=4, delta=0), small="leave").fit_on(small_strata())
     assert cal.pooled_ == ()
     assert cal.left_alone_ == ("b", "c", "d")
-    assert cal.remarks() == ("too few rows, left as they were: b, c, d.",)
+    (remark,) = cal.remarks()
+    assert remark.endswith(": b, c, d.")
     new = np.full((4, 4), 0.1)
     np.fill_diagonal(new, 0.7)
     np.testing.assert_allclose(cal.predict_proba(new), [4 / 6, 0.7, 0.7, 0.7])
@@ -423,10 +426,10 @@ def test_points_of_classes_that_do_not_fit_are_refused_in_a_sentence():
     probs, labels = [[0.7, 0.3]] * 4, [0, 1, 0, 0]
     with pytest.raises(InputError) as why:
         CALIBRATORS.make("class-wise-hb", class_points=(2, 2, 2)).fit(probs, labels)
-    assert str(why.value) == "class_points has 3 numbers; 2 are needed, one a class in turn"
+    assert [word for word in str(why.value).replace(",", "").split() if word.isdigit()] == ["3", "2"]
     with pytest.raises(InputError) as why:
         Reduced(ClassWise(), Isotonic(), class_points=(2, 2)).fit(probs, labels)
-    assert str(why.value).startswith("class_points are points per bin of each class, and this binary calibrator")
+    assert "class_points" in str(why.value)
     with pytest.raises(RegistryError, match="a tuple of whole numbers, each at least 2"):
         CALIBRATORS.make("class-wise-hb", class_points=(1.5, 2))
 
@@ -447,9 +450,8 @@ def test_ranks_are_recalibrated_without_changing_their_order_of_classes():
 
 
 def test_a_notion_without_binary_claims_cannot_be_lifted():
-    with pytest.raises(NotAnswerable) as why:
+    with pytest.raises(NotAnswerable, match="binary claims"):
         Reduced(Canonical(), BinaryIdentity()).fit([[0.7, 0.3]] * 3, [0, 1, 0])
-    assert str(why.value) == "this notion makes no binary claims; a binary calibrator cannot be lifted through it"
 
 
 def test_identity_and_composition_do_nothing_when_their_parts_do_nothing():

@@ -105,7 +105,7 @@ def test_the_cell_of_least_loss_is_the_one_framed_and_used():
 def test_what_abstains_says_its_threshold_and_what_calibrates_the_rest():
     fitted = CALIBRATORS.make("metacal-miscoverage").fit_on(rows())
     told = fitted_parameters(fitted, rows())
-    assert numbers(fitted, "threshold of the entropy").tolist() == [fitted.threshold_]
+    assert numbers(fitted, "entropy threshold").tolist() == [fitted.threshold_]
     assert numbers(fitted, "temperature T").tolist() == [fitted.base_.temperature_]
     assert told.short.endswith(f"T = {fitted.base_.temperature_:.3g}")
 
@@ -113,7 +113,7 @@ def test_what_abstains_says_its_threshold_and_what_calibrates_the_rest():
 def test_tables_hold_the_values_returned_and_shared_ones_are_counted_once():
     fitted = CALIBRATORS.make("top-label-hb").fit_on(rows())
     np.testing.assert_array_equal(
-        numbers(fitted, "share that came true"), np.concatenate([m.values_ for m in fitted.maps_])
+        numbers(fitted, "observed frequency"), np.concatenate([m.values_ for m in fitted.maps_])
     )
     assert fitted_parameters(fitted).short == "3 tables"
     many = rows(900)
@@ -123,13 +123,15 @@ def test_tables_hold_the_values_returned_and_shared_ones_are_counted_once():
     assert len(pooled.pooled_) == 2
     told = fitted_parameters(pooled, few)
     assert told.short == "2 tables"
-    assert set(told.frame()["of"]) == {"cat", "groups of few rows"}
+    assert set(told.frame()["of"]) == {"cat", "groups with few rows"}
 
 
 def test_a_staircase_says_its_corners():
     fitted = CALIBRATORS.make("isotonic-ovr").fit_on(rows())
     assert fitted_parameters(fitted).short == "3 staircases"
-    np.testing.assert_array_equal(numbers(fitted, "score out"), np.concatenate([m.values_ for m in fitted.maps_]))
+    np.testing.assert_array_equal(
+        numbers(fitted, "recalibrated score"), np.concatenate([m.values_ for m in fitted.maps_])
+    )
 
 
 def test_a_calibrator_that_says_nothing_is_refused_in_a_sentence(monkeypatch):

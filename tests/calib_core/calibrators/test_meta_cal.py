@@ -1,5 +1,7 @@
 """Meta-Cal: thresholds by hand, what is held out, abstentions on their way, both rules at their promised levels."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -61,12 +63,8 @@ def test_the_papers_order_statistic_by_hand():
     assert guaranteed_miscoverage(scores, 0.05, 0.05) == (196.0, pytest.approx(0.0264, abs=1e-4))
     # 18 scores: ceil(19 * .95) = 19 is more than there are.
     assert paper_miscoverage(scores[:18], 0.05) == (ANSWER_ALL, 0.0)
-    with pytest.raises(NotAnswerable) as why:
+    with pytest.raises(NotAnswerable, match=r"0\.05 at risk 0\.05 needs 59 .* 58 are held out.* rule 'paper'"):
         guaranteed_miscoverage(scores[:58], 0.05, 0.05)
-    assert str(why.value) == (
-        "a miscoverage of at most 0.05 at risk 0.05 needs 59 held-out rows that were right, one in ten of those there "
-        "are; 58 are held out: give more rows, allow more risk, or choose rule 'paper'"
-    )
 
 
 def test_the_coverage_curve_by_hand():
@@ -84,12 +82,8 @@ def test_the_coverage_curve_by_hand():
     half = (pooled + 5 / 8) / 2
     assert curve.threshold(half) == pytest.approx(6.5)
     assert curve.threshold(0.6) == curve.threshold(0.1) == ANSWER_ALL
-    with pytest.raises(NotAnswerable) as why:
+    with pytest.raises(NotAnswerable, match=r"accuracy 0\.9 .* from 0\.3333 .* to 0\.6667 .* 33\.3 % answered"):
         coverage_curve(scores[:9], np.array([1, 0, 1, 1, 0, 0, 0, 0, 0], bool), 3).threshold(0.9)
-    assert str(why.value) == (
-        "coverage accuracy 0.9 cannot be reached: on the rows held out it goes from 0.3333 with every row answered up "
-        "to 0.6667 with only the surest 33.3 % answered"
-    )
 
 
 def test_ties_stay_together_and_empty_bins_do_not_enter():
@@ -111,15 +105,11 @@ def test_fixed_sequence_stops_at_the_first_failure():
     correct[40:48] = False  # bad for a while; good again further out does not help
     assert guaranteed_accuracy(scores, correct, ScoredRows(scores, np.arange(100) < 35), 0.9, 0.05) < 44
     correct[:] = np.arange(100) % 2 == 0
-    with pytest.raises(NotAnswerable) as why:
-        guaranteed_accuracy(scores, correct, others, 0.9, 0.05)
     # Half right: Clopper-Pearson's lower bound of 50 of 100 is .4136, of 50 of 99 .4181.
-    assert str(why.value) == (
-        "coverage accuracy 0.9 cannot be promised at risk 0.05: on the 100 rows held out its lower bound goes from "
-        "0.4136 with every row answered up to 0.4181 with the surest 99 % answered, and 29 rows answered without error "
-        "are the fewest that could do; give more rows, ask for less, or choose rule 'paper'"
-    )
-    with pytest.raises(NotAnswerable, match=r"on the 28 rows held out .* and 29 rows answered without error are the"):
+    numbers = r"0\.9 .* risk 0\.05: on the 100 .* 0\.4136 .* 0\.4181 .* 99 % answered.* 29 rows .* rule 'paper'"
+    with pytest.raises(NotAnswerable, match=numbers):
+        guaranteed_accuracy(scores, correct, others, 0.9, 0.05)
+    with pytest.raises(NotAnswerable, match=r"on the 28 held-out rows .* at least 29 rows answered without error"):
         guaranteed_accuracy(scores[:28], np.ones(28, bool), others, 0.9, 0.05)
 
 
@@ -221,10 +211,7 @@ def test_the_base_must_keep_the_class():
     for base in ("class-wise-hb", "top-label-hb", "lece", "metacal-miscoverage"):
         with pytest.raises(InputError) as why:
             CALIBRATORS.make("metacal-accuracy", base=base).fit_on(p)
-        assert str(why.value).startswith(
-            f"Meta-Cal's base calibrator must keep the predicted class and return whole rows; {base!r} does not: "
-            "choose one of "
-        )
+        assert f"keep the predicted class and return probabilities of all classes; {base!r} does not" in str(why.value)
         assert {"temperature", "identity"} <= set(str(why.value).split("choose one of ")[1].split(", "))
     cal = CALIBRATORS.make("metacal-miscoverage", base="identity").fit_on(p)
     made = cal.apply(p)
@@ -249,10 +236,7 @@ def test_miscoverage_refuses_bases_that_hold_no_uniform_row():
     for base in ("class-wise-hb", "top-label-hb", "metacal-accuracy"):
         with pytest.raises(InputError) as why:
             CALIBRATORS.make("metacal-miscoverage", base=base).fit_on(model(1000))
-        assert str(why.value).startswith(
-            "Meta-Cal's base calibrator must answer every row and return whole rows that sum to one, so that a row "
-            f"withheld can stand among them as uniform; {base!r} does not: choose one of "
-        )
+        assert re.search(f"answer every row .*; {base!r} does not", str(why.value))
         assert {"temperature", "lece", "vector"} <= set(str(why.value).split("choose one of ")[1].split(", "))
 
 
@@ -269,14 +253,14 @@ def test_few_rows_are_answered_in_full_by_the_papers_rule_and_refused_by_the_oth
     assert cal.threshold_ == ANSWER_ALL
     assert cal.apply(p).abstained is None
     assert cal.guarantee()["miscoverage"].level == 1.0
-    with pytest.raises(NotAnswerable, match="needs 59 held-out rows"):
+    with pytest.raises(NotAnswerable, match="needs 59 held-out correct rows"):
         MetaCalMiscoverage(rule="guaranteed").fit_on(p)
-    with pytest.raises(NotAnswerable, match="needs at least 10 rows"):
+    with pytest.raises(NotAnswerable, match="at least 10 calibration rows"):
         MetaCalAccuracy().fit_on(model(9))
     table = evaluate(
         p, model(100), [CALIBRATORS.make("metacal-miscoverage", rule="guaranteed")], ["confidence"], ["ece"]
     )
-    assert "needs 59 held-out rows" in table["note"][0]
+    assert "needs 59 held-out correct rows" in table["note"][0]
 
 
 def test_promises_say_their_probability():
@@ -289,10 +273,7 @@ def test_promises_say_their_probability():
     assert sure.threshold_ > paper.threshold_
     assert not MetaCalAccuracy(accuracy=0.91).fit_on(model(5000, right=lambda h: h)).guarantee().holds
     kept = MetaCalAccuracy(accuracy=0.85, rule="guaranteed").fit_on(model(5000, right=lambda h: h))
-    assert kept.guarantee().sentence == (
-        "With probability at least 95 % over the rows held out, refusals to fit counted as kept, at least 85 % of the "
-        "predictions answered are right."
-    )
+    assert re.search(r"at least 95 % .* at least 85 % ", kept.guarantee().sentence)
 
 
 def test_metacal_survives_clone_recipe_and_composition():
@@ -322,12 +303,8 @@ def test_a_calibrator_after_metacal_leaves_abstentions_alone():
 def test_single_claims_have_no_place_for_abstentions():
     p = model(3000)
     for then in ("top-label-hb", "confidence-hb", "class-wise-hb"):
-        with pytest.raises(NotAnswerable) as why:
+        with pytest.raises(NotAnswerable, match="apply Meta-Cal last"):
             Composed(MetaCalMiscoverage(miscoverage=0.2), CALIBRATORS.make(then)).fit_on(p).apply(p)
-        assert str(why.value) == (
-            "the model abstains on some rows, and this calibrator returns single claims, which cannot say so: let "
-            "Meta-Cal come last"
-        )
 
 
 def test_rows_that_all_abstain():

@@ -56,5 +56,5 @@ def test_names_are_saved(rows, tmp_path):
 
 
 def test_too_few_names_are_refused(rows):
-    with pytest.raises(InputError, match="1 names and there are 3 columns"):
+    with pytest.raises(InputError, match="1 names but there are 3 columns"):
         CALIBRATORS.make("temperature").fit(rows[0], ["ant"] * 600)

@@ -222,7 +222,7 @@ def test_cross_validation_ignores_row_order_and_obeys_its_seed():
 def test_cross_validation_needs_ten_rows():
     with pytest.raises(InputError) as why:
         Lece(cross_validate=True).fit([[0.5, 0.5]] * 9, [0] * 9)
-    assert str(why.value) == "10-fold cross-validation needs at least 10 calibration rows; 9 were given"
+    assert "at least 10 calibration rows; got 9" in str(why.value)
 
 
 def test_equal_cells_give_the_first():

@@ -166,7 +166,7 @@ def test_sites_that_agree_keep_nearly_the_common_update(key):
         eta = fitted.intercepts_ - fitted.intercept_ + (fitted.slopes_ - fitted.slope_) * log_odds(p).mean()
         moved.append((np.abs(eta).mean(), np.abs(np.array(own) - common).mean()))
         alike = not fitted.deviations_.any()
-        assert ("nothing suggests that the values of 'site' differ" in fitted.note) == alike
+        assert ("no evidence that the values of 'site' differ" in fitted.note) == alike
         if alike:
             np.testing.assert_array_equal(fitted.intercepts_, fitted.intercept_)
     pooled, alone = np.mean(moved, axis=0)
@@ -219,7 +219,7 @@ def test_a_value_not_seen_gets_the_common_update_and_a_note(key):
     after = fitted.apply(new)
     plain = CALIBRATORS.make(key).fit_on(p).apply(new)
     np.testing.assert_allclose(after.probs[:2], plain.probs[:2], rtol=1e-12)
-    assert after.notes[-1].startswith("2 rows have no value of 'site' that the update was fitted on")
+    assert after.notes[-1].startswith("2 rows have values of 'site'")
     assert not fitted.apply(p).notes
     # Values go by their text: a number is the same from a file of numbers and of texts.
     numbered = p.replace(metadata=pd.DataFrame({"site": np.arange(800) % 3}))
@@ -249,7 +249,7 @@ def test_a_column_is_needed_where_one_is_named(key):
     calibrator = CALIBRATORS.make(key, by="site")
     assert calibrator.columns == ("site",)
     assert CALIBRATORS.make(f"ts+{key}", by="site").columns == ("site",)
-    with pytest.raises(NotAnswerable, match=r"by the values of 'site' reads that metadata column"):
+    with pytest.raises(NotAnswerable, match="needs the metadata column 'site'"):
         calibrator.fit(p.probs, p.labels)
     calibrator.fit_on(p)
     with pytest.raises(NotAnswerable, match="use fit_on and apply"):
@@ -257,7 +257,7 @@ def test_a_column_is_needed_where_one_is_named(key):
     many = p.replace(metadata=pd.DataFrame({"site": np.arange(200)}))
     assert calibrator.fit_on(many).values_[:2] == ("0", "1")
     wide = risks(n=1001).replace(metadata=pd.DataFrame({"site": np.arange(1001)}))
-    with pytest.raises(NotAnswerable, match="has 1,001 values; an update by value takes at most 1,000"):
+    with pytest.raises(NotAnswerable, match=r"'site' has 1,001 values; .* at most 1,000"):
         calibrator.fit_on(wide)
 
 
@@ -266,7 +266,7 @@ def test_more_classes_are_refused_in_a_sentence(key):
     with pytest.raises(NotAnswerable, match="one event, which needs 2 classes; these rows have 3 classes"):
         CALIBRATORS.make(key).fit(np.full((6, 3), 1 / 3), [0, 1, 2] * 2)
     flags = CALIBRATORS[key].flags
-    assert flags.unfit("full", 3) == "it is for 2 classes, and these rows have 3"
+    assert "2 classes only" in flags.unfit("full", 3)
     assert flags.unfit("full", 2) == flags.unfit("full") == ""
 
 
@@ -282,7 +282,7 @@ def test_saved_and_read_back_to_the_bit(key, by):
     assert clone(fitted).get_params() == {"by": by, "only": ""}
     if by:
         wrong = re.sub(r'"values_":\{"tuple":\[', '"values_":{"tuple":["Elsewhere",', fitted.to_json())
-        with pytest.raises(InputError, match="do not fit each other"):
+        with pytest.raises(InputError, match="values, intercepts and slopes"):
             load_calibrator(wrong)
 
 

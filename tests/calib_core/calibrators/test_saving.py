@@ -137,10 +137,10 @@ def test_what_cannot_be_saved_says_so():
         odd.to_json()
     strange = Identity().fit_on(rows)
     strange.extra_ = {"a": 1}
-    with pytest.raises(InputError, match=r"^a dict cannot be saved; fitted state is numbers, text, arrays and"):
+    with pytest.raises(InputError, match=r"^a dict cannot be saved; fitted state may contain"):
         strange.to_json()
     strange.extra_ = np.array(["a"])
-    with pytest.raises(InputError, match=r"^an array of dtype <U1 cannot be saved; known: bool, float32"):
+    with pytest.raises(InputError, match=r"^an array of dtype <U1 cannot be saved; supported: bool, float32"):
         strange.to_json()
 
 
@@ -192,38 +192,38 @@ BAD = [
     ("{", r"it is not JSON \(Expecting property name"),
     ('{"a":' * 100_000, "it is nested too deeply"),
     (b"{\xff", r"it is not JSON \("),
-    ('{"format": NaN}', r"it is not JSON \(NaN is no number of JSON\)"),
+    ('{"format": NaN}', r"it is not JSON \(NaN is not a JSON number\)"),
     ({}, "\"format\" is not 'calib-calibrator'"),
-    (saved(version=VERSION + 1), f"it is of version {VERSION + 1}, and this calib reads version {VERSION}"),
-    (saved(version=True), "it is of version True"),
+    (saved(version=VERSION + 1), rf"version {VERSION + 1}\b.* version {VERSION}$"),
+    (saved(version=True), "version True"),
     (saved(extra=1), "'extra' is not a known key"),
     ({k: v for k, v in saved().items() if k != "state"}, "'state' is missing"),
-    (saved(recipe="no-such"), "its recipe is unknown here: no 'no-such' in CALIBRATORS"),
-    (saved(recipe={"key": "identity", "params": {"x": 1}}), "its recipe is unknown here: 'identity' has no parameter"),
-    (saved(recipe=3), "its recipe is unknown here"),
-    (saved(recipe="ts+" * 3000 + "identity"), "its recipe is unknown here"),
-    (saved(classes=10**12), '"classes" is 1000000000000; a whole number from 2 to 1,000,000 is needed'),
+    (saved(recipe="no-such"), "its recipe is unknown: no 'no-such' in CALIBRATORS"),
+    (saved(recipe={"key": "identity", "params": {"x": 1}}), "its recipe is unknown: 'identity' has no parameter"),
+    (saved(recipe=3), "its recipe is unknown"),
+    (saved(recipe="ts+" * 3000 + "identity"), "its recipe is unknown"),
+    (saved(classes=10**12), '"classes" is 1000000000000; .* from 2 to 1,000,000'),
     (saved(classes=1.0), '"classes" is 1.0'),
-    (saved(classes=3), "what it describes does not work"),
+    (saved(classes=3), "its calibrator fails"),
     (saved(state=[]), '"state" is not an object'),
-    (saved(state={}), r"what it describes does not work \(NotFittedError|what it describes does not work \(Attr"),
-    (saved(state={"apply": 1}), "'apply' is not the name of a fitted value"),
-    (saved(state={"__class__": 1}), "'__class__' is not the name of a fitted value"),
-    (saved(state={"classes_": 1}), "'classes_' is not the name of a fitted value"),
-    (saved(state={"a_": {"pickle": "x"}}), r"of no known form \('pickle'\)"),
-    (saved(state={"a_": {"same": 0}}), r"of no known form \('same'\)"),
-    (saved(state={"a_": {"calibrator": {"family": "os"}}}), "names no known family"),
-    (saved(state={"a_": {"calibrator": 7}}), "names no known family"),
-    (with_array(dtype="object"), "an array of it has dtype 'object', which is not one of bool, float32"),
-    (with_array(dtype=["f8"]), "an array of it has dtype"),
-    (with_array(shape=TOO_BIG), "does not fit its contents"),
-    (with_array(shape=[-1]), r"an array of it has the shape \[-1\]"),
-    (with_array(shape=["2"]), "an array of it has the shape"),
-    (with_array(array="!" * 12, shape=[1]), "an array of it is not base64"),
-    (with_array(array=...), "'array' is missing|of no known form"),
-    (with_array(order="K"), "an array of it has dtype"),
-    (with_array(array=base64.b64encode(b"\2" * 3).decode(), dtype="bool", shape=[3]), "does not fit its contents"),
-    (with_array(array=base64.b64encode(np.full(1, np.nan).tobytes()).decode(), shape=[1]), "does not work"),
+    (saved(state={}), r"its calibrator fails on test rows \((NotFittedError|Attr)"),
+    (saved(state={"apply": 1}), "'apply' is not the name of a fitted attribute"),
+    (saved(state={"__class__": 1}), "'__class__' is not the name of a fitted attribute"),
+    (saved(state={"classes_": 1}), "'classes_' is not the name of a fitted attribute"),
+    (saved(state={"a_": {"pickle": "x"}}), r"an unknown form \('pickle'\)"),
+    (saved(state={"a_": {"same": 0}}), r"an unknown form \('same'\)"),
+    (saved(state={"a_": {"calibrator": {"family": "os"}}}), "has no known family"),
+    (saved(state={"a_": {"calibrator": 7}}), "has no known family"),
+    (with_array(dtype="object"), "an array in it has dtype 'object', which is not one of bool, float32"),
+    (with_array(dtype=["f8"]), "an array in it has dtype"),
+    (with_array(shape=TOO_BIG), "does not match its contents"),
+    (with_array(shape=[-1]), r"an array in it has the shape \[-1\]"),
+    (with_array(shape=["2"]), "an array in it has the shape"),
+    (with_array(array="!" * 12, shape=[1]), "an array in it is not base64"),
+    (with_array(array=...), "'array' is missing|an unknown form"),
+    (with_array(order="K"), "an array in it has dtype"),
+    (with_array(array=base64.b64encode(b"\2" * 3).decode(), dtype="bool", shape=[3]), "does not match its contents"),
+    (with_array(array=base64.b64encode(np.full(1, np.nan).tobytes()).decode(), shape=[1]), "its calibrator fails"),
 ]
 
 

@@ -129,7 +129,7 @@ def test_classes_may_change_places_as_is_declared():
 def test_its_words_say_the_scales_and_the_numbers_are_the_curve():
     cal = GaussianProcess(1.0, 2.0).fit_on(bent(300))
     inside = cal.insides()
-    assert inside.short == "bends of 1, length 2"
+    assert inside.short == "amplitude 1, length 2"
     numbers = list(inside.numbers())
     assert [number.value for number in numbers] == cal.shifts_.tolist()
     assert numbers[-1].place == "probability 1"

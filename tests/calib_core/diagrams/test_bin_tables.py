@@ -106,7 +106,7 @@ def test_measures_of_every_model_are_those_of_estimate(test: Predictions) -> Non
 def test_a_composed_calibrator_remarks_on_its_parts(test: Predictions) -> None:
     few = test.take(range(30))
     inner = Reduced().fit_on(few)
-    assert inner.remarks()[0].startswith("too few rows, calibrated together as one: ")
+    assert inner.remarks()[0].startswith("too few rows, pooled")
     composed = Composed(cc.CALIBRATORS.make("identity"), Reduced()).fit_on(few)
     assert composed.remarks() == inner.remarks()
 

@@ -173,7 +173,7 @@ def test_which_calibrators_have_a_number_of_bins_is_declared():
         assert not CALIBRATORS[key].flags.rows or CALIBRATORS[key].has(CALIBRATORS[key].flags.rows)
     with pytest.raises(NotAnswerable, match="Temperature scaling has no number of bins"):
         refitted(sample(), sample(), "temperature")
-    with pytest.raises(NotAnswerable, match="Scaling-binning is not told how many rows"):
+    with pytest.raises(NotAnswerable, match="Scaling-binning has no parameter for the number of rows"):
         error_sweep(refitted(sample(), sample(), "scaling-binning"), ["class-wise"], kind="points-per-bin")
 
 
