@@ -82,4 +82,4 @@ def sentence_of(why: Exception) -> str:
     if (sentence := _extras.missing(why)) is not None:
         return sentence
     text = f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
-    return f"this should not have happened ({text}); --debug shows where"
+    return f"this is a mistake of the program ({text}); --debug prints the traceback"

@@ -66,7 +66,7 @@ def _opened_file(name: str) -> File:
     if name.startswith(EXAMPLE):
         if name.removeprefix(EXAMPLE) not in {each.key for each in DEMOS}:
             known = ", ".join(each.key for each in DEMOS)
-            raise InputError(f"there is no example {name}; those there are: {known}")
+            raise InputError(f"there is no example data set {name}; available: {known}")
         return session.file(name)
     path = Path(name)
     if path.is_dir():
@@ -435,7 +435,7 @@ def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> No
     """A usage error where rows that are named are not those of a page."""
     if rows == "calibration":
         raise click.UsageError(
-            "a page judges the rows that calibrators are not fitted on: give --rows test or all, or ask calib audit."
+            "a page judges rows that no calibrator was fitted on: give --rows test or all, or use calib audit."
         )
     if rows != "auto" and calibrators:
         raise click.UsageError("--rows does not go with --calibrator: models are judged on the test rows.")

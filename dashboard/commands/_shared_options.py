@@ -378,7 +378,7 @@ def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> 
 
     if key.startswith("{"):
         if params:
-            raise click.UsageError("A recipe as JSON holds its parameters: leave --param out.")
+            raise click.UsageError("A JSON recipe includes its parameters: leave --param out.")
         return _recipe_of_json(registry, key)
     entry, given = registry[key], {}
     for text in params:

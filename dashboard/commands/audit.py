@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dashboard.commands._opened_models import Opened
     from dashboard.session import Scene
 
-_NOTHING_FITTED = "No calibrator is fitted: folds change nothing but which rows are judged, which are all."
+_NOTHING_FITTED = "No calibrator is fitted, so --folds only means that all rows are judged."
 NOTIONS = ("confidence", "top-label", "class-wise")
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 NOTIONS = ("confidence", "top-label")
 PAIRED = (
-    "Kept, paired: the {rows} that all these summaries keep, chosen at random; they are taken to be the same as they "
-    "have the same numbers in sources of one name, and the same labels where these are known."
+    "Sampled, paired: the {rows} that all these summaries sampled at random. They count as the same rows because "
+    "they have the same numbers in sources of the same name, and the same labels if these are known."
 )
 """What is to be known of summaries that are compared."""
 COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",

@@ -66,8 +66,8 @@ def command(
     if streams.holds_summary(file) and read.fields.get("layout") != "kept-rows":
         if read or rows != "auto":
             _failures.fail(
-                f"{file.name} is a summary, and its rows are counted: leave --rows, --labels and --read out, or fit on "
-                "the rows it keeps (--read layout=kept-rows)"
+                f"{file.name} is a summary, which contains counts: leave --rows, --labels and --read out, or fit on "
+                "the sampled rows (--read layout=kept-rows)"
             )
         counts = cc.read_summary(file)
         number, text = counts.n_rows, calibrator.fit_on(counts).to_json()

@@ -148,7 +148,9 @@ def _passage(
         judged = scene.get(scene.models.shown[0].predictions)
         check = gate_check(judged, before=baseline_for(name, kept) if kept else None, **how)
         if check.line.ratio is None and not _shared_options.by_default("ratio"):
-            raise InputError("--max-ratio judges the event of two classes, which this check is not about: leave it out")
+            raise InputError(
+                "--max-ratio is for the event of two classes, and this check is about something else: leave it out"
+            )
     except (InputError, RegistryError, OSError) as why:
         _failures.trace()
         return Passage(path, name, time.perf_counter() - begun, why=_failures.sentence_of(why))

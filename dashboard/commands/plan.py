@@ -121,5 +121,5 @@ def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:
         texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]
         lines += ([""] if lines else []) + [f"{line['question']} ({line['key']})", *filter(None, texts)]
     if hint and frame["note"].any():
-        lines += ["", "Numbers are given as options, such as --rows 5000, or taken from a FILE."]
+        lines += ["", "Give numbers as options, such as --rows 5000, or give a FILE."]
     return lines

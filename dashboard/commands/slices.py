@@ -25,9 +25,9 @@ from dashboard.commands._failures import careful
     "group, with interval and noise floor, and one row per group.",
 )
 @click.option("--min-rows", type=click.IntRange(10, 100_000), default=50, show_default=True,
-              help="With --scan: slices of fewer rows are not looked at.")  # fmt: skip
+              help="With --scan: skip slices with fewer rows.")  # fmt: skip
 @_shared_options.model
-@_shared_options.form(json="The table as JSON, with what is said of it and its Python.", csv=_shared_options.TABLE)
+@_shared_options.form(json="Print JSON with the table, its sentences and Python code.", csv=_shared_options.TABLE)
 @_shared_options.of_rows
 @careful
 def command(
@@ -56,17 +56,17 @@ def command(
       calib slices answers.jsonl --by subject --worst-group
     """
     if scan and (by or edges):
-        raise click.UsageError("--scan looks at every column: leave --by and --edges out.")
+        raise click.UsageError("--scan searches every column: leave --by and --edges out.")
     if worst_group and (scan or edges):
-        raise click.UsageError("--worst-group goes with --by and --parts alone: leave --scan and --edges out.")
+        raise click.UsageError("--worst-group goes only with --by and --parts: leave --scan and --edges out.")
     if edges and not by:
         raise click.UsageError("--edges cuts the column that --by names: give both.")
     if not (by or worst_group or _shared_options.by_default("parts")):
-        raise click.UsageError("--parts goes with --by: without it every column is cut into 4.")
+        raise click.UsageError("--parts goes with --by: without --by every numeric column is cut into 4 ranges.")
     if not (scan or _shared_options.by_default("min_rows")):
         raise click.UsageError("--min-rows goes with --scan: other tables list every slice.")
     if len(by) > 2:
-        raise click.UsageError("--by is given once, or twice for a crossing.")
+        raise click.UsageError("Give --by once, or twice to cross two columns.")
     from dashboard.commands import _opened_models
     from dashboard.exhibits import EXHIBITS
     from dashboard.session import scene_of

@@ -82,7 +82,7 @@ def command(
             "--engine duckdb counts every row of Parquet files itself; leave out --scheduler, --labels, --rows"
         )
     if rows_of and (engine or scheduler):
-        _failures.fail("--rows-of goes with rows that this program counts itself; leave out --engine and --scheduler")
+        _failures.fail("--rows-of needs rows counted by this program; leave out --engine and --scheduler")
     with _outputs.progress("Counting rows", 1000) as bar:
         how: dict[str, Any] = {"columns": columns, "seed": seed, **fields}
         how["progress"] = lambda share: bar.update(int(1000 * share) - bar.pos)

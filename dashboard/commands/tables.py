@@ -114,9 +114,9 @@ def _files(folder: Path) -> list[Path]:
     found = [path for path in every if path.name.lower().endswith(tuple(all_endings()))]
     for path in every:
         if path not in found:
-            _outputs.warn([f"{path.name}: left out, no format of predictions has this ending"])
+            _outputs.warn([f"{path.name}: skipped, not a predictions file by its ending"])
     if not found:
-        _failures.fail(f"{folder} holds no file of predictions ({', '.join(all_endings())})")
+        _failures.fail(f"{folder} contains no predictions file ({', '.join(all_endings())})")
     return found
 
 

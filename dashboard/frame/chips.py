@@ -40,7 +40,7 @@ def model_chips(selection: Selection) -> None:
     first = first[: max(OFFERED - len(ticked), 0)]
     with st.container(key="frame-models", horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{mark(0)} **{markdown_plain(session.BASE.title)}**", width="content")
-        label, marks = "Calibrators shown beside the base model", _marks(selection)
+        label, marks = "Calibrators to compare with the uncalibrated model", _marks(selection)
         _pills(label, [*ticked, *first], ticked, "calibrators", marks, best)
         with widgets.popover(st, "More calibrators", key="frame.calibrators"):
             _pills("Calibrators, fitted on the calibration rows", usable, ticked, "calibrators.all", {})

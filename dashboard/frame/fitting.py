@@ -21,7 +21,7 @@ _STEPS = {"fitted": "Fitting {}", "recalibrated": "Recalibrating the rows with {
 def await_models(selection: Selection) -> None:
     """Wait until the models ticked are made; what the page showed before stays until then."""
     if stopped := st.session_state.pop(_STOPPED, ""):
-        st.caption(markdown_plain(f"Stopped: nothing of {stopped} is kept."))
+        st.caption(markdown_plain(f"Stopped; no result of {stopped} was saved."))
     place = st.empty()
     for model in session.unmade(selection):
         if fits_under_way.wait(model, PATIENCE) is not None:

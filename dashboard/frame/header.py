@@ -35,16 +35,18 @@ def promise() -> str:
 def sharing(selection: Selection) -> None:
     """Say who sees what a link opens, and let an owner share it."""
     if not terms().private:
-        st.caption("Whoever opens it on this computer sees what you see now, as long as the file is here.")
+        st.caption("Opens this view on this computer, as long as the file is loaded.")
         return
     source = selection.source
     used = dict.fromkeys(key for key in (source.data, source.test, *selection.files) if key)
     uploads = [key for key in used if not key.startswith("demo:")]
     own = [key for key in uploads if key in session.own_keys()]
     if not uploads:
-        st.caption("Whoever opens it sees what you see now: example data, which everybody has.")
+        st.caption("Opens this view for everybody: it uses example data.")
     elif not own:
-        st.caption("These data are another person's, shared with you. Whoever has the link sees them while they are.")
+        st.caption(
+            "Another person shared these data with you. Anyone with the link sees them as long as they are shared."
+        )
     else:
         files = "this file" if len(own) == 1 else f"these {count(len(own))} files"
         shared = all(map(session.is_shared, own))
@@ -54,7 +56,7 @@ def sharing(selection: Selection) -> None:
                 session.share(key, not shared)
 
         st.toggle(f"Share {files}", value=shared, key=f"frame.share.{shared}", on_change=chosen)
-        st.caption(f"{_SHARED} Turn it off and nobody else does." if shared else "Only you can open it now.")
+        st.caption(f"{_SHARED} Turn this off to make them private again." if shared else "Only you can open it now.")
 
 
 _LAST = "calib.frame.last"
@@ -176,8 +178,8 @@ def _slice(selection: Selection) -> None:
             markdown_plain(Slice.read(selection.source.within).title),
             icon=":material/close:",
             icon_position="right",
-            help="Every number is of these rows alone; calibrators are fitted on rows outside the slice, too. A click "
-            "takes all rows again.",
+            help="All numbers are for these rows only; calibrators are also fitted on rows outside the slice. "
+            "Click to return to all rows.",
             on_click=lambda: widgets.change(within="", bin=None, between=None, cell=None),
             key="frame.slice",
         )
@@ -194,7 +196,7 @@ def _kept_rows(selection: Selection) -> None:
             "Rows kept by the summary",
             icon=":material/close:",
             icon_position="right",
-            help="Every number is of the rows that the summary keeps. A click goes back to its counts, of all rows.",
+            help="All numbers are for the rows sampled in the summary. Click to return to the counts of all rows.",
             on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection(), kept=False)),
             key="frame.kept",
         )

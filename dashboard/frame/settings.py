@@ -44,8 +44,8 @@ def _judged(selection: Selection) -> None:
             tuple(words),
             format_func=lambda key: markdown_plain(words[key]),
             captions=[
-                "How often the event happens where its risk is predicted.",
-                "How often the predicted class is right, whichever class that is.",
+                "The observed frequency of the event at its predicted risk.",
+                "The accuracy of the predicted class, whichever class it is.",
             ],
             **widgets.tied("choice.judged", judged, lambda key: widgets.change(**event.judging(key))),
         )
@@ -89,8 +89,8 @@ def _tolerance(of_event: bool) -> None:
         max_value=0.5,
         step=0.005,
         format="%g",
-        help="The error that would not matter. The verdict is one of: within tolerance, miscalibrated, too close to "
-        "call, too few rows to tell.",
+        help="The largest error that does not matter. The verdict is one of: within tolerance, miscalibrated, too "
+        "close to call, too few rows to tell.",
         **widgets.bound("eps"),
     )
     if of_event:
@@ -100,7 +100,7 @@ def _tolerance(of_event: bool) -> None:
             max_value=RATIOS[1],
             step=0.05,
             format="%g",
-            help="1.25 means 0.80 to 1.25. For a rare event the error above is small for any model, so both tolerances "
-            "have to be met.",
+            help="1.25 allows 0.80 to 1.25. For a rare event the error above is small for any model, so both "
+            "tolerances must be met.",
             **widgets.bound("ratio"),
         )

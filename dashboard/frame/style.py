@@ -52,7 +52,7 @@ def answer() -> None:
         _renderer()(key="frame-answer")
     except Exception:
         # Whatever a different Streamlit raises: its link then leads to the whole page, as it does by itself.
-        _LOGGER.warning("The link past the frame is not available.", exc_info=True)
+        _LOGGER.warning("The skip link is not available.", exc_info=True)
 
 
 @cache

@@ -72,7 +72,7 @@ def hero(
         _renderer()(key=key, data=data, on_asked_change=partial(_arrived, key, places, chosen))
     except Exception:
         # Whatever a different Streamlit raises, the sentence without its slider is better than none.
-        _LOGGER.warning("The slider of the overview is not available.", exc_info=True)
+        _LOGGER.warning("The slider of the Overview is not available.", exc_info=True)
 
 
 def payload(

@@ -81,9 +81,9 @@ class Intake:
     async def _refusal(self, length: bytes, session: str, file: str) -> tuple[int, str] | None:
         """Why a file cannot be sent, as a status and a sentence; None once there is room for it."""
         if not length.isdigit():
-            return 411, "How long the file is was not said."
+            return 411, "The upload did not state the length of the file."
         if int(length) > self.under.file_bytes + (1 << 20):
-            return 413, "The file is larger than this server takes."
+            return 413, "The file is larger than this server accepts."
         until = time.monotonic() + self.patience
         while True:
             if self.waiting.files(session) >= UNREAD_FILES:
@@ -91,5 +91,5 @@ class Intake:
             if self.waiting.come(session, file, int(length), self.under.arriving_bytes):
                 return None
             if time.monotonic() > until:
-                return 503, "Too many files are on their way: try again in a minute."
+                return 503, "Too many uploads are in progress. Try again in a minute."
             await asyncio.sleep(0.1)

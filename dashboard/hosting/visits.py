@@ -16,10 +16,8 @@ CLOSED = (1000, 1001)
 """What a browser says when its tab is closed, or loaded again; a line that breaks says nothing."""
 RELOADING = 20.0
 """Seconds after which a visitor is absent whose last tab was closed so: a page that is loaded again takes some."""
-NO_NAME = (
-    "This server is reached through its proxy alone, which says who is asking: open it by the address you were given."
-)
-FULL = "This server is full: {tabs} tabs are open, and no more are answered at a time. Try again in a minute."
+NO_NAME = "This server can only be reached through its proxy. Open the address you were given."
+FULL = "This server is full: {tabs} tabs are open, the maximum. Try again in a minute."
 
 
 class Visits:

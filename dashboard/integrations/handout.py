@@ -79,13 +79,13 @@ def file_of(predictions: Predictions) -> tuple[bytes, dict[str, str]]:
     """
     why = ""
     if predictions.kind == "per-class":
-        why = "whose rows sum to no one"
+        why = "whose rows do not sum to one"
     elif predictions.abstained is not None:
         why = "that withhold rows"
     elif predictions.kind == "top-label" and _ranked(predictions):
-        why = "of several classes a row"
+        why = "with several classes per row"
     if why:
-        raise InputError(f"predictions {why} are not handed on from memory: write them as a file first")
+        raise InputError(f"predictions {why} exist only in memory: write them to a file first")
     arrays: dict[str, Any] = {}
     if predictions.kind == "full":
         arrays = {"probs": predictions.probs, "labels": predictions.true_labels}

@@ -16,8 +16,8 @@ from calib_core.text import short_percent, without_controls
 from dashboard.exhibits import columns as of
 
 LIMITS = (
-    "The verdict is about data like these rows: data of another kind, and errors that cancel within a bin, are not "
-    "judged. The interval, not the value, decides."
+    "The verdict applies to data like these rows. It does not cover data from other sources, or errors that "
+    "cancel within a bin. The interval decides, not the value."
 )
 _NUMBERS = ("low", "high", "level", "value", "floor", "p")
 _TEXTS = ("notion", "title", "bins", "about", "method", "verdict", "note")

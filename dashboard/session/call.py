@@ -262,7 +262,7 @@ def _name(function: Callable[..., Any]) -> str:
     try:
         inspect.signature(function)
     except (TypeError, ValueError):  # some written in C
-        raise InputError(f"{module}.{name} does not tell its parameters: call it from a function of your own") from None
+        raise InputError(f"{module}.{name} has no readable signature: call it from a function of your own") from None
     _FOREIGN[f"{module}:{name}"] = function
     return f"{module}:{name}"
 

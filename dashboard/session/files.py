@@ -91,7 +91,7 @@ class Uploads(Generic[T]):
             for taken, most in ((own, under.bytes), (self._taken() - predicted, under.kept_bytes)):
                 if key not in self._kept and upload.bytes > predicted and taken + upload.bytes > most:
                     raise Full(
-                        f"This file takes {size(upload.bytes)} of memory once it is read and there is no room for it: "
+                        f"This file takes {size(upload.bytes)} of memory once it is read, more than is free: "
                         f"{size(taken)} of {size(most)} are in use. Delete your uploads, or upload a smaller file."
                     )
             self._kept.setdefault(key, upload)
@@ -102,16 +102,16 @@ class Uploads(Generic[T]):
         with self._changed:
             own = [upload.bytes for upload in self._kept.values() if upload.owner == owner]
             if len(own) >= under.files:
-                raise Full(f"You have {len(own)} uploads here, and no more are kept for one person: delete them first.")
+                raise Full(f"You have {len(own)} uploads here, the maximum for one person. Delete some first.")
             if sum(own) + predicted > under.bytes:
                 raise Full(
                     f"Your uploads take {size(sum(own))} here and this one about {size(predicted)} more; "
-                    f"{size(under.bytes)} are kept for one person. Delete them first, or upload a smaller file."
+                    f"{size(under.bytes)} are the maximum for one person. Delete some first, or upload a smaller file."
                 )
             while not self._fits(predicted):
                 if not self._coming or not self._changed.wait(until - time.monotonic()):
                     raise Full(
-                        f"This file takes about {size(predicted)} of memory and there is no room for it now: "
+                        f"This file takes about {size(predicted)} of memory, more than is free now: "
                         f"{size(self._taken())} of {size(under.kept_bytes)} are in use. Delete your "
                         "uploads, upload a smaller file, or try again later."
                     )
@@ -293,18 +293,18 @@ def file(key: str) -> File:
     if key.startswith("demo:"):
         return _EXAMPLES.put(key, lambda: _read_demo(key))
     if key == NONE:
-        raise Missing("No data are open yet: choose a file, or an example.")
+        raise Missing("No data are loaded yet: choose a file or an example.")
     found = UPLOADS.find(key, visitor())
     if found is not None:
         return found
     if terms().private:
         raise Missing(
-            "The link is about an uploaded file that is not here, or not shared with you: ask whoever sent it to share "
-            "it again, or upload the file yourself."
+            "This link needs an uploaded file that is not here or not shared with you. Ask the sender to share it "
+            "again, or upload the file yourself."
         )
     raise Missing(
-        "The link is about an uploaded file that is not here (its content hash begins with "
-        f"{key.removeprefix('sha256:')[:8]!r}): upload the same file again and the picture returns."
+        "This link needs an uploaded file that is not here (its content hash begins with "
+        f"{key.removeprefix('sha256:')[:8]!r}). Upload the same file again."
     )
 
 

@@ -133,14 +133,14 @@ def shared(source: Source) -> Finding | None:
     )
     message = f"{n:,} of {divided.test.n_rows:,} test rows are also calibration rows, {equal}."
     if not _tells_cases_apart(divided.test, columns):
-        few = "Rows of so few numbers can be equal and still be different cases."
+        few = "Rows with so few values can be equal and still be different cases."
         return Finding("note", "shared", f"{message} {few}")
     # Where so many rows of the file repeat, or scores are that coarse, equal rows in both parts mean nothing.
     if any(
         finding.code in ("duplicates", "constant") and finding.severity == "warning"
         for finding in findings(source.data, source.reading)
     ):
-        return Finding("note", "shared", f"{message} Scores as coarse as these repeat by themselves.")
+        return Finding("note", "shared", f"{message} Scores as coarse as these often coincide.")
     return Finding("warning", "shared", f"{message} On them a calibrator looks better than it is.")
 
 

@@ -44,7 +44,7 @@ def with_changes(proposal: Reading | None, changed: str) -> Reading:
     try:
         changes = json.loads(changed)
     except (ValueError, RecursionError) as why:
-        raise InputError("The changes to the reading are not valid JSON: choose the columns again.") from why
+        raise InputError("The changes to the reading are not valid JSON. Choose the columns again.") from why
     if not isinstance(changes, dict):
-        raise InputError("The changes to the reading are not a JSON object: choose the columns again.")
+        raise InputError("The changes to the reading are not a JSON object. Choose the columns again.")
     return proposal.replace(**changes)

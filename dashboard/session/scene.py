@@ -21,7 +21,7 @@ from dashboard.session.models import Model, Models, models, over, triangle
 from dashboard.session.result_cache import EVERYBODY, RESULTS, Progress, ResultCache
 
 T = TypeVar("T")
-DECLARED = f"one bin a value where a calibrator's outputs are discrete, else {BINS} of equal width"
+DECLARED = f"one bin per value if a calibrator's outputs are discrete, otherwise {BINS} of equal width"
 """The rule where no bins are chosen, in words."""
 _NOTHING = Focus()
 LARGE = 2_000_000
@@ -188,7 +188,7 @@ class Scene:
 
     def unseen(self, rows: int) -> str:
         """On which rows maps are judged, for the middle of a sentence."""
-        none = "each after maps fitted on other rows" if self.cross_fitted else "that no calibrator was fitted on"
+        none = "cross-fitted" if self.cross_fitted else "that no calibrator was fitted on"
         return f"{count(rows)} rows{',' if self.cross_fitted else ''} {none}"
 
     @property

@@ -52,9 +52,9 @@ def _diagram(scene: Scene) -> str:
     frame = scene.get(stars(scene)).frame()
     star = frame[frame["bin"] == bin_of(scene)].iloc[0]
     return (
-        f"Every star is a group of rows. The one picked out has {count(int(star['count']))} that say "
-        f"{in_percent(star['confidence'])} on average, and {in_percent(star['accuracy'])} of them are right. On the "
-        "dashed line the two would agree; below it the model claims too much."
+        f"Every star is a group of rows. The marked one has {count(int(star['count']))}: their mean confidence is "
+        f"{in_percent(star['confidence'])}, their accuracy {in_percent(star['accuracy'])}. On the dashed line the two "
+        "agree; below it the model is over-confident."
     )
 
 
@@ -66,8 +66,8 @@ def _blind(scene: Scene) -> str:
     shares = [(called(name), in_percent(right)) for _, name, right in classes]
     (first, few), (second, many) = shares[0], shares[-1]
     return (
-        f"The star lies on the line: all rows say {in_percent(every.claimed)}, and {in_percent(every.right)} are "
-        f"right. Yet where {first} is predicted {few} are right, where {second} is, {many}. The errors cancel: "
+        f"The star is on the line: confidence is {in_percent(every.claimed)}, accuracy {in_percent(every.right)}. Yet "
+        f"of the rows predicted {first}, {few} are right, and of those predicted {second}, {many}. The errors cancel: "
         "confidence calibration cannot see them."
     )
 
@@ -76,9 +76,9 @@ def _chance(scene: Scene) -> str:
     noise = scene.get(line_words.primaries(scene))[scene.model.title].estimate.noise_floor
     rows = scene.get(scene.model.predictions).n_rows
     return (
-        f"This error is measured as {short_percent(noise.observed)}. But on {count(rows)} rows a perfectly calibrated "
-        f"model with the same predictions shows {short_percent(noise.mean)} on average, and one in twenty more than "
-        f"{short_percent(noise.high)}: by chance alone."
+        f"The raw error is {short_percent(noise.observed)}. But on {count(rows)} rows a perfectly calibrated "
+        f"model with the same predictions shows {short_percent(noise.mean)} on average, by chance only. One in "
+        f"twenty such models shows more than {short_percent(noise.high)}."
     )
 
 
@@ -87,9 +87,9 @@ def _bins(scene: Scene) -> str:
     few, many = (frame[frame["notion"] == "confidence"].sort_values("bins").iloc[i] for i in (0, -1))
     return (
         f"The same rows and the same model: {short_percent(few['value'])} in {few['bins']} bins, "
-        f"{short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and all scatter counts as "
-        f"error. What chance alone shows grows too, from {short_percent(few['floor'])} to "
-        f"{short_percent(many['floor'])}: compare errors in the same bins only."
+        f"{short_percent(many['value'])} in {many['bins']}. Smaller groups scatter more, and scatter counts as "
+        f"error. The noise floor grows too, from {short_percent(few['floor'])} to "
+        f"{short_percent(many['floor'])}. Compare errors only in the same bins."
     )
 
 
@@ -98,11 +98,10 @@ def _moved(scene: Scene) -> str:
     before, after = (scene.get(call(cc.diagrams.overall_gap, each, notion="confidence")) for each in rows)
     errors = [scene.get(call(cc.estimate, each, "confidence")).value for each in rows]
     return (
-        f"This model says {in_percent(before.claimed)} on average and is right {in_percent(before.right)} of the time. "
-        "Temperature scaling makes every prediction more or less confident by one factor, fitted on other rows: it "
-        "then says "
-        f"{in_percent(after.claimed)}, and no prediction changes. The measured confidence error goes from "
-        f"{short_percent(errors[0])} to {short_percent(errors[1])}."
+        f"The mean confidence of this model is {in_percent(before.claimed)}, its accuracy {in_percent(before.right)}. "
+        "Temperature scaling makes every prediction more or less confident by one factor, fitted on other rows. The "
+        f"mean confidence becomes {in_percent(after.claimed)}, and no prediction changes. The raw confidence error "
+        f"changes from {short_percent(errors[0])} to {short_percent(errors[1])}."
     )
 
 
@@ -111,10 +110,10 @@ def _promised(scene: Scene) -> str:
     bound = scene.get(model.fitted).guarantee(1 - LEVEL)["conditional"]
     measured = scene.get(call(cc.estimate, model.predictions, "top-label"))
     return (
-        f"Histogram binning promises, whatever the data: in {in_percent(LEVEL)} of all fits its top-label error on new "
-        f"rows of the same kind is at most {short_percent(bound.eps)}. That is the worst case; on these rows it is "
-        f"measured as {short_percent(measured.value)}. Temperature scaling promises nothing: only rows it has not seen "
-        "can judge it."
+        f"Histogram binning has a guarantee for any data: in {in_percent(LEVEL)} of all fits, its top-label error on "
+        f"new rows of the same kind is at most {short_percent(bound.eps)}. That is the worst case; on these rows the "
+        f"raw error is {short_percent(measured.value)}. Temperature scaling has no guarantee: only held-out rows can "
+        "judge it."
     )
 
 
@@ -133,10 +132,10 @@ _TEMPERATURE = Recipe("CALIBRATORS", "temperature")
 _BINNED = Recipe("CALIBRATORS", "top-label-hb")
 TOUR = (
     Stop(
-        "What a reliability diagram says",
+        "How to read a reliability diagram",
         "When it says 90 %, how often is it right?",
         _diagram,
-        "Click other columns: the pane shows what each group claims and delivers. Does any star reach the line?",
+        "Click other columns: the pane shows the confidence and accuracy of each group. Does any star reach the line?",
         ("star-and-stem", "bins", "over-confident"),
         {"data": "demo:language-model", "view": "reliability", "calibrators": (), "bin": 13},
     ),
@@ -152,7 +151,7 @@ TOUR = (
         "The noise floor",
         "Is it off, or is that chance?",
         _chance,
-        "Find the hatched bar, the noise floor, and the mark “as measured” in it. Read the verdict beside them.",
+        "Find the hatched bar (the noise floor), the mark “as measured” in it, and the verdict next to them.",
         ("noise-floor", "calibration-error", "interval", "tolerance"),
         {"data": "demo:wine-logistic", "view": "overview", "calibrators": ()},
     ),
@@ -160,7 +159,7 @@ TOUR = (
         "Why more bins look worse",
         "Why does the same model look worse in more bins?",
         _bins,
-        "Does the dashed line, the confidence error, rise above its own grey, the dark? Solid: by predicted class.",
+        "Dashed: confidence error. Solid: top-label error. Does the dashed line leave its own, darker band?",
         ("bins", "noise-floor", "calibration-error"),
         {"data": "demo:digits-mlp", "view": "curves", "about": "sweep", "calibrators": ()},
     ),
@@ -168,7 +167,7 @@ TOUR = (
         "What a calibrator changes",
         "What does recalibration do to the stars?",
         _moved,
-        "Tick “Temperature scaling” above the picture: the stars travel to the line. Untick it, and they return.",
+        "Tick “Temperature scaling” above the chart: the stars move to the line. Untick it, and they move back.",
         ("calibrator", "over-confident", "calibration-error"),
         {"data": "demo:imbalanced-forest", "view": "reliability", "calibrators": ()},
     ),
@@ -186,9 +185,10 @@ TOUR = (
     ),
     Stop(
         "The event of two classes",
-        "What is judged where there are two classes?",
+        "What is judged if there are two classes?",
         _event,
-        "Click the event at the top, next to the file's name, and choose the other class: the headline follows.",
+        "Click the event at the top, next to the file's name, and choose the other class. The headline changes "
+        "with it.",
         ("event", "in-the-large", "observed-expected"),
         {"data": "demo:breast-cancer-svm", "view": "overview", "calibrators": ()},
     ),

@@ -74,7 +74,7 @@ def strip(selection: Selection) -> None:
             st.markdown(f"{markdown_plain(unbroken(words))} **{markdown_plain(stop.look)}**")
         else:
             title = next(demo.title for demo in DEMOS if f"demo:{demo.key}" == stop.selection.source.data)
-            st.markdown(markdown_plain(f"This stop is about the example “{title}”, which is not what is shown now."))
+            st.markdown(markdown_plain(f"This stop uses the example “{title}”, which is not open now."))
 
 
 def _same_rows(source: Source, own: Source) -> bool:
@@ -111,5 +111,5 @@ def _left() -> str:
     """What leaving does."""
     before = own()
     if before is None:
-        return "Takes this strip away; what is shown stays."
+        return "Hides this strip; the page stays."
     return markdown_plain(f"Back to {' and '.join(session.file_names(before))}, as it was left.")

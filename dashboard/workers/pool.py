@@ -31,8 +31,7 @@ LOOK = 0.1
 """Seconds between two looks at whether somebody still waits."""
 STARTING = 60.0
 LOST = (
-    "The process that computed this was ended twice: it ran out of memory, or somebody ended it. Take fewer rows or "
-    "classes, or try again later"
+    "The worker process stopped twice: it ran out of memory or was ended. Use fewer rows or classes, or try again later"
 )
 
 

@@ -30,7 +30,7 @@ def test_a_long_fit_is_named_goes_on_over_clicks_and_stops(  # type: ignore[no-u
     expect(said).to_contain_text(" 3 s")
     assert notes.read_text().split() == ["begun"]
     page.locator(".st-key-frame-fitting").get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("Stopped: nothing of Vector scaling is kept.")).to_be_visible()
+    expect(page.get_by_text("Stopped; no result of Vector scaling was saved.")).to_be_visible()
     expect(said).to_have_count(0)
     expect(chip).to_be_visible()
     assert notes.read_text().split() == ["begun", "ended"]

@@ -254,7 +254,7 @@ def test_gate_and_compare_judge_the_rows_of_the_audit_and_say_which():
 
 def test_every_command_takes_an_example_by_its_name():
     assert "569 rows" in run("audit", "demo:breast-cancer-svm").stdout
-    assert "those there are" in run("audit", "demo:nothing", code=2).stderr
+    assert "available" in run("audit", "demo:nothing", code=2).stderr
 
 
 def test_gate_never_decides_by_the_point_value():
@@ -304,7 +304,8 @@ def test_a_fault_of_the_program_is_a_sentence_too(file, monkeypatch):
     monkeypatch.setattr(inference, "gate_check", lambda *_, **__: 1 / 0)
     said = run("gate", file, "--max-ece", "0.1", code=2).stderr
     assert said == (
-        "calib gate: this should not have happened (ZeroDivisionError: division by zero); --debug shows where\n"
+        "calib gate: this is a mistake of the program (ZeroDivisionError: division by zero); "
+        "--debug prints the traceback\n"
     )
     assert "Traceback" in run("gate", file, "--max-ece", "0.1", "--debug", code=2).stderr
 
@@ -642,7 +643,8 @@ def test_audit_counts_the_same_rows_for_every_model(file):
         n = int((~after.abstained).sum()) if counting == "answered" else test.n_rows
         assert [model["rows"] for model in said["models"].values()] == [n, n]
         assert sorted(model["coverage"] for model in said["models"].values()) == [after.coverage, 1.0]
-    assert "every line is over the same rows" in run(*words).stdout
+    answering = int((~after.abstained).sum())
+    assert any(str(answering) in line and "rows" in line for line in run(*words).stdout.splitlines()[1:])
 
 
 def test_show_and_audit_judge_the_same_rows_that_are_named(tmp_path):

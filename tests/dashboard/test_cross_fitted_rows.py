@@ -162,7 +162,7 @@ def test_the_words_say_what_is_judged(scene: Scene) -> None:
         in EXHIBITS.make("promises").words(scene).notes[0]
     )
     for key in ("movement", "gains"):
-        assert "178 rows, each after maps fitted on other rows" in EXHIBITS.make(key).words(scene).caption
+        assert "178 rows, cross-fitted" in EXHIBITS.make(key).words(scene).caption
     apart = session.scene_of(Selection(source=Source(data=WINE.data, by="share"), calibrators=TICKED))
     for key in ("rows", "movement", *OF_MAPS):
         words = EXHIBITS.make(key).words(apart)
@@ -294,7 +294,7 @@ def test_the_report_says_that_rows_are_cross_fitted(tmp_path: Path) -> None:
     )
     assert answer.exit_code == 0, answer.stderr
     assert CROSS_FITTED in page.read_text("utf-8")
-    assert front_page._rows(session.parts(WINE)) == "178 to judge, each after maps fitted on others"
+    assert front_page._rows(session.parts(WINE)) == "178 to judge, cross-fitted"
 
 
 # ---- screen --------------------------------------------------------------------------------------------------

@@ -262,6 +262,6 @@ def test_a_stop_takes_the_chip_away_says_so_once_and_leaves_the_others() -> None
     app.button(key="stop").click().run()
     assert app.text[0].value == "temperature"
     (caption,) = app.caption
-    assert caption.value.replace("\\", "") == "Stopped: nothing of Matrix scaling is kept."
+    assert caption.value.replace("\\", "") == "Stopped; no result of Matrix scaling was saved."
     app.run()
     assert not app.caption

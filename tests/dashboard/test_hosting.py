@@ -159,7 +159,7 @@ def test_more_tabs_than_agreed_are_sent_away_in_a_sentence() -> None:
         assert present.arrive("browser:a", 2)
     status, headers, text = asked(app)
     assert (status, headers["retry-after"]) == (503, "60")
-    assert text == "This server is full: 2 tabs are open, and no more are answered at a time. Try again in a minute."
+    assert text == "This server is full: 2 tabs are open, the maximum. Try again in a minute."
     assert [m["type"] for m in opened(app)] == ["websocket.close"]
     present.leave("browser:a")
     assert asked(app)[0] == 200

@@ -179,16 +179,16 @@ def test_choices_go_by_their_names() -> None:
 def test_predictions_that_no_file_holds_are_refused() -> None:
     rows = cc.Predictions([[0.6, 0.4]] * 4, [0, 1, 0, 1])
     for odd, why in (
-        (cc.Predictions.from_scores([[0.6, 0.6]] * 4, [0, 1, 0, 1]), "whose rows sum to no one"),
+        (cc.Predictions.from_scores([[0.6, 0.6]] * 4, [0, 1, 0, 1]), "whose rows do not sum to one"),
         (rows.with_probs(rows.probs, abstained=[True, False, False, False]), "that withhold rows"),
         (
             cc.Predictions.from_confidence([[0.6, 0.3]] * 4, predicted=[[0, 1]] * 4, labels=[0, 1, 0, 2]),
-            "of several classes a row",
+            "with several classes per row",
         ),
     ):
         with pytest.raises(InputError) as refused:
             Handout.of(odd)
-        assert str(refused.value) == f"predictions {why} are not handed on from memory: write them as a file first"
+        assert str(refused.value) == f"predictions {why} exist only in memory: write them to a file first"
 
 
 def test_the_command_writes_the_card_of_the_same_choices(tmp_path: Path) -> None:

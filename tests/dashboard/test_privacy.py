@@ -105,7 +105,7 @@ def test_what_is_shared_is_seen_until_it_is_not(people: list[str]) -> None:
     people[0] = "bob"
     text = sent(page("data", key))
     assert "markername" in text
-    assert "another person" in text
+    assert "Another person" in text
     session.delete_own()
     assert session.is_here(key), "nobody deletes what is another's"
     people[0] = "ann"
@@ -188,7 +188,7 @@ def little() -> Iterator[None]:
 
 def test_too_many_files_or_bytes_of_one_person_are_refused_in_a_sentence(little: None) -> None:
     kept: Uploads[str] = Uploads()
-    with pytest.raises(Full, match=r"this one about .* more; .* for one person. Delete them first"):
+    with pytest.raises(Full, match=r"this one about .* more; .* for one person. Delete some first"):
         kept.put("x", lambda: "x", "ann", 1001)
     for key in "ab":
         kept.put(key, lambda: "x", "ann", 10)
@@ -204,9 +204,7 @@ def test_nothing_kept_goes_to_make_room_and_the_refusal_says_what_to_do(little: 
 
     for name in ("ann", "bob"):
         kept.put(name, lambda: np.zeros(90), name, 720)  # type: ignore[arg-type,return-value]
-    with pytest.raises(
-        Full, match=r"there is no room for it now: .* are in use. Delete your uploads, upload a smaller"
-    ):
+    with pytest.raises(Full, match=r"more than is free now: .* are in use. Delete your uploads, upload a smaller"):
         kept.put("c", lambda: b"", "cleo", 720)
     assert kept.find("ann", "ann") is not None
     assert kept.find("bob", "bob") is not None
@@ -251,7 +249,7 @@ def test_a_wait_has_an_end_and_a_file_that_cannot_be_read_takes_no_room(
     thread.start()
     while not kept._coming:
         time.sleep(0.005)
-    with pytest.raises(Full, match="no room"):
+    with pytest.raises(Full, match="more than is free now"):
         kept.put("b", lambda: 1, "bob", 900)
     ended.set()
     thread.join()
@@ -280,7 +278,7 @@ def test_what_turns_out_larger_than_there_is_room_for_is_not_kept(little: None) 
     kept: Uploads[bytes] = Uploads()
     import numpy as np
 
-    with pytest.raises(Full, match=r"takes 1.6 kB of memory once it is read and there is no room"):
+    with pytest.raises(Full, match=r"takes 1.6 kB of memory once it is read, more than is free"):
         kept.put("a", lambda: np.zeros(200), "ann", 10)  # type: ignore[arg-type,return-value]
     assert not kept.has("a")
     assert not kept._coming

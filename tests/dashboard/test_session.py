@@ -136,8 +136,8 @@ def test_data_that_is_not_here_is_named_in_one_sentence() -> None:
     with pytest.raises(session.Missing) as caught:
         session.parts(Source(data="sha256:" + "ab" * 32))
     assert str(caught.value) == (
-        "The link is about an uploaded file that is not here (its content hash begins with 'abababab'): "
-        "upload the same file again and the picture returns."
+        "This link needs an uploaded file that is not here (its content hash begins with 'abababab'). "
+        "Upload the same file again."
     )
     with pytest.raises(session.Missing, match="no demo data set 'demo:none'"):
         session.parts(Source(data="demo:none"))

@@ -60,7 +60,7 @@ def test_tables_on_disk_and_in_every_form_are_the_librarys(nets):
     (nets / "notes.md").write_text("no predictions")
     how = ("tables", nets, "--paper", "p1-table-3", "--splits", 2)
     shown = run(*how, "--out", "out")
-    assert "notes.md: left out" in shown.stderr
+    assert "notes.md: skipped" in shown.stderr
     assert Path("out/p1-table-3.tex").read_text() == latex(expected)
     written = pd.read_csv("out/p1-table-3.csv")
     assert written["TS"].tolist() == expected.frame()["TS"].tolist()
@@ -122,7 +122,7 @@ def test_what_cannot_run_ends_with_two(nets, arguments):
 def test_a_folder_without_predictions_is_told(nets):
     for path in nets.iterdir():
         path.unlink()
-    assert "holds no file of predictions" in run("tables", nets, "--calibrator", "identity", code=2).stderr
+    assert "contains no predictions file" in run("tables", nets, "--calibrator", "identity", code=2).stderr
     run("tables", "nowhere", "--calibrator", "identity", code=2)
 
 

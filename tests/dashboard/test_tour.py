@@ -179,7 +179,7 @@ def test_looking_around_leads_back_and_leaving_keeps_what_is_shown() -> None:
 
 def test_of_other_rows_nothing_is_said() -> None:
     app = opened(replace(READING.selection, tour=2))
-    assert "which is not what is shown now" in strip_of(app)
+    assert "which is not open now" in strip_of(app)
     assert markdown_plain(unbroken(BLIND.words)) not in strip_of(app)
 
 
@@ -189,7 +189,7 @@ def test_the_other_class_as_the_event_is_the_same_stop() -> None:
     app.radio("choice.event").set_value("benign").run()
     shown = strip_of(app)
     assert "here “benign”" in shown
-    assert "which is not what is shown now" not in shown
+    assert "which is not open now" not in shown
     assert markdown_plain(unbroken(EVENT.words)) not in shown, "numbers of the other class"
     app.radio("choice.event").set_value("malignant").run()
     assert chosen(app) == replace(EVENT.selection, tour=STOPS)
@@ -221,7 +221,7 @@ def test_a_file_opened_on_the_way_stays_in_use() -> None:
     app.button("learn.3").click().run()
     app.session_state["calib.selection"] = replace(chosen(app), source=Source(data=second.key))
     app.run()
-    assert "which is not what is shown now" in strip_of(app)
+    assert "which is not open now" in strip_of(app)
     app.button("tour.leave").click().run()
     assert chosen(app).source.data == second.key
     assert not chosen(app).tour

@@ -353,7 +353,7 @@ def test_a_few_calibrators_are_offered_beside_those_ticked() -> None:
     for keys in ((), ("temperature",), model_keys()[:7]):
         ticked = tuple(Recipe("CALIBRATORS", key) for key in keys)
         app = opened(Selection(view="classes", source=Source(data="demo:wine-logistic"), calibrators=ticked))
-        (chips,) = (g for g in app.button_group if g.label == "Calibrators shown beside the base model")
+        (chips,) = (g for g in app.button_group if g.label == "Calibrators to compare with the uncalibrated model")
         assert len(chips.options) == max(chips_module.OFFERED, len(keys))
 
 

@@ -155,7 +155,7 @@ def test_a_killed_process_is_replaced_and_twice_is_a_sentence(one: Pool, times: 
     if times == 1:
         assert one.run(long_work.fatal, (str(count),), {}, silent) == one.processes[0]
     else:
-        with pytest.raises(InputError, match="was ended twice: it ran out of memory, or somebody ended it"):
+        with pytest.raises(InputError, match="stopped twice: it ran out of memory or was ended"):
             one.run(long_work.fatal, (str(count),), {}, silent)
         assert one.run(long_work.process, (), {}, silent) == one.processes[0]
 
