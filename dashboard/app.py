@@ -28,6 +28,9 @@ def main() -> None:
     data.open_launched()
     tour.arrive()
     selection = widgets.selection()
+    if VIEWS[selection.view].needs_data and VIEWS[selection.view].of_models:
+        frame.follow_advice()
+        selection = widgets.selection()
     frame.dress(present=selection.present, opens=selection.view in _OPENS)
     frame.header(selection)
     with st.container(key="frame-tour"):

@@ -153,6 +153,7 @@ class Selection:
     classes are judged by the risk of their event, unless ``notion`` is a claim about the class predicted, or a
     ``confidence`` alone is asked about, as in links from before there was an event. ``question`` is what is
     asked of the ticked calibrators, the first where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
+    The default of ``calibrators`` is that of a link; `dashboard.frame.advised` ticks others where nobody chose any.
     """
 
     source: Source = Source()

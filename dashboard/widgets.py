@@ -42,6 +42,8 @@ class Titled(Protocol):
 _SELECTION = "calib.selection"
 _PROBLEMS = "calib.link-problems"
 _LEFT_OUT = "calib.left-out"
+_UNASKED = "calib.unasked"
+"""The calibrators that the page ticked by itself."""
 _UNSET = object()
 FIRST_VISIT = {"view": "start"}
 """What an address without choices opens."""
@@ -57,6 +59,8 @@ def selection() -> Selection:
     if _SELECTION not in st.session_state:
         query = st.query_params.to_dict() or FIRST_VISIT
         st.session_state[_SELECTION], st.session_state[_PROBLEMS] = Selection.from_query(query)
+        if query == FIRST_VISIT:
+            st.session_state[_UNASKED] = Selection().calibrators
     choices: Selection = st.session_state[_SELECTION]
     return choices
 
@@ -70,10 +74,11 @@ def link_problems() -> tuple[str, ...]:
 def left_out() -> tuple[str, ...]:
     """Ticked calibrators that are not for rows like those in use, each in a sentence, said once.
 
-    Of what the first visit ticks nothing is said: nobody has asked for it.
+    Of what the page ticks by itself nothing is said: nobody has asked for it.
     """
     choices = selection()
-    asked_for = [recipe for recipe in choices.calibrators if recipe not in Selection().calibrators]
+    ticked = () if unasked() else choices.calibrators
+    asked_for = [recipe for recipe in ticked if recipe not in Selection().calibrators]
     try:
         fit = session.parts(choices.source).fit if asked_for else None
     except InputError:
@@ -93,6 +98,17 @@ def change(**changes: Any) -> None:
 def choose(choices: Selection) -> None:
     """Put these choices in place of all there were."""
     st.session_state[_SELECTION] = choices
+
+
+def tick_unasked(calibrators: tuple[Recipe, ...]) -> None:
+    """Tick these calibrators in place of all others without anybody having asked for them."""
+    change(calibrators=calibrators)
+    st.session_state[_UNASKED] = calibrators
+
+
+def unasked() -> bool:
+    """Whether the calibrators ticked are those of the page: no person, link or stop of the tour has chosen them."""
+    return bool(st.session_state.get(_UNASKED) == selection().calibrators)
 
 
 def change_exhibit(recipe: Recipe) -> None:

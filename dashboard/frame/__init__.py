@@ -1,9 +1,21 @@
 """What stands around every view: the data in use, the rooms, the models on show, bins and tolerance."""
 
+from dashboard.frame.advised import follow_advice, is_to_follow
 from dashboard.frame.chips import model_chips, settings_of, settle_chips
 from dashboard.frame.fitting import await_models
 from dashboard.frame.header import header
 from dashboard.frame.settings import settings
 from dashboard.frame.style import answer, dress
 
-__all__ = ["answer", "await_models", "dress", "header", "model_chips", "settings", "settings_of", "settle_chips"]
+__all__ = [
+    "answer",
+    "await_models",
+    "dress",
+    "follow_advice",
+    "header",
+    "is_to_follow",
+    "model_chips",
+    "settings",
+    "settings_of",
+    "settle_chips",
+]

@@ -56,6 +56,7 @@ def finish() -> None:
     leave()
     if before is None:
         widgets.change(view="data")
+        widgets.tick_unasked(Selection().calibrators)  # those of the last stop are its own
 
 
 def strip(selection: Selection) -> None:

@@ -44,6 +44,8 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
         lines = _lines(watched)
         doubted = rules_out_advice(watched)
         found = next_step.chosen(exhibit, watched) if exhibit.quick(scene) and not doubted else None
+        if frame.is_to_follow(found):
+            st.rerun()
         _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted)
     drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
     if drawn.best is not None:  # before all families: with two screens of cards it is not found in its own

@@ -1,0 +1,112 @@
+"""Which calibrator is ticked where nobody has chosen any, and that a choice, a link and a stop of the tour stay."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import calib_core as cc
+from calib_core import Recipe
+from dashboard import session
+from dashboard.exhibits.recommendation import Recommendation
+from dashboard.selection import Selection, Source
+from tests.dashboard.test_views import APP, opened
+
+LOGISTIC, TEMPERATURE = (Recipe("CALIBRATORS", key) for key in ("logistic-recalibration", "temperature"))
+
+
+@pytest.fixture
+def risks() -> str:
+    """Key of a file whose risks are twice too high."""
+    rng = np.random.default_rng(0)
+    risk = rng.beta(2, 5, 400)
+    lines = (f"{p:.4f},{int(rng.random() < p / 2)}" for p in risk)
+    return session.hold("\n".join(["risk,died", *lines]).encode(), "risk.csv").key
+
+
+def ticked(app: AppTest) -> tuple[Recipe, ...]:
+    assert not app.exception, [e.value for e in app.exception]
+    selection: Selection = app.session_state["calib.selection"]
+    return selection.calibrators
+
+
+def advised(app: AppTest) -> Recipe | None:
+    """The calibrator that the rule of choice picks of these rows, by the library alone."""
+    selection: Selection = app.session_state["calib.selection"]
+    parts = session.parts(selection.source)
+    held_out = None if parts.note else parts.test
+    found = cc.choose(parts.fit, random_state=selection.source.seed, held_out=held_out)
+    return found.recipe if found.recalibrate else None
+
+
+def first_visit() -> AppTest:
+    return AppTest.from_file(str(APP), default_timeout=60).run()
+
+
+def opened_by_hand(key: str) -> AppTest:
+    """A file chosen among those of the session, from the first visit on."""
+    app = first_visit()
+    app.session_state["calib.data.uploads"] = (key,)
+    app.session_state["calib.selection"] = Selection(view="data")
+    app.run()
+    app.radio("data.choice.mine").set_value(key).run()
+    return app
+
+
+def not_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No recommendation is found out by itself."""
+    monkeypatch.setattr(Recommendation, "quick", lambda exhibit, scene: False)
+
+
+def test_a_file_opened_by_hand_has_the_calibrator_recommended(risks: str) -> None:
+    app = opened_by_hand(risks)
+    best = advised(app)
+    assert best is not None
+    assert best not in (LOGISTIC, TEMPERATURE), "else this test says nothing"
+    assert ticked(app) == (best,)
+    app.button_group("frame.room").set_value("recalibrate").run()
+    assert ticked(app) == (best,)
+    assert app.query_params["calibrators"], "the link opens what is shown"
+
+
+def test_so_has_an_example_of_three_classes() -> None:
+    app = first_visit()
+    app.button("start.example-1").click().run()
+    assert ticked(app) == (advised(app),)
+    assert ticked(app) != (TEMPERATURE,)
+
+
+def test_until_it_is_known_a_risk_has_logistic_recalibration_and_all_else_temperature_scaling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    not_yet(monkeypatch)
+    monkeypatch.setattr(Recommendation, "known", classmethod(lambda cls, scene: None))
+    app = first_visit()
+    app.button("start.breast-cancer-svm").click().run()
+    assert ticked(app) == (LOGISTIC,)
+    app.button("frame.data").click().run()
+    app.radio("data.choice.demo").set_value("demo:wine-logistic").run()
+    assert ticked(app) == (TEMPERATURE,)
+
+
+def test_what_a_person_ticks_stays(risks: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    not_yet(monkeypatch)
+    monkeypatch.setattr(Recommendation, "known", classmethod(lambda cls, scene: None))
+    app = opened_by_hand(risks)
+    assert ticked(app) == (LOGISTIC,)
+    app.button_group("frame.room").set_value("explore").run()
+    app.button_group("calibrators").set_value([TEMPERATURE.key]).run()
+    assert ticked(app) == (TEMPERATURE,)
+    monkeypatch.undo()
+    app.button_group("frame.room").set_value("overview").run()
+    assert ticked(app) == (TEMPERATURE,)
+    assert advised(app) not in (None, TEMPERATURE)
+
+
+def test_a_link_opens_what_it_showed(risks: str) -> None:
+    for link in (Selection(Source(data=risks)), Selection(Source(data=risks), calibrators=(LOGISTIC,))):
+        app = opened(link)
+        app.button_group("frame.room").set_value("recalibrate").run()
+        assert ticked(app) == link.calibrators
+        assert advised(app) not in link.calibrators
