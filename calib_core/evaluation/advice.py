@@ -213,7 +213,7 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None) -> str:
     )
     for_all = f"; one intercept for all rows would gain {common}" if common else ""
     score = inside(ESTIMATORS[choice.score].title)
-    rows = "use more rows, or judge all of them (--judge all)" if choice.held_out else "use more rows"
+    rows = "use more rows, or judge all of them, cross-fitted" if choice.held_out else "use more rows"
     return (
         f"{title_of(update.column, update.value)} is off more than the other rows. On {choice.judged_on} updating its "
         f"intercept alone would gain {mine} in {score}{for_all}. That is too little evidence of a gain: {rows}."

@@ -1,4 +1,4 @@
-"""A forest plot: a line an estimator, families apart, the numbers in columns at the right.
+"""A forest plot: one line per estimator, families apart, the numbers in columns at the right.
 
 Slices as a ranked dot plot: a line each, what is said as an open mark, how often it is right as a filled one.
 """
@@ -312,7 +312,7 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
     eps = f"tolerance {100 * forest.tolerance:.6g}"
     words.append({**head, "xref": "x", "x": 100 * forest.tolerance, "xanchor": "center", "text": f"<b>{eps}</b>"})
     if _first(forest) and forest.declared:
-        words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "text": "chosen beforehand, decides"})
+        words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "text": "primary measure, fixed in advance"})
     for family, y in places.headings.items():
         words.append(
             {

@@ -19,7 +19,7 @@ from calib_core.text import plain, score, short_percent
 
 ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
 """Pixels of a row above and below, of what stands above an axis, and of its numbers."""
-_LONGEST = 20
+_LONGEST = 24
 _RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
 _APART = 0.11
 """Share of the axis between the labels of two ratios at least."""

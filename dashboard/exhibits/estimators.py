@@ -62,7 +62,7 @@ class Estimators(Exhibit):
         rule = f"one a value where outputs are discrete, else {BINS} of equal width"
         chosen = rule if scene.bins is None else bins_said(scene.bins.build())
         caption = (
-            f"{notion.title} calibration of {scene.model.title}, a line an estimator. Tick: as measured, noise "
+            f"{notion.title} calibration of {scene.model.title}, one line per estimator. Tick: as measured, noise "
             "included; 95 % of calibrated models have theirs in the grey bar. Hollow point: no interval. Arrow: off "
             "the scale. Squared errors are shown as roots."
         )

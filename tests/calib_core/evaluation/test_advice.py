@@ -129,7 +129,7 @@ def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
             assert cc.text.score(line[name]) in said[0]
     assert "site = C is off" in said[0]
     assert none.judged_on in said[0]
-    assert "--judge all" in said[0]
+    assert "or judge all of them" in said[0]
     assert said[0].count(cc.text.score(lines["gain"].iloc[found.recipes.index(own)])) == 1, "one gain, once"
     everywhere = replace(none, held_out=0)
-    assert "--judge all" not in sentences(everywhere, None, update, "")[0]
+    assert "or judge all of them" not in sentences(everywhere, None, update, "")[0]
