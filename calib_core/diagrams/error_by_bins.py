@@ -15,7 +15,16 @@ from calib_core.binning.base import BINNINGS, as_binning, cuts
 from calib_core.calibrators.options import Refits
 from calib_core.defaults import LEVEL, SEED
 from calib_core.diagrams.base import Diagram
-from calib_core.estimators.base import ESTIMATORS, Estimator, Question, as_estimator, estimate, reads_bins, takes_bins
+from calib_core.estimators.base import (
+    ESTIMATORS,
+    Estimator,
+    Question,
+    as_estimator,
+    estimate,
+    judged_notion,
+    reads_bins,
+    takes_bins,
+)
 from calib_core.inference.intervals.joint_intervals import floors, sweep_tables
 from calib_core.inference.verdicts.estimate_line import unit_of
 from calib_core.predictions.predictions import InputError, NotAnswerable, Predictions
@@ -87,7 +96,7 @@ class ErrorSweep(Diagram):
 
 def error_sweep(
     models: Predictions | Refits | Mapping[str, Predictions | Refits],
-    notions: Sequence[str] = ("confidence", "top-label"),
+    notions: Sequence[str] | None = None,
     estimator: str = "ece",
     bins: Sequence[int] | None = None,
     floor: bool = True,
@@ -100,6 +109,7 @@ def error_sweep(
 ) -> ErrorSweep:
     """A binned error for every number of bins, of one model or of several (base and recalibrated).
 
+    ``notions`` are one line each; by default the event if all models have one, else confidence and top-label.
     ``estimator`` is the key of an estimator that takes bins, ``kind`` the key of bins that have a number: how many
     there are, or how many rows each holds; without it bins are of equal width, or placed by the estimator. ``bins`` are
     the numbers, by default 5 to 25 bins or 10 to 500 rows. A model of ``calibrators.refitted`` is fitted anew for each.
@@ -120,6 +130,7 @@ def error_sweep(
         raise RegistryError(f"bins is {numbers!r:.80}; it must hold whole numbers of at least 1")
     members = [_member(estimator, kind, int(b)) for b in numbers]
     named = models if isinstance(models, Mapping) else {"model": models}
+    notions = _by_default(named) if notions is None else notions
     lines = [(name, notion) for name in named for notion in notions]
     if not lines:
         raise InputError(f"{len(named)} models in {len(notions)} notions make no line; give at least one of each")
@@ -152,6 +163,12 @@ def error_sweep(
         level,
         tuple(notes),
     )
+
+
+def _by_default(models: Mapping[str, Predictions | Refits]) -> tuple[str, ...]:
+    """The notions of models where none are given."""
+    rows = (model.test if isinstance(model, Refits) else model for model in models.values())
+    return ("event",) if judged_notion(None, *rows) == "event" else ("confidence", "top-label")
 
 
 def swept_kinds() -> tuple[str, ...]:

@@ -97,7 +97,10 @@ def reliability(
     grouped_by: Predictions | None = None,
     notion: str | None = None,
 ) -> ReliabilityDiagram:
-    """Confidence and top-label reliability diagram on the same bins of the confidence.
+    """Reliability diagram: what was predicted and how often it happened, in bins of the prediction.
+
+    Of two classes predictions are the risk of the event; else confidences, and each bin also shows how far its
+    predicted classes are off one by one (top-label).
 
     ``bins`` is a number of equal-width bins, a key of BINNINGS, a list of edges or a scheme; None draws 15 of equal
     width, whatever the outputs are declared to be. With ``grouped_by``, a recalibrated model's predictions of the same

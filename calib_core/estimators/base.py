@@ -343,7 +343,8 @@ class Estimate(OneLine):
     @property
     def title(self) -> str:
         """The notion and the estimator by their names on screen."""
-        return titled(*self.recipe)
+        of = self.question
+        return titled(*self.recipe, of_event=of is not None and of.predictions.event is not None)
 
     def _line(self) -> str:
         return f"{self.title}: {self.value:.4f}"
@@ -375,12 +376,13 @@ def _calibrated_range(floor: NoiseFloor) -> str:
     return f"{floor.high:.4f}: 95 % of calibrated models show no {'more' if floor.higher_is_worse else 'less'}"
 
 
-def titled(reduction: Recipe | None, estimator: Recipe) -> str:
+def titled(reduction: Recipe | None, estimator: Recipe, *, of_event: bool = False) -> str:
     """An error by the names of its notion and its estimator; a score by what it scores.
 
     A score of the claim to be right is another quantity than the score of whole predictions, except that both have one
-    accuracy; of an event it has the score's own name. Classes only matter to a score that averages over them, so that
-    confidence and top-label share a name as they share the value.
+    accuracy; of an event it has the score's own name, and the Brier score of whole predictions that have one
+    (``of_event``) is twice as much and says so. The share of rows that have the event is no accuracy. Classes only
+    matter to a score that averages over them, so that confidence and top-label share a name as they share the value.
 
     >>> from calib_core.reductions import REDUCTIONS
     >>> notions, score = map(REDUCTIONS.recipe, ("confidence", "event", "class-wise")), ESTIMATORS.recipe("log-loss")
@@ -388,10 +390,14 @@ def titled(reduction: Recipe | None, estimator: Recipe) -> str:
     ['Log loss', 'Log loss of right or wrong', 'Log loss', 'Class-wise Log loss']
     >>> titled(REDUCTIONS.recipe("top-label"), ESTIMATORS.recipe("ece"))
     'Top-label ECE'
+    >>> titled(None, ESTIMATORS.recipe("brier"), of_event=True)
+    'Brier score, summed over classes'
     """
     if reduction is None:
-        return estimator.title
+        return f"{estimator.title}, summed over classes" if of_event and estimator.key == "brier" else estimator.title
     of = REDUCTIONS[reduction.key].flags.of
+    if of == "event" and estimator.key == "accuracy":
+        return "Observed frequency"
     if is_score(estimator.key) and of in ("event", "top"):
         of_claims = of == "top" and ESTIMATORS[estimator.key].flags.judged == "losses"
         return f"{estimator.title} of right or wrong" if of_claims else estimator.title
@@ -455,7 +461,12 @@ def _binning(key: str, bins: int | str | Sequence[float] | BinningScheme) -> dic
 
 
 BY_DEFAULT = "by-default"
-"""In place of a notion, where None means whole predictions: the one that is judged where nothing is said."""
+"""The default of functions that take scores of whole predictions, in which None is a question of its own.
+
+One rule: a notion that is left out is the event of two classes, else the confidence. ``estimate``,
+``paired_difference``, ``not_worse`` and ``compare`` alone take None for whole predictions (log loss, Brier score,
+accuracy); in all others None is the same as leaving the notion out.
+"""
 
 
 def estimate(
@@ -469,8 +480,9 @@ def estimate(
     Parameters
     ----------
     predictions : what the classifier said and what was true.
-    reduction : key of REDUCTIONS or a reduction; None scores the whole prediction (log loss, Brier, accuracy). By
-        default the event of two classes, else the confidence. Rows that the model abstains on are left out.
+    reduction : key of REDUCTIONS or a reduction; left out, the event of two classes, else the confidence. None, which
+        is not the default, scores the whole prediction (log loss, Brier score summed over classes, accuracy). Rows that
+        the model abstains on are left out.
     estimator : key of ESTIMATORS or an estimator.
     bins : number of equal-width bins, key of BINNINGS, list of edges or a scheme, for binned estimators given by key.
         Without it outputs that a calibrator declares discrete are judged one bin a value, all others in 15 bins of
@@ -494,15 +506,30 @@ def estimate(
         question = Question(answered, None, method)
         return Estimate(method.of(answered), (), none, none, None, (None, ESTIMATORS.recipe(method)), question)
     notion = as_reduction(judged_notion(reduction, predictions))
+    recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
+    if (counted := counts_of_event(predictions, notion, method)) is not None:
+        question, none = Question(counted, None, method), np.empty(0)
+        return Estimate(method.of(counted), (), none, none, None, recipe, question)
     claims = claims_in(notion, predictions)
     estimated = _applied(method, claims, whole=scope(notion).of == "vector")
-    recipe = (REDUCTIONS.recipe(notion), ESTIMATORS.recipe(method))
     question = Question(predictions, notion, method, free=free)
     # Bins can pool strata: what the estimate has parts for are theirs.
     of = claims if estimated.bins is None else estimated.bins
     return Estimate(
         estimated.value, of.strata, estimated.per_stratum, of.shares, estimated.bins, recipe, question, estimated.cells
     )
+
+
+def counts_of_event(predictions: Predictions, notion: Reduction, estimator: Any) -> Any:
+    """A summary with the losses of its event, where a loss of the event is asked for; None where it is not.
+
+    A summary has no row's risk, but the sums over both classes, of which those of the event are a half or all.
+    """
+    counted = counts(predictions)
+    is_loss = traits(estimator).judged == "losses" and "predictions" in traits(estimator).takes
+    if counted is None or not is_loss or scope(notion).of != "event" or counted.kind != "full":
+        return None
+    return counted.of_event
 
 
 def _applied(estimator: Any, claims: Any, *, whole: bool) -> Estimated:

@@ -79,7 +79,8 @@ class Brier:
     """Mean squared distance between the probabilities and what happened.
 
     Summed over classes for whole predictions (0 to 2, as P3; some packages halve it or divide it by K), (s - z)^2
-    for claims (0 to 1).
+    for claims (0 to 1). Of two classes "Brier score" is the name of the event's, (risk - outcome)^2; the sum is twice
+    as much, and its title ends in "summed over classes".
 
     >>> round(Brier().of(Predictions([[0.5, 0.5]], [0])), 4)
     0.5

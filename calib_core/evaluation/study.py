@@ -23,6 +23,7 @@ from calib_core.estimators.base import (
     as_estimator,
     estimate,
     is_score,
+    notion_looked_at,
     own_bins,
     takes_bins,
     titled,
@@ -60,13 +61,13 @@ def notion_of_score(key: str, *models: Predictions) -> str | None:
     """The notion in which a score of whole predictions is shown: the event for the Brier score of two classes, or None.
 
     Of an event the Brier score is the mean of (risk - outcome)^2, half of the sum over both classes: one number of one
-    name wherever a risk is judged. A summary knows the sum alone.
+    name wherever a risk is judged.
 
     >>> p, three = Predictions([[0.7, 0.3]], [0]), Predictions([[0.7, 0.2, 0.1]], [0])
     >>> notion_of_score("brier", p), notion_of_score("log-loss", p), notion_of_score("brier", p, three)
     ('event', None, None)
     """
-    of_event = all(m.event is not None and m.grain == "rows" for m in models)
+    of_event = all(m.event is not None and m.kind == "full" for m in models)
     return "event" if key == "brier" and models and of_event else None
 
 
@@ -239,7 +240,7 @@ def evaluate(
     fit: Predictions,
     test: Predictions,
     calibrators: Sequence[str | Calibrator] = ("identity", "temperature", "top-label-hb"),
-    reductions: Sequence[str | Reduction] = ("confidence", "top-label", "class-wise"),
+    reductions: Sequence[str | Reduction] | None = None,
     estimators: Sequence[str | Estimator] = ("ece", "mce"),
     bins: int | str | BinningScheme | None = None,
     rows: Counting = "answered",
@@ -247,11 +248,13 @@ def evaluate(
     """Every calibrator, fitted on ``fit``, judged on ``test`` in every notion by every estimator.
 
     One line per number: calibrator, reduction, estimator, value, the bins it was judged in, the rows it is over, and a
-    note in place of a value that this combination cannot give; lines without a reduction hold accuracy, log loss and
-    Brier score. Without ``bins`` outputs declared discrete are judged one bin a value, others in 15 bins of equal width
-    (``binning.bins_of``), so that lines can differ in their bins: the column says so. Where a calibrator abstains all
-    lines are over the same rows, ``over_same_rows`` says which. ``fit`` and ``test`` must not share rows: a calibrator
-    judged on the rows it was fitted on looks better than it is. InputError where both are the same predictions.
+    note in place of a value that this combination cannot give. The first lines of a calibrator hold accuracy, log loss
+    and Brier score, without a reduction; of two classes the Brier score is that of the event. Without ``reductions``
+    these are confidence, top-label and class-wise, of two classes the event before them. Without ``bins`` outputs
+    declared discrete are judged one bin a value, others in 15 bins of equal width (``binning.bins_of``), so that lines
+    can differ in their bins: the column says so. Where a calibrator abstains all lines are over the same rows,
+    ``over_same_rows`` says which. ``fit`` and ``test`` must not share rows: a calibrator judged on the rows it was
+    fitted on looks better than it is. InputError where both are the same predictions.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> fit, test = p.split(0.5, random_state=0)
@@ -264,6 +267,9 @@ def evaluate(
         raise InputError("fit and test are the same rows: divide them in two, or judge what cross_fitted makes of them")
     outcomes = [_recalibrated_or_why(fit, test, calibrator) for calibrator in calibrators]
     judged = iter(over_same_rows([outcome for outcome in outcomes if isinstance(outcome, Predictions)], rows))
+    of_event = ("event",) if notion_looked_at(test) == "event" else ()
+    notions = (*of_event, "confidence", "top-label", "class-wise") if reductions is None else reductions
+    brier = notion_of_score("brier", test)
     lines: list[dict[str, Any]] = []
     for recipe, outcome in zip(recipes, outcomes, strict=True):
         name = {"calibrator": recipe.key, "title": recipe.title}
@@ -271,7 +277,7 @@ def evaluate(
             lines.append({**name, "value": float("nan"), "bins": "", "note": outcome})
             continue
         model = next(judged)
-        lines += [{**name, "rows": model.n_rows, **line} for line in _judge(model, reductions, estimators, bins)]
+        lines += [{**name, "rows": model.n_rows, **line} for line in _judge(model, brier, notions, estimators, bins)]
     frame = pd.DataFrame(
         lines, columns=["calibrator", "title", "reduction", "estimator", "value", "bins", "rows", "note"]
     )
@@ -287,12 +293,15 @@ def _recalibrated_or_why(fit: Predictions, test: Predictions, calibrator: str | 
 
 def _judge(
     judged: Predictions,
+    brier: str | None,
     reductions: Sequence[str | Reduction],
     estimators: Sequence[str | Estimator],
     bins: int | str | BinningScheme | None,
 ) -> Iterable[dict[str, Any]]:
     for key in SCORES:
-        yield {"reduction": None, "estimator": key, **_value(judged, None, key, None)}
+        notion = brier if key == "brier" else None
+        found = _value(judged, None if notion is None else as_reduction(notion), key, None)
+        yield {"reduction": notion, "estimator": key, **found}
     for reduction in map(as_reduction, reductions):
         for given in estimators:
             binned = isinstance(given, str) and takes_bins(given, bins)

@@ -6,7 +6,7 @@ What a summary knows of proper scores: what rows lost, what they expected to los
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -247,6 +247,8 @@ NORMAL = 0.1
 LOSS_SUMS = ("seen", "expected", "variance", "third", "surprise", "least", "most")
 """Sums over rows of the loss, of its mean, variance and third absolute moment if labels follow the probabilities, of
 (loss - mean)^2, and of the least and the most the row can lose."""
+_POWERS = {"variance": 2, "third": 3, "surprise": 2}
+"""Which power of the losses a sum is of, where not the first."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,7 +256,8 @@ class LossSums(ReadOnly, OneLine):
     """Exact sums of one score over rows: ``whole`` and ``part`` as in ``ExactSums``, one entry for each LOSS_SUMS.
 
     ``reach`` is the most that two losses of one row lie apart, ``highest`` the most a row can lose, ``impossible`` how
-    many rows gave what happened a probability of 0, ``floored`` less than LOG_FLOOR.
+    many rows gave what happened a probability of 0, ``floored`` less than LOG_FLOOR. Losses are ``scale`` times those
+    that were summed.
     """
 
     rows: int
@@ -264,6 +267,7 @@ class LossSums(ReadOnly, OneLine):
     highest: float
     impossible: int
     floored: int
+    scale: float = 1.0
 
     @classmethod
     def together(cls, several: Sequence[LossSums]) -> LossSums:
@@ -282,7 +286,11 @@ class LossSums(ReadOnly, OneLine):
     def mean(self, name: str) -> float:
         """The mean of one of LOSS_SUMS over rows."""
         i = LOSS_SUMS.index(name)
-        return float(ExactSums(self.whole[i], self.part[i]).value) / self.rows
+        return float(ExactSums(self.whole[i], self.part[i]).value) / self.rows * self.scale ** _POWERS.get(name, 1)
+
+    def halved(self) -> LossSums:
+        """The sums where every row loses half as much."""
+        return replace(self, reach=self.reach / 2, highest=self.highest / 2, scale=self.scale / 2)
 
     def _line(self) -> str:
         return f"mean loss {self.mean('seen'):.4f} of {self.rows:,} rows, expected {self.mean('expected'):.4f}"

@@ -302,6 +302,15 @@ class Summary(CountedRows, OneLine):
             )
         return self.losses[score]
 
+    @property
+    def of_event(self) -> Summary:
+        """The same counts with the losses of the risk of two classes' event: of the Brier score half of the sum.
+
+        NotAnswerable where the losses of whole predictions are not known.
+        """
+        halved = self.whole_losses("brier").halved()
+        return replace(self, losses={**self.losses, "brier": halved})
+
     def calibrated_scores(self, score: str, rng: np.random.Generator, draws: int) -> Float64s:
         """Values (draws,) of a score of perfectly calibrated rows with these claims.
 

@@ -129,7 +129,8 @@ class Notions(Exhibit):
 
 
 CLAIMS = ("top", "looked-at")
-"""The claims whose errors are shown: of confidences, by predicted class too where classes are known; or others."""
+"""The claims whose errors are shown: of confidences, by predicted class too where classes are known, or of the event's
+risk where pages are about it; or others."""
 
 
 @EXHIBITS.register("sweep", "Error against number of bins", reference="P1 Fig. 2")
@@ -153,7 +154,7 @@ class Sweep(Exhibit):
     ] = swept_kinds()[0]
     claims: Annotated[
         str,
-        Choice(CLAIMS, titles=("Confidence and top-label", "The notion looked at")),
+        Choice(CLAIMS, titles=("Event, or confidence and top-label", "The notion looked at")),
         "Claims",
         "the claims whose errors are shown",
     ] = CLAIMS[0]
@@ -238,11 +239,11 @@ class Sweep(Exhibit):
 
     def _claims(self, scene: Scene) -> tuple[dict[str, Call[Any]], tuple[str, ...], tuple[str, ...]]:
         """The models' rows by title, the notions they are judged in, and a sentence for each model left out."""
-        if self.claims == CLAIMS[0]:
+        if self.claims == CLAIMS[0] and scene.claims != "event":
             models, refused = line_words.answering(scene)
             classes = all(scene.get(rows).kind != "confidence" for rows in models.values())
             return models, ("confidence", "top-label") if classes else ("confidence",), refused
-        notion = scene.notion
+        notion = "event" if self.claims == CLAIMS[0] else scene.notion
         kept, refused = scene.answered(
             scene.each(lambda model: call(cc.estimate, scene.among_all(model), notion, self.estimator, self.kind))
         )

@@ -13,8 +13,7 @@ import pytest
 import calib_core as cc
 
 EXCEPTIONS = {
-    "evaluate.reductions": "a table of several notions, each named in its lines",
-    "diagrams.error_sweep.notions": "lines of several notions, each named",
+    "evaluate.reductions": "a table of several notions, each named in its lines; the event first",
     "diagrams.slice_dots.notion": "says what a table that is given is about",
     "lab.repeated.reductions": "lines of several notions, each named",
     "lab.true_error.reduction": "None is the whole prediction, of truths of any number of classes",
@@ -67,7 +66,10 @@ OTHER_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "slices.table": (ONE, "site"),
 }
 """What functions are given that take more than the predictions."""
-MORE: dict[str, dict[str, Any]] = {"inference.unbinned_bound": {"assumption": "lipschitz", "constant": 1.0}}
+MORE: dict[str, dict[str, Any]] = {
+    "diagrams.error_sweep": {"bins": [5, 10], "floor": False},
+    "inference.unbinned_bound": {"assumption": "lipschitz", "constant": 1.0},
+}
 
 
 def _public() -> Iterator[tuple[str, Callable[..., Any], str]]:
@@ -104,9 +106,11 @@ def _shown(answer: Any) -> str:
 def test_no_notion_is_the_event_of_two_classes(key: str) -> None:
     name, function, option = PUBLIC[key]
     given, more = OTHER_ARGUMENTS.get(name, (ONE,)), MORE.get(name, {})
+    several = option.endswith("s")
     by_default = _shown(function(*given, **more))
-    assert by_default == _shown(function(*given, **more, **{option: "event"}))
-    assert by_default != _shown(function(*given, **more, **{option: "confidence"}))
+    for notion in ("event", "confidence"):
+        named = _shown(function(*given, **more, **{option: [notion] if several else notion}))
+        assert (named == by_default) == (notion == "event")
 
 
 ABSTAINED = np.abs(ONE.probs[:, 1] - 0.5) < 0.1
@@ -134,3 +138,54 @@ def test_rows_without_an_answer_leave_the_event_the_default() -> None:
 def _pairs(silent: cc.Predictions, rest: cc.Predictions) -> Iterator[tuple[cc.Predictions, cc.Predictions]]:
     yield silent, OTHER.with_probs(OTHER.probs, abstained=ABSTAINED)
     yield rest, OTHER.take(np.flatnonzero(~ABSTAINED))
+
+
+def test_a_table_of_calibrators_begins_with_the_event() -> None:
+    """Its Brier score, too, is that of the event, as everywhere; recomputed."""
+    fit, test = ONE.split(0.5, random_state=0)
+    table = cc.evaluate(fit, test, ["identity"], estimators=["ece"])
+    assert [*table["reduction"].fillna("")] == ["", "", "event", "event", "confidence", "top-label", "class-wise"]
+    risk, died = test.probs[:, 1], test.true_labels == 1
+    by_key = table.set_index(["reduction", "estimator"])["value"]
+    assert by_key["event", "brier"] == pytest.approx(np.square(risk - died).mean())
+    assert by_key["event", "ece"] == cc.estimate(test).value
+    three = cc.Predictions(np.eye(3)[[0, 1, 2] * 20] * 0.7 + 0.1, [0, 1, 1] * 20)
+    lines = cc.evaluate(*three.split(0.5, random_state=0), ["identity"], estimators=["ece"])
+    assert [*lines["reduction"].fillna("")] == ["", "", "", "confidence", "top-label", "class-wise"]
+    assert cc.diagrams.error_sweep(three, bins=[5], floor=False).notions == ("confidence", "top-label")
+
+
+def test_one_brier_score_of_two_classes_has_one_name() -> None:
+    """Of rows and of their summary: the event's is "Brier score", and the sum over both classes is called so."""
+    risk, died = ONE.probs[:, 1], ONE.true_labels == 1
+    event = np.square(risk - died).mean()
+    whole = np.square(ONE.probs - np.column_stack([~died, died])).sum(axis=1).mean()
+    titles = set()
+    for rows in (ONE, cc.Summary.of(ONE)):
+        of_event, of_both = (cc.estimate(rows, notion, "brier") for notion in ("event", None))
+        assert (of_event.value, of_both.value) == pytest.approx((event, whole))
+        half, ends = of_event.interval(), of_both.interval()
+        assert (half.low, half.high) == pytest.approx((ends.low / 2, ends.high / 2))
+        titles.add((of_event.title, of_both.title))
+        assert cc.inference.estimate_line(of_both).title == of_both.title
+    assert titles == {("Brier score", "Brier score, summed over classes")}
+
+
+def test_none_is_the_whole_prediction_in_four_functions_and_the_default_in_all_others() -> None:
+    whole = {"compare.reduction", "estimate.reduction", "inference.not_worse.reduction"}
+    whole |= {"inference.paired_difference.reduction"}
+    none = {
+        key
+        for key, (_, function, option) in PUBLIC.items()
+        if key not in EXCEPTIONS and inspect.signature(function).parameters[option].default is not None
+    }
+    assert none == whole
+    pair = (ONE, OTHER)
+    by_hand = [np.square(p.probs - np.eye(2)[p.true_labels]).sum(axis=1).mean() for p in pair]
+    assert cc.estimate(ONE, None, "brier").value == pytest.approx(by_hand[0])
+    found = cc.inference.paired_difference(*pair, None, "brier")
+    assert (found.first, found.second) == pytest.approx(tuple(by_hand))
+    assert cc.inference.not_worse(*pair, None, "brier").difference.value == found.value
+    assert cc.compare(MODELS, None, "brier")["first_value"].item() == found.first
+    half = cc.inference.paired_difference(*pair, estimator="brier")
+    assert (half.first, half.second) == pytest.approx((by_hand[0] / 2, by_hand[1] / 2))

@@ -433,7 +433,7 @@ def steps(title, scores, outcomes, cells, n):
 @twin("sweep")
 def sweep(compared, data):
     lines = []
-    notions = ("confidence",) if data.name == "levels" else ("confidence", "top-label")
+    notions = {"levels": ("confidence",), "risk": ("event",)}.get(data.name, ("confidence", "top-label"))
     for title, kept in data.alike.items():
         for notion in notions:
             for bins in range(5, 26):

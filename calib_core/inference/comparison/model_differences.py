@@ -24,6 +24,7 @@ from calib_core.estimators.base import (
     Estimator,
     Question,
     as_estimator,
+    counts_of_event,
     estimate,
     is_score,
     judged_notion,
@@ -71,7 +72,8 @@ def paired_difference(
 ) -> PairedDifference:
     """How much larger a's error is than b's on the same rows: its interval, and a test of no difference.
 
-    By default the error is that of the event's risk if both models have an event, else that of the confidence.
+    By default the error is that of the event's risk if both models have an event, else that of the confidence;
+    ``reduction`` None, which is not the default, compares scores of whole predictions.
 
     What is done depends on the estimator.
 
@@ -166,8 +168,14 @@ def _of_counts(
     method, notion = as_estimator(estimator, bins), None if reduction is None else as_reduction(reduction)
     if notion is None and "predictions" not in traits(method).takes:
         raise RegistryError("this estimator needs a notion: give reduction=")
-    first, second = (Question(p.written_out().answered, notion, method) for p in (a, b))
+    first, second = (_of_one(p.written_out().answered, notion, method) for p in (a, b))
     return of_intervals((first, second), level, random_state, same_rows=False)
+
+
+def _of_one(predictions: Predictions, notion: Reduction | None, method: Any) -> Question:
+    """The question about one model; a loss of the event of a summary is one of the sums that it has."""
+    counted = None if notion is None else counts_of_event(predictions, notion, method)
+    return Question(predictions, notion, method) if counted is None else Question(counted, None, method)
 
 
 def declared_bins(
@@ -320,8 +328,9 @@ def not_worse(
 ) -> MarginVerdict:
     """Is the error of a shown not to exceed that of b by a margin, on the same rows?
 
-    With D the difference of the errors (``paired_difference``; of what is better when high, such as accuracy, with the
-    sign turned) and its interval [low, high] at ``level``, each end of which misses in at most (1 - level) / 2:
+    With D the difference of the errors (``paired_difference``, which says what ``reduction`` is by default; of what is
+    better when high, such as accuracy, with the sign turned) and its interval [low, high] at ``level``, each end of
+    which misses in at most (1 - level) / 2:
 
         high < 0: better;  low > 0 and high >= margin: worse;  -margin < low, high < margin: equivalent
         high < margin: not worse;  else: cannot tell
@@ -417,7 +426,7 @@ def compare(
     them, are each at ``level``, not all at once. ``verdict`` is the word for the first beside the second with this
     ``margin`` (``not_worse``). A pair that has no difference, as where the two answer different rows, says why in
     ``note``; NotAnswerable where no pair has. By default errors are of the event's risk if all models have an event,
-    else of the confidence.
+    else of the confidence; ``reduction`` None, which is not the default, compares scores of whole predictions.
 
     >>> p = Predictions([[0.7, 0.3]] * 10, [0] * 7 + [1] * 3)
     >>> compare({"one": p, "same": p}, None, "log-loss")[["difference", "p", "p_holm"]].values.tolist()

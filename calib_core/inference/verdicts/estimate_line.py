@@ -182,13 +182,11 @@ def plain_line(estimate: Estimate) -> EstimateLine:
     # The bins stand in a column of their own.
     named = replace(estimator, params=tuple(param for param in estimator.params if param[0] != "binning"))
     assert estimate.question is not None
-    title, answered = titled(reduction, named), estimate.question.predictions.answered
-    if reduction is None and estimator.key == "brier" and estimate.question.predictions.event is not None:
-        title = f"{title}, summed over classes"
+    answered = estimate.question.predictions.answered
     return EstimateLine(
         notion=None if reduction is None else reduction.key,
         estimator=estimator.key,
-        title=title,
+        title=titled(reduction, named, of_event=answered.event is not None),
         rows=rows_and_copies(answered.n_rows, answered.weights),
         bins=estimate.in_bins,
         value=estimate.value,

@@ -331,7 +331,7 @@ def _scale(estimate: Estimate) -> tuple[bool, float]:
     question = estimate.question
     assert question is not None
     scale = error_scale(question.estimator)
-    if question.whole or scale.order in ("max", OF_BINS):
+    if question.reduction is None or question.whole or scale.order in ("max", OF_BINS):
         return scale.squared, 1.0
     full = full_scale(question.claims, question.ranks)
     return scale.squared, full if scale.squared or scale.order == 1 else math.sqrt(full)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calib_core import REDUCTIONS, NotAnswerable, Recipe
-from dashboard.exhibits import EXHIBITS, line_words
-from dashboard.exhibits.estimators import CLAIMS
+from dashboard.exhibits import line_words
 from dashboard.report import exhibited
 from dashboard.report.document import Beside, Block, Folded, Heading, Paragraph
 from dashboard.report.exhibited import NUMBERS, shown, side_by_side
@@ -45,8 +44,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
     )
     if trade.figure is not None:
         yield Folded(NUMBERS, trade.numbers)
-    claims = CLAIMS[1] if request.of_event else CLAIMS[0]
-    sweep = yield from shown(EXHIBITS.described("sweep", claims=claims), scene)
+    sweep = yield from shown(Recipe("EXHIBITS", "sweep"), scene)
     validity = yield from shown(Recipe("EXHIBITS", "validity"), scene)
     yield from side_by_side((sweep, ""), (validity, ""))
 
