@@ -1,4 +1,4 @@
-"""Readers: the bytes of files become Predictions, nothing else parses; to add a format, write a file and import it."""
+"""Read prediction files: bytes to tables, findings and Predictions. To add a format, write a module and import it."""
 
 from calib_core.readers.checks.examination import Checked, by_severity, checks, examine, propose
 from calib_core.readers.checks.model_checks import unchosen_model

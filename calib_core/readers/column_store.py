@@ -1,4 +1,4 @@
-"""Columns that grow record by record, and what values of JSON become in them."""
+"""Columns that grow record by record, and the conversion of JSON values to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib_core.text import count
 
 
 class Columns:
-    """Columns that grow row by row, of whatever values come; a kind is chosen when all are there.
+    """Columns that grow row by row from values of any type; the column type is chosen at the end.
 
     >>> grown = Columns("a.json")
     >>> grown.add({"p": [0.7, 0.3], "id": "a"}); grown.add({"p": [0.4, 0.6], "right": True})
@@ -42,7 +42,7 @@ class Columns:
         return tuple(self._values)
 
     def add(self, row: Mapping[str, object], number: int | None = None) -> None:
-        """One more row, the line or record ``number`` of the file; keys it lacks are missing in it."""
+        """Add a row, from line or record ``number`` of the file; keys that it lacks are missing."""
         for key in row:
             if key not in self._values:
                 self._new(key)
@@ -51,30 +51,30 @@ class Columns:
         self._row_done(row.values(), number)
 
     def _row_done(self, values: Iterable[Any], number: int | None) -> None:
-        """Count a row whose values are in their columns; InputError where the table becomes too large."""
+        """Count a row whose values were added to their columns; InputError if the table becomes too large."""
         self._numbers += len(self._values) + sum(len(value) - 1 for value in values if isinstance(value, list))
         self._places.append(self.rows if number is None else number)
         self.rows += 1
         if self._numbers * 8 > limits.DECODED_BYTES:
-            raise InputError(f"{self.name}: more than {size(limits.DECODED_BYTES)} of values; save fewer rows")
+            raise InputError(f"{self.name} has more than {size(limits.DECODED_BYTES)} of values; save fewer rows")
         if self.rows > limits.ROWS:
             check_rows(self.name, self.rows, len(self._values))
 
     def leave_out(self, place: object, why: str) -> None:
-        """Count a record that has no row: ``place`` is what it is called, ``why`` what it has or lacks.
+        """Count a record that gives no row: ``place`` is its name, ``why`` the reason.
 
-        The table has a note for each reason, in the order in which the reasons were declared or came up.
+        The table has a note for each reason, in the order in which the reasons were declared or first occurred.
         """
         self._left_out.setdefault(why, []).append(place)
 
     def left_out(self, *reasons: str) -> list[str]:
-        """The notes on records that have no row, one for each reason: for these, or for all."""
+        """Notes on records that gave no row, one for each of these reasons, or for all reasons."""
         every = reasons or self._left_out
         return [lacking(places, why) for why in every if (places := self._left_out.get(why))]
 
     def _new(self, key: str) -> None:
         if len(self._values) >= limits.COLUMNS:
-            raise InputError(f"{self.name} has more than {limits.COLUMNS:,} keys; save one key for each column")
+            raise InputError(f"{self.name} has more than {limits.COLUMNS:,} keys; save one key per column")
         if not key.strip() or len(key) > limits.NAME_CHARS:
             raise InputError(f"{self.name}: a key is empty or has more than {limits.NAME_CHARS} characters; rename it")
         _text(key, self.name)
@@ -88,14 +88,14 @@ class Columns:
         notes: Sequence[str] = (),
         matrices: Mapping[str, Array] | None = None,
     ) -> Table:
-        """Everything that was added, as a Table; ``by_line``: numbers of rows are lines of the file.
+        """Return everything added so far as a Table; ``by_line``: row numbers are line numbers of the file.
 
-        InputError where nothing was added: every record was left out, as the ``notes`` say.
+        InputError if there are no rows because every record was left out; the ``notes`` give the reasons.
         """
         notes = (*self.left_out(), *notes)
         if not self.rows:
-            why = notes[-1] if notes else "it needs one record for each prediction"
-            raise InputError(f"{self.name} has 0 rows that can be read; {why}")
+            why = notes[-1] if notes else "it needs one record per prediction"
+            raise InputError(f"{self.name} has no readable rows; {why}")
         places = np.array(self._places, dtype=np.int64)
         arrays = {key: self._array(key, values) for key, values in self._values.items()}
         return Table(
@@ -120,14 +120,14 @@ class Columns:
 
 
 class UniformColumns(Columns):
-    """Columns of rows that all have the keys of the first, and under each key values of one kind.
+    """Columns of rows that all have the keys of the first row, and values of one type under each key.
 
     >>> grown = UniformColumns("a.jsonl")
     >>> grown.add({"p": [0.7, 0.3], "label": "cat"}, 1)
     >>> grown.add({"p": [0.4, 0.6], "label": 2}, 2)
     Traceback (most recent call last):
-    calib_core._base.errors.InputError: a.jsonl, line 2, key "label": a number where lines before have text; write every
-    value of a key alike
+    calib_core._base.errors.InputError: a.jsonl, line 2, key "label" has a number, but earlier lines have text; use one
+    type for each key
     """
 
     def __init__(self, name: str) -> None:
@@ -135,7 +135,7 @@ class UniformColumns(Columns):
         self._kinds: dict[str, str] = {}
 
     def add(self, row: Mapping[str, object], number: int | None = None) -> None:
-        """One more row, which is on the line ``number``; InputError where it is not like those before."""
+        """Add the row of line ``number``; InputError if its keys or types differ from those of earlier rows."""
         where = f"{self.name}, line {number}"
         if not self.rows:
             _check_keys(row, where)
@@ -147,18 +147,20 @@ class UniformColumns(Columns):
         self._row_done(row.values(), number)
 
     def _checked(self, key: str, value: Any, where: str) -> Any:
-        """The value as it is stored, lists as arrays, which take a quarter of the memory."""
+        """Return the value as stored; lists become arrays, which take a quarter of the memory."""
         kind = _KINDS.get(type(value), "")
         known = self._kinds.setdefault(key, kind)
         if kind == "":
             raise InputError(
-                f"{where}, key {quoted(key)} holds an object; use one list of numbers, or one key a class, instead"
+                f"{where}, key {quoted(key)} contains an object; use one list of numbers, or one key per class"
             )
         if kind == "text" and len(value) > limits.FIELD_CHARS:
-            raise InputError(f"{where}, key {quoted(key)}: text of more than {limits.FIELD_CHARS:,} characters")
+            raise InputError(
+                f"{where}, key {quoted(key)} has text of more than {limits.FIELD_CHARS:,} characters; shorten it"
+            )
         if kind != known:
             raise InputError(
-                f"{where}, key {quoted(key)}: {kind} where lines before have {known}; write every value of a key alike"
+                f"{where}, key {quoted(key)} has {kind}, but earlier lines have {known}; use one type for each key"
             )
         if kind == "text":
             return _text(value, where)
@@ -171,22 +173,24 @@ class UniformColumns(Columns):
         if self._kinds.get(key) == "a list":
             if any(row is None for row in values):
                 raise InputError(
-                    f"{self.name}: key {quoted(key)} is null on some lines; a list of numbers is needed on every line"
+                    f"{self.name}: key {quoted(key)} is null on some lines; every line needs a list of numbers"
                 )
             return frozen(np.array(values))
         found = super()._array(key, values)
         if found.dtype == object and self._kinds.get(key) == "a number" and any(type(v) is not int for v in values):
-            raise InputError(f"{self.name}: key {quoted(key)} holds an integer too large; write it with quotes")
+            raise InputError(
+                f"{self.name}: key {quoted(key)} has an integer that is too large; write it as text in quotes"
+            )
         return found
 
 
 _KINDS = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
-"""What values are called in messages."""
+"""Names of value types in messages."""
 
 
 def _check_keys(row: Mapping[str, Any], where: str) -> None:
     if len(row) > limits.COLUMNS:
-        raise InputError(f"{where} has {len(row):,} keys; at most {limits.COLUMNS:,} are read")
+        raise InputError(f"{where} has {len(row):,} keys; the maximum is {limits.COLUMNS:,}")
     for key in row:
         if not key.strip() or len(key) > limits.NAME_CHARS:
             raise InputError(f"{where}: a key is empty or has more than {limits.NAME_CHARS} characters; rename it")
@@ -196,30 +200,30 @@ def _check_keys(row: Mapping[str, Any], where: str) -> None:
 def _other_keys(row: Mapping[str, Any], names: Sequence[str], where: str) -> str:
     missing = [key for key in names if key not in row]
     if missing:
-        return f"{where} has no {listed(missing)}; every line needs the keys of the first (null where unknown)"
+        return f"{where} has no {listed(missing)}; every line needs the keys of the first line (null if unknown)"
     extra = [key for key in row if key not in names]
-    return f"{where} has {listed(extra)}, which the first line has not; every line needs the same keys"
+    return f"{where} has {listed(extra)}, which the first line does not have; every line needs the same keys"
 
 
 def _row(values: list[Any], width: int | None, what: str) -> Array:
-    """A list of numbers, as many as in the rows before."""
+    """Convert a list of numbers of the expected length to an array."""
     if not all(v is None or (isinstance(v, int | float) and not isinstance(v, bool)) for v in values):
-        raise InputError(f"{what}: a list may hold numbers only")
+        raise InputError(f"{what} has a value that is not a number; lists may contain only numbers")
     n = len(values)
     if not n:
-        raise InputError(f"{what} is an empty list; every row needs one value a class")
+        raise InputError(f"{what} is an empty list; every row needs one value per class")
     if n > limits.COLUMNS:
-        raise InputError(f"{what} has {n:,} values; at most {limits.COLUMNS:,} are read, one a class")
+        raise InputError(f"{what} has {n:,} values; the maximum is {limits.COLUMNS:,}, one per class")
     if width is not None and n != width:
-        raise InputError(f"{what} has {n:,} values, {width:,} expected; every row needs one value a class")
+        raise InputError(f"{what} has {n:,} values instead of {width:,}; every row needs one value per class")
     try:
         return np.array(values, dtype=np.float64)
     except OverflowError as e:
-        raise InputError(f"{what}: an integer is too large") from e
+        raise InputError(f"{what} has an integer that is too large; write it as a decimal number") from e
 
 
 def number(value: Any) -> float:
-    """A number that may be written as text; NaN of anything else.
+    """Convert a number, possibly written as text; NaN for anything else.
 
     >>> number("-1.42"), number(3), number(None), number("n/a")
     (-1.42, 3.0, nan, nan)
@@ -233,7 +237,7 @@ def number(value: Any) -> float:
 
 
 def identifier(value: object) -> int | str:
-    """What a record is called: a whole number or a text; other values as they would be written.
+    """Identifier of a record: an integer or text; other values are converted to text.
 
     >>> identifier(7), identifier("q7"), identifier(None), identifier([7])
     (7, 'q7', '', '[7]')
@@ -255,12 +259,12 @@ def _numbers(values: list[Any]) -> Array:
         if all(type(value) is int for value in values):
             return np.array(values, dtype=np.int64)
         return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-    except OverflowError:  # identifiers beyond 64 bits: the digits they are
+    except OverflowError:  # identifiers beyond 64 bits become text
         return _texts("" if value is None else str(value) for value in values)
 
 
 def _matrix(values: list[Any]) -> Array | None:
-    """Lists of as many numbers in every row, all missing where a row has no list; None of others."""
+    """Stack lists of equal length as a matrix, NaN where a row has no list; None for other values."""
     width = next(len(row) for row in values if row is not None)
     good = 0 < width <= limits.COLUMNS and all(
         row is None
@@ -285,7 +289,7 @@ def _written(name: str, key: str, value: Any) -> str:
         return "true" if value else "false"
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if len(text) > limits.FIELD_CHARS:
-        text = text[: limits.FIELD_CHARS]  # a document beside the numbers: a prompt, a transcript
+        text = text[: limits.FIELD_CHARS]  # a document next to the numbers: a prompt or a transcript
     return _text(text, name, key)
 
 
@@ -294,12 +298,12 @@ def _text(text: str, name: str, key: str | None = None) -> str:
         text.encode("utf-8")
     except UnicodeEncodeError as e:
         where = name if key is None else f"{name}, key {quoted(key)}"
-        raise InputError(f"{where} holds half of a surrogate pair, which is not text; save it again") from e
+        raise InputError(f"{where} contains half of a surrogate pair, which is not valid text; save it again") from e
     return text
 
 
 def lacking(places: Sequence[object], what: str) -> str:
-    """A note on the records at some ``places`` that were left out.
+    """Return a note on the records at these ``places``, which were left out.
 
     >>> lacking(["q1", "q2"], "no answer of the judge")
     '2 records have no answer of the judge and are left out, not counted as wrong: "q1", "q2".'

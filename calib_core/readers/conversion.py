@@ -1,4 +1,4 @@
-"""From a table and a reading to Predictions, or to a sentence naming row, column and remedy."""
+"""Convert a table and its reading to Predictions, or raise an error that names the row, the column and a remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from calib_core.readers.text_encoding import MISSING_TEXT, numbers
 
 
 def predictions(table: Table, reading: Reading) -> Predictions:
-    """The predictions a table holds when read this way; InputError names the first row that cannot be used.
+    """Return the predictions of a table under a reading; InputError names the first unusable row.
 
     >>> from calib_core.readers import propose, read_table
     >>> t = read_table(b"p,label\\n0.7,1\\n0.2,0\\n", "preds.csv")
@@ -31,7 +31,7 @@ def predictions(table: Table, reading: Reading) -> Predictions:
     [[0.3, 0.7], [0.8, 0.2]]
     """
     if reading.layout in OF_SUMMARIES:
-        # A summary answers what predictions answer; its room is above this one.
+        # A summary has the interface of predictions; its package is above this one.
         summary = provided("summary")(table)
         counted: Predictions = summary if reading.layout == "summary" else summary.sample
         return counted
@@ -61,7 +61,7 @@ def _check_lengths(table: Table, reading: Reading) -> None:
             turned = main in table.matrices and table.matrices[main].shape[1] == _length(table, name)
             raise InputError(
                 f"{table.name}: {_length(table, name):,} values of {quoted(name)} for {n:,} rows of {quoted(main)}; "
-                + ("is the matrix transposed? save a row a prediction" if turned else "give one a row")
+                + ("the matrix may be transposed: use one row per prediction" if turned else "give one value per row")
             )
 
 
@@ -112,9 +112,9 @@ def _of_confidence(table: Table, reading: Reading, kept: Kept, extras: dict[str,
 def _class_names(reading: Reading, k: int) -> tuple[str, ...] | None:
     columns = max(k, 2)
     if len(reading.classes) not in (0, columns):
-        raise InputError(f"{len(reading.classes)} class names for {columns} classes of scores; give one a class")
+        raise InputError(f"{len(reading.classes)} class names for {columns} classes of scores; give one name per class")
     if k == 1 and len(reading.classes) == 1:
-        raise InputError("there is one class: nothing to calibrate")
+        raise InputError("there is only one class; at least two classes are needed")
     return reading.classes or None
 
 
@@ -125,7 +125,7 @@ def _known(table: Table, reading: Reading, found: Coded) -> NDArray[np.int64]:
 
 
 def as_probabilities(scores: Array, reading: Reading, *, single: bool = True) -> Array:
-    """Probabilities in the dtype of the scores; the matrix itself where nothing is to be done."""
+    """Return probabilities in the dtype of the scores; the matrix itself if no conversion is needed."""
     dtype = scores.dtype if scores.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     p = scores.astype(dtype, copy=False)
     if reading.kind == "percentages":
@@ -145,13 +145,13 @@ def _outcomes(table: Table, name: str) -> NDArray[np.bool_]:
         if word not in TRUE | FALSE | MISSING_TEXT:
             row = int(np.flatnonzero(texts == value)[0])
             raise InputError(
-                f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(value)} is neither true nor false; "
-                f"{affected(int((texts == value).sum()), len(texts))}. Write 1 where the prediction was right, else 0."
+                f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(value)} is not a true/false value; "
+                f"{affected(int((texts == value).sum()), len(texts))}. Write 1 if the prediction was right, else 0."
             )
     return np.array([word in TRUE for word in words])[codes]
 
 
-# -- what goes along -------------------------------------------------------------------------------------------
+# -- metadata, weights and groups ------------------------------------------------------------------------------
 
 
 def _weights(table: Table, reading: Reading, kept: Kept) -> NDArray[np.float64] | None:
@@ -176,7 +176,7 @@ def _metadata(table: Table, reading: Reading, kept: Kept) -> pd.DataFrame | None
         column = table.column(name)
         if len(column) != n:
             raise InputError(
-                f"{table.name}: {len(column):,} values of {quoted(shown(name))} for {n:,} rows; leave it out of "
+                f"{table.name}: {len(column):,} values of {quoted(shown(name))} for {n:,} rows; remove it from "
                 f"{listed(reading.metadata, 5)}"
             )
         columns[name] = column if kept is None else column[kept]

@@ -1,4 +1,4 @@
-"""File formats: each adds its parser here, with the endings of its names and the bytes it is told by."""
+"""Registry of file formats, each with its parser, file name endings and a test of the first bytes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any, TypeAlias
 from calib_core.registry.registry import RegistryError
 
 Parser: TypeAlias = Callable[[bytes, str], Any]
-"""From the bytes of a file and its name to a ``Table``, which is above: a table knows the format it comes from."""
+"""Function of the bytes of a file and its name that returns a ``Table`` (defined in a higher module)."""
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A format of files: its title, how names end, how its bytes are told from others, and what parses them.
+    """A file format: its title, file name endings, a test of the bytes and a parser.
 
-    ``recognise`` is asked about the first bytes and the length alone; None: text that no other format recognises.
-    ``unpacked`` tells from the header, the directory or the lines alone how many bytes of numbers a file holds; nothing
-    is unpacked for it, and no file can make it fail. ``arrays``: files hold arrays with a name and a shape, and
-    questions about them mention the shapes.
+    ``recognise`` receives the first bytes and the length; None for text that no other format recognizes.
+    ``unpacked`` estimates the bytes of numbers in a file from its header, directory or lines, without unpacking, and
+    never fails. ``arrays``: files contain arrays with names and shapes, and questions about them show the shapes.
     """
 
     key: str
@@ -32,7 +31,7 @@ class FileFormat:
 
 
 FILE_FORMATS: dict[str, FileFormat] = {}
-"""Every format that is read, by its key."""
+"""All file formats that can be read, by key."""
 
 
 def file_format(
@@ -44,10 +43,10 @@ def file_format(
     arrays: bool = False,
     unpacked: Callable[[bytes], int] = len,
 ) -> Callable[[Parser], Parser]:
-    """Decorator that adds a format; the function makes a Table of the bytes of a file and its name.
+    """Register a file format; the decorated function converts bytes and a file name to a Table.
 
-    What it cannot read it refuses with an InputError of one sentence that names the file, the row and the remedy. The
-    first of the ``endings``, in small letters and without a dot, is the one that is recommended.
+    It raises an InputError that names the file, the row and the remedy if the file cannot be read. The first of the
+    ``endings``, in lower case without a dot, is the recommended one.
 
     >>> @file_format("pairs", "Pairs", ("pairs",), recognise=lambda data: data.startswith(b"pairs"))
     ... def parse(data, name): ...
@@ -57,9 +56,9 @@ def file_format(
 
     def add(parse: Parser) -> Parser:
         if key in FILE_FORMATS:
-            raise RegistryError(f"there is a file format {key!r} already")
+            raise RegistryError(f"file format {key!r} is already registered")
         if taken := set(endings) & set(all_endings()):
-            raise RegistryError(f"file names that end in .{min(taken)} stand for another format already")
+            raise RegistryError(f"the file name ending .{min(taken)} already belongs to another format")
         FILE_FORMATS[key] = FileFormat(key, title, endings, parse, recognise, arrays, unpacked)
         return parse
 
@@ -67,7 +66,7 @@ def file_format(
 
 
 def all_endings() -> tuple[str, ...]:
-    """Endings of the names of files that can be read, without the dot.
+    """Return all file name endings that can be read, without the dot.
 
     >>> {"csv", "npz", "parquet"} <= set(all_endings())
     True
@@ -76,18 +75,18 @@ def all_endings() -> tuple[str, ...]:
 
 
 def by_ending(filename: str) -> FileFormat | None:
-    """The format that the ending of a name stands for; None where it stands for none."""
+    """Return the format of a file name ending; None if there is none."""
     ending = filename.rpartition(".")[2].lower() if "." in filename else ""
     return next((each for each in FILE_FORMATS.values() if ending in each.endings), None)
 
 
 def by_bytes(data: bytes) -> FileFormat | None:
-    """The format that the bytes show; None for text, and for what nobody knows."""
+    """Return the format that the bytes indicate; None for text and unknown formats."""
     return next((each for each in FILE_FORMATS.values() if each.recognise and each.recognise(data)), None)
 
 
 def unpacked_bytes(data: bytes) -> int:
-    """Bytes of numbers that a file holds, told before it is unpacked: as many as it promises, which may be untrue.
+    """Estimate the bytes of numbers in a file before unpacking; the file's own header may be wrong.
 
     >>> unpacked_bytes(b"p,label\\n0.7,1\\n0.2,0\\n")
     48
@@ -96,5 +95,5 @@ def unpacked_bytes(data: bytes) -> int:
 
 
 def plain_text() -> FileFormat:
-    """The format of text that no other format recognises."""
+    """Return the format for text that no other format recognizes."""
     return next(each for each in FILE_FORMATS.values() if each.recognise is None)

@@ -1,4 +1,4 @@
-"""Whole files as Predictions in one call, which hands over what was assumed."""
+"""Read files as Predictions in one call, with the assumptions in their notes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib_core.readers.reading import Reading
 from calib_core.readers.table import Table
 
 BY_CHOICE = frozenset({"missing"})
-"""Codes of warnings about what nobody gets unasked, as rows left out for missing values are: they stay notes."""
+"""Codes of warnings about choices that the user makes, such as leaving out rows; they remain notes."""
 
 
 def read_predictions(
@@ -30,18 +30,17 @@ def read_predictions(
     key: str | Sequence[str] | None = None,
     **changes: Any,
 ) -> Predictions:
-    """Predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file, read as its names and values suggest.
+    """Read predictions from a CSV, Parquet, NPZ, NPY or JSON Lines file; names and values determine how.
 
     Parameters
     ----------
-    source : a path, or the bytes of a file together with its ``name``; of a folder, files of one shape are one table.
-    labels, key : the path of a file that has the labels, and the column or columns that tell its rows apart as those of
-        the predictions; ``key=()`` joins row i with row i (``readers.with_labels``).
-    changes : fields of Reading to set instead of what is proposed, such as ``kind="logits"`` or ``label="y"``.
+    source : a path, or the bytes of a file together with its ``name``; in a folder, files of one shape are one table.
+    labels, key : path of a file with the labels, and the key column or columns that both files have; ``key=()`` joins
+        row i with row i (``readers.with_labels``).
+    changes : fields of Reading to set instead of the proposed ones, such as ``kind="logits"`` or ``label="y"``.
 
-    What is assumed and could be meant otherwise, and what was left out, is in ``notes``, a sentence each; what is
-    probably not meant is a UserWarning too. ``readers.examine`` gives the same as findings, with the change that would
-    settle each.
+    ``notes`` contains a sentence for each ambiguous assumption, and for rows that were left out. Probable mistakes also
+    cause a UserWarning. ``readers.examine`` returns the same as findings, with the change that would resolve each.
 
     >>> p = read_predictions(b"p_cat,p_dog,label\\n0.7,0.3,cat\\n0.4,0.6,cat\\n", name="preds.csv")
     >>> p.class_names, p.correct.tolist()
@@ -61,20 +60,21 @@ def read_models(
     key: str | Sequence[str] | None = None,
     **changes: Any,
 ) -> dict[str, Predictions]:
-    """Every model's predictions from one file that holds several, over the same questions.
+    """Read the predictions of every model from one file that has several, on the same questions.
 
     Parameters
     ----------
-    source, name, labels, key, changes : as in ``read_predictions``; ``question`` names the columns that tell questions
-        apart.
-    models : the column that names the model of each row; the result has them in the order in which they first appear.
-        Without it ``score_sets`` are read, columns of several models side by side such as risk_old and risk_new; or
-        what the file's shape says names its models; else the column ``model``.
+    source, name, labels, key, changes : as in ``read_predictions``; ``question`` lists the columns that identify
+        questions.
+    models : the column of model names; the result has them in order of appearance. Without it, models come from
+        ``score_sets`` (adjacent columns of several models such as risk_old and risk_new), from the file's known shape,
+        or from the column ``model``.
 
-    Row i is the same question for every model, so that they can be compared in pairs. Questions that not every model
-    answers are left out: ``readers.examine`` says how many. Without a column of questions, or with ``question=()``,
-    row i of each model is taken for question i. InputError where a model has two rows for a question, or models differ
-    in its label.
+    Row i is the same question for every model, so models can be compared in pairs. Questions that some model did not
+    answer are left out; ``readers.examine`` reports their number. Without a column of questions, or with
+    ``question=()``,
+    row i of each model is question i. InputError if a model has two rows for a question, or if models differ in its
+    label.
 
     >>> answers = b"model,id,confidence,correct\\nold,1,.7,1\\nold,2,.6,0\\nnew,2,.9,1\\nnew,1,.8,1\\n"
     >>> {name: p.confidence.tolist() for name, p in read_models(answers, "answers.csv").items()}
@@ -96,16 +96,16 @@ def _whole(
     labels: str | os.PathLike[str] | None,
     key: str | Sequence[str] | None,
 ) -> Table:
-    """The table of a file, with the labels of another where one is given."""
+    """Return the table of a file, with the labels of another file if there is one."""
     if labels is not None:
         return with_labels(read_table(source, name), read_table(labels), key)
     if key is not None:
-        raise InputError("a key joins the predictions with a file of labels; give labels=, too")
+        raise InputError("a key joins the predictions with a file of labels; also give labels=")
     return read_table(source, name)
 
 
 def _handed_over(found: Predictions, table: Table, reading: Reading, chosen: Collection[str]) -> Predictions:
-    """The predictions with what the file was taken for in their notes; what is probably not meant is warned of."""
+    """Return predictions with the assumptions in their notes, and warn of probable mistakes."""
     if reading.layout == "summary":
         return found
     beside = () if (alone := unchosen_model(table, reading, chosen)) is None else (alone,)

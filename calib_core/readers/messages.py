@@ -1,4 +1,4 @@
-"""How readers write names, places and counts in their messages."""
+"""Format names, lists, counts and sizes for the readers' messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHOWN_CHARS = 80
 
 
 def shown(text: object) -> str:
-    """User text as a message shows it: one line, at most 80 characters, control characters written out.
+    """Format user text for a message: one line, at most 80 characters, control characters escaped.
 
     >>> shown("cat\\n"), len(shown("x" * 500))
     ('cat\\\\n', 80)
@@ -24,7 +24,7 @@ def quoted(name: object) -> str:
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:
-    """The first few names, quoted, and how many more there are.
+    """List the first few names in quotes, and the number of further ones.
 
     >>> listed("abc", most=2)
     '"a", "b" and 1 more'
@@ -35,7 +35,7 @@ def listed(names: Iterable[object], most: int = 8) -> str:
 
 
 def meant(name: object, known: Iterable[str]) -> str:
-    """The known name that is nearly this one, as a question; nothing where none is.
+    """Suggest the known name that is most similar to this one; empty if none is similar.
 
     >>> meant("Weight", ["label", "weights"]), meant("odds", ["words"])
     ('did you mean "weights"? ', '')
@@ -46,12 +46,12 @@ def meant(name: object, known: Iterable[str]) -> str:
 
 
 def affected(count: int, total: int) -> str:
-    """ "1 of 200 rows affected", the share of a table something is true of."""
+    """Format the number of rows that a finding affects: "1 of 200 rows affected"."""
     return f"{count:,} of {total:,} rows affected"
 
 
 def size(n_bytes: int) -> str:
-    """A number of bytes as people say it.
+    """Format a number of bytes with a unit.
 
     >>> size(928), size(8 * 10**12)
     ('928 bytes', '8 TB')

@@ -1,4 +1,4 @@
-"""Reading: what the columns of a table mean, as found and as changed by the user."""
+"""Reading: the meaning of a table's columns, as proposed and as changed by the user."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from calib_core.readers.messages import listed, meant, quoted
 
 Layout = Literal["wide", "top-label", "confidence", "samples", "summary", "kept-rows"]
 OF_SUMMARIES: tuple[Layout, ...] = ("summary", "kept-rows")
-"""How a summary can be read; no other file can be read so."""
+"""Layouts of summaries; other files cannot have them."""
 ScoreKind = Literal["probabilities", "logits", "log-probabilities", "percentages", "words"]
 LabelCoding = Literal["0-based", "1-based", "names", "one-hot"]
 Missing = Literal["error", "exclude"]
 
 
 class Fields(TypedDict, total=False):
-    """Some fields of a ``Reading``: those that were chosen, or that are proposed."""
+    """Some fields of a ``Reading``, chosen or proposed."""
 
     layout: Layout
     kind: ScoreKind
@@ -58,37 +58,36 @@ _NAMES = ("confidence", "correct", "predicted", "split", "weights", "group", "mo
 
 @dataclass(frozen=True)
 class Reading:
-    """How a table is read: which columns are scores and labels, and what their values stand for.
+    """Interpretation of a table: the columns of scores and labels, and the meaning of their values.
 
     Parameters
     ----------
     layout : "wide": one score per class; "top-label": confidence, predicted class and label;
         "confidence": confidence and whether it was correct;
-        "samples": several rows a question, of which the share with the most frequent answer is the confidence in it;
-        "summary": the counts of ``calib summarise``, which are read as they are;
-        "kept-rows": the few rows that such a summary keeps beside its counts.
-    kind : what the scores (or the confidence) are; "words" are a confidence such as "very likely".
+        "samples": several rows per question; the share with the most frequent answer is its confidence;
+        "summary": the counts of ``calib summarise``, which need no further fields;
+        "kept-rows": the sample of rows that such a summary stores next to its counts.
+    kind : type of the scores (or the confidence); "words" are phrases such as "very likely".
     scores : names of the score columns in class order, or of one matrix; one column is P(the second class).
     label : the label column, or one column (or one matrix) per class for one-hot labels.
     label_coding : how labels name classes.
-    predicted_coding : how predicted classes name them, where they do otherwise than labels.
+    predicted_coding : how predicted classes name classes, if differently from labels.
     confidence, correct, predicted : column names, for the layouts that have them.
     split : column that marks calibration and test rows.
-    weights : column of row weights; never taken unasked.
-    group : column that says which rows belong together (a patient, a question, an author); taken unasked only
-        where a tool's own log numbers the attempts at a question, or boxes of an image compete for its true ones.
+    weights : column of row weights; only used if chosen.
+    group : column of related rows (a patient, a question, an author). It is proposed only if a tool's own log
+        numbers the attempts at a question, or if boxes of an image compete for its true boxes.
     classes : class names in the order of the score columns.
-    missing : what a missing value does: stop, or leave its row out.
-    metadata : columns carried along.
-    question : columns that tell questions apart, for samples (``predicted`` is then a sample's answer) and to join the
+    missing : how missing values are handled: an error, or leave out their rows.
+    metadata : columns retained as metadata.
+    question : columns that identify questions, for samples (``predicted`` is then a sample's answer) and to join the
         rows of several models.
-    models, model : column that names the model each row is of, where several answered the same questions, and the one
-        whose rows are read.
-    score_sets : names of models whose scores stand side by side: ``scores`` then holds the columns of the first, of the
-        second and so on, as many each; ``model`` is the one that is read.
-    event : name of the class of two that is the event, whose predicted risk is judged; None: the one that its name
-        suggests (``Predictions.event``).
-    words : what words stand for that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
+    models, model : column of the model names, if several answered the same questions, and the model to read.
+    score_sets : names of models with adjacent score columns: ``scores`` then lists the columns of the first, of the
+        second and so on, equally many each; ``model`` is the one to read.
+    event : name of the class of two that is the event, whose predicted risk is evaluated; None: the one that names
+        suggest (``Predictions.event``).
+    words : numbers for phrases that differ from ``verbal.PHRASES``, such as ("quite sure=0.8",).
 
     >>> r = Reading(scores=("p_cat", "p_dog"), label=("y",), classes=("cat", "dog"))
     >>> Reading.from_json(r.to_json()) == r
@@ -122,17 +121,17 @@ class Reading:
             object.__setattr__(self, name, _checked(name, getattr(self, name)))
         if len(set(self.classes)) < len(self.classes):
             twice = next(c for c in self.classes if self.classes.count(c) > 1)
-            raise InputError(f"class {quoted(twice)} is named twice; every class needs its own name")
+            raise InputError(f"class {quoted(twice)} occurs twice; every class needs its own name")
         if len(set(self.scores)) < len(self.scores):
             twice = next(c for c in self.scores if self.scores.count(c) > 1)
-            raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column a class")
+            raise InputError(f"score column {quoted(twice)} is chosen twice; choose one column per class")
         if self.event is not None and self.classes and self.event not in self.classes:
             hint = meant(self.event, self.classes)
-            raise InputError(f"event {quoted(self.event)} is no class; {hint}the classes are {listed(self.classes)}")
+            raise InputError(f"event {quoted(self.event)} is not a class; {hint}the classes are {listed(self.classes)}")
         if self.score_sets:
             self._check_score_sets()
         elif self.model is not None and self.models is None:
-            raise InputError(f"model {quoted(self.model)} is chosen, and no column that names models; choose models")
+            raise InputError(f"model {quoted(self.model)} is chosen without a column of model names; choose models")
         self._check_words()
         self._check_layout()
 
@@ -152,22 +151,20 @@ class Reading:
     def _check_score_sets(self) -> None:
         names = self.score_sets
         if self.layout != "wide" or self.models is not None:
-            raise InputError(
-                'score_sets are models side by side, of layout "wide" and without a column that names them'
-            )
+            raise InputError('score_sets need layout "wide" and no column of models; change one of them')
         if len(set(names)) < max(2, len(names)):
-            raise InputError(f"score_sets are {listed(names)}; name two models or more, each once")
+            raise InputError(f"score_sets are {listed(names)}; name at least two different models")
         if len(self.scores) % len(names):
             raise InputError(
-                f"{len(self.scores)} columns of scores are not as many for each of {len(names)} models; give the "
+                f"{len(self.scores)} score columns cannot be divided equally among {len(names)} models; give the "
                 "columns of the first model, then those of the second and so on"
             )
         if self.model not in (None, *names):
-            raise InputError(f"model {quoted(self.model)} is none of the score_sets, {listed(names)}; choose one")
+            raise InputError(f"model {quoted(self.model)} is not one of the score_sets, {listed(names)}; choose one")
 
     def _check_words(self) -> None:
         if self.kind == "words" and self.layout not in ("top-label", "confidence"):
-            raise InputError('kind "words" is of one confidence a row; choose layout "top-label" or "confidence"')
+            raise InputError('kind "words" needs one confidence per row; choose layout "top-label" or "confidence"')
         for entry in self.words:
             phrase, _, number = entry.rpartition("=")
             try:
@@ -175,25 +172,25 @@ class Reading:
             except ValueError:
                 good = False
             if not good:
-                raise InputError(f"words hold {quoted(entry)}; write a phrase and a number from 0 to 1: likely=0.8")
+                raise InputError(f"words contain {quoted(entry)}; write a phrase and a number from 0 to 1: likely=0.8")
 
     def replace(self, **changes: Any) -> Self:
-        """The same reading with some fields changed; InputError for fields it does not have."""
+        """Return the reading with some fields changed; InputError for unknown fields."""
         return dataclasses.replace(self, **checked_fields(changes))
 
     @property
     def several(self) -> bool:
-        """Is it of several models, whose rows a column tells apart, or whose scores stand side by side?"""
+        """True for several models, distinguished by a column or in adjacent columns."""
         return bool(self.models_by)
 
     @property
     def models_by(self) -> tuple[str, ...]:
-        """The column that names models, or the models that stand side by side; empty where there is one."""
+        """The column of model names, or the models in adjacent columns; empty if there is one model."""
         return self.score_sets if self.models is None else (self.models,)
 
     @property
     def of_set(self) -> Reading:
-        """The reading of the one of ``score_sets`` that is chosen, else of the first; as it is where there are none."""
+        """Return the reading of the chosen one of ``score_sets``, else of the first; unchanged if there are none."""
         if not self.score_sets:
             return self
         k = len(self.scores) // len(self.score_sets)
@@ -202,18 +199,18 @@ class Reading:
 
     @property
     def of_predicted(self) -> Reading:
-        """The reading with the column of predicted classes in place of the labels."""
+        """Return the reading with the column of predicted classes in place of the labels."""
         coding = self.predicted_coding or self.label_coding
         return self.replace(label=(str(self.predicted),), label_coding=coding)
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Every column or matrix that has a meaning here, metadata apart."""
+        """Every column or matrix with a role, except metadata."""
         named = (self.confidence, self.correct, self.predicted, self.split, self.weights, self.group, self.models)
         return (*self.scores, *self.label, *self.question, *(name for name in named if name is not None))
 
     def to_json(self) -> str:
-        """The fields that differ from their defaults, as JSON with sorted keys."""
+        """Return the fields that differ from their defaults, as JSON with sorted keys."""
         fields = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -223,7 +220,7 @@ class Reading:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The reading written by to_json; InputError for anything else."""
+        """Parse a reading written by to_json; InputError for anything else."""
         try:
             fields = json.loads(text)
         except (ValueError, RecursionError) as e:
@@ -232,17 +229,17 @@ class Reading:
             raise InputError("the reading is not a JSON object; choose the columns again")
         unknown = set(fields) - {field.name for field in dataclasses.fields(cls)}
         if unknown:
-            raise InputError(f"a reading has no {quoted(sorted(unknown)[0])}; choose the columns again")
+            raise InputError(f"a reading has no field {quoted(sorted(unknown)[0])}; choose the columns again")
         return cls(**fields)
 
 
 def checked_fields(changes: Mapping[str, object]) -> Fields:
-    """Fields of a reading by name, each of its type; InputError for others, before anything is made of them."""
+    """Return fields of a reading with checked types; InputError for unknown fields and wrong types."""
     known = [field.name for field in dataclasses.fields(Reading)]
     unknown = sorted(set(changes) - set(known))
     if unknown:
         hint = meant(unknown[0], known)
-        raise InputError(f"a reading has no {quoted(unknown[0])}; {hint}its fields are {', '.join(known)}")
+        raise InputError(f"a reading has no field {quoted(unknown[0])}; {hint}its fields are {', '.join(known)}")
     return cast(Fields, {name: _checked(name, value) for name, value in changes.items()})
 
 

@@ -1,4 +1,4 @@
-"""Rows for fitting and rows for testing: those a column marks, and those two sets share."""
+"""Calibration and test rows: by a split column, and the rows that two sets share."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ TEST_WORDS = frozenset({"test", "testing", "eval", "evaluate", "evaluation", "ho
 
 
 def split_rows(table: Table, reading: Reading) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to fit calibrators on and rows to test them on, by the split column of a reading.
+    """Return the calibration rows and the test rows, by the split column of a reading.
 
-    The indices count the rows of ``predictions(table, reading)``, after rows with missing values are left out.
-    InputError when a value is neither.
+    The indices refer to the rows of ``predictions(table, reading)``, without rows with missing values. InputError for
+    values that are neither.
     """
     values, parts, texts = _marks(table, reading)
     where = f"{table.name}, column {quoted(str(reading.split))}"
     test = np.array([parts[value] == "test" for value in texts])
     if test.all() or not test.any():
-        raise InputError(f"{where} holds {listed(values, 5)} only; rows to fit on and rows to test on are needed")
+        raise InputError(f"{where} contains only {listed(values, 5)}; calibration rows and test rows are needed")
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
 def rows_for_testing(table: Table, reading: Reading) -> NDArray[np.bool_]:
-    """Which rows of ``predictions(table, reading)`` the split column marks for testing, (n,); it may mark all or none.
+    """Mark the test rows of ``predictions(table, reading)`` by the split column, (n,); it may mark all or none.
 
-    For a part of a file, whose other parts hold the others. InputError when a value marks neither.
+    For one part of a file, whose other parts may have the other rows. InputError for values that are neither.
     """
     _, parts, texts = _marks(table, reading)
     return np.array([parts[value] == "test" for value in texts], dtype=bool)
 
 
 def _marks(table: Table, reading: Reading) -> tuple[list[str], dict[str, str | None], Any]:
-    """The values of the split column, the part each names, and the value of each row that is kept."""
+    """Return the values of the split column, the part that each names, and the value of each row in use."""
     table, reading = prediction_rows(table, reading)
     if reading.split is None:
-        raise InputError(f"{table.name}: no column is chosen that marks calibration and test rows; choose one")
+        raise InputError(f"{table.name}: no column of calibration and test rows is chosen; choose one")
     texts = label_texts(table.column(reading.split))
     kept = kept_rows(table, reading)
     texts = texts if kept is None else texts[kept]
@@ -61,13 +61,13 @@ def _marks(table: Table, reading: Reading) -> tuple[list[str], dict[str, str | N
     unclear = [value for value in values if parts[value] is None]
     if unclear:
         raise InputError(
-            f"{where} holds {listed(unclear, 5)}; rows to fit on are marked calibration, fit, val or train, "
-            "rows to test on test or eval: rename the values, or choose another column"
+            f"{where} contains {listed(unclear, 5)}. Mark calibration rows as calibration, fit, val or train, and test "
+            "rows as test or eval; or choose another column"
         )
     if {"fit", "train"} <= set(parts.values()):
         raise InputError(
-            f"{where} holds {listed(values, 5)}; calibrators are fitted on rows the model was not trained on: "
-            "leave the training rows out of the file"
+            f"{where} contains {listed(values, 5)}. Calibrators need rows that the model was not trained on: remove "
+            "the training rows from the file"
         )
     return values, parts, texts
 
@@ -82,10 +82,10 @@ def _part(value: str) -> str | None:
 
 
 def shared_rows(fit: Predictions, test: Predictions, split: str | None = None) -> int:
-    """Number of test rows that occur among the fit rows: equal scores, label and metadata columns.
+    """Count the test rows that also occur among the calibration rows: equal scores, label and metadata.
 
-    Only columns that both have are compared (``columns_compared``), and not ``split``, which marks the parts. What can
-    mislead: where rows are one or two rounded numbers without further columns, equal rows can be different cases.
+    Only columns that both have are compared (``columns_compared``), except ``split``, which marks the parts. What can
+    mislead: if rows are one or two rounded numbers without further columns, equal rows can be different cases.
 
     >>> a = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1], metadata=pd.DataFrame({"age": [40, 50]}))
     >>> shared_rows(a, Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]))
@@ -102,7 +102,7 @@ def shared_rows(fit: Predictions, test: Predictions, split: str | None = None) -
 
 
 def columns_compared(fit: Predictions, test: Predictions, split: str | None = None) -> tuple[str, ...]:
-    """Metadata columns that both have, but the one that marks the parts.
+    """Return the metadata columns that both have, except the one that marks the parts.
 
     >>> rows = Predictions([[0.7, 0.3]], [0], metadata=pd.DataFrame({"age": [40], "part": ["test"]}))
     >>> columns_compared(rows, rows, "part")
@@ -129,7 +129,7 @@ def _keys(predictions: Predictions, dtype: FloatType, columns: Sequence[str]) ->
 
 
 def _hashed(column: pd.Series) -> NDArray[np.uint64]:
-    """A number for each value; 36 and 36.0 are one value, as a gap elsewhere in a file makes integers floats."""
+    """Hash each value; 36 and 36.0 are equal, because a missing value elsewhere turns integers into floats."""
     numbers = pd.api.types.is_numeric_dtype(column)
     values = column.astype(np.float64) if numbers else column.astype(str)
     return np.asarray(pd.util.hash_pandas_object(values, index=False), dtype=np.uint64)

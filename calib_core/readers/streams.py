@@ -1,4 +1,4 @@
-"""Files of any size, read a run of rows at a time: each run is a table, read and checked as a whole file would be."""
+"""Read files of any size in runs of rows; each run is a table, read and checked like a whole file."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from calib_core.readers.table import SUMMARY, Table, file_label, unique_names
 from calib_core.readers.text_encoding import utf8_blocks
 
 VALUES, FEWEST_ROWS, MOST_ROWS = 4_000_000, 4096, 1 << 18
-"""Values of a run, and the fewest and most rows it may have."""
+"""Number of values in a run, and the minimum and maximum number of its rows."""
 TEXT_BYTES = 32 << 20
-"""Bytes of text parsed together."""
+"""Bytes of text that are parsed at once."""
 
 Progress = Callable[[float], None]
-"""Is told, from 0 to 1, which share of a file was read."""
+"""Function that receives the share of the file that was read, from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """Consecutive rows of a file as a table, the first of them row ``first`` of the file; the share read so far."""
+    """Consecutive rows of a file as a table; ``first`` is the file's row number of its first row."""
 
     table: Table
     first: int
@@ -53,18 +53,18 @@ def streamed(
     progress: Progress = lambda share: None,
     **changes: Any,
 ) -> Iterator[Predictions]:
-    """The predictions of a file of any size, run by run, through the checks that ``read_predictions`` makes.
+    """Yield the predictions of a file of any size, run by run, with the same checks as ``read_predictions``.
 
     Parameters
     ----------
-    path : CSV, JSON Lines, Parquet or NPY; an NPZ is read as a whole.
+    path : CSV, JSON Lines, Parquet or NPY; an NPZ is read at once.
     labels : for an NPY matrix of scores, the NPY file of its labels (n,).
-    columns : columns that go along as metadata; no others do.
-    rows : "all", those a split column marks "test" or "calibration", or "auto": test rows where one marks them, else
-        all.
-    changes : fields of Reading to set instead of what the first run suggests.
+    columns : metadata columns to retain; others are dropped.
+    rows : "all", those that a split column marks as "test" or "calibration", or "auto": the test rows if any are
+        marked, else all.
+    changes : fields of Reading to set instead of the proposal from the first run.
 
-    How the file is read is decided from its first run: names of classes that come up later need ``classes=``.
+    The first run determines the reading; names of classes that first occur later need ``classes=``.
     """
     for part in parts(path, labels=labels, columns=columns, **changes):
         table, reading, predicted = part.run.table, part.reading, part.predictions
@@ -80,7 +80,7 @@ def streamed(
 
 @dataclass(frozen=True, eq=False)
 class FilePart:
-    """A run of a file's rows, how it is read (all runs alike), and its predictions."""
+    """A run of a file's rows, the reading (the same for all runs), and its predictions."""
 
     run: Run
     reading: Reading
@@ -94,9 +94,9 @@ def parts(
     columns: Sequence[str] = (),
     **changes: Any,
 ) -> Iterator[FilePart]:
-    """The runs of a file with their predictions; arguments as of ``streamed``. InputError where it has no rows.
+    """Yield the runs of a file with their predictions; arguments as in ``streamed``. InputError for an empty file.
 
-    Samples of a question, and the rows of several models, belong together and are read as a whole or not at all.
+    Samples of a question, and rows of several models, belong together, so such files are read at once or refused.
     """
     reading: Reading | None = None
     for run in runs(path, labels):
@@ -104,17 +104,18 @@ def parts(
             reading = propose(run.table, **changes).replace(metadata=tuple(columns))
         if run.share < 1 and (reading.layout == "samples" or reading.models is not None):
             raise InputError(
-                f"{run.table.name} holds {'samples of questions' if reading.models is None else 'several models'}, "
-                "whose rows belong together, and is too long to be read at once; save each model's confidences alone"
+                f"{run.table.name} contains {'samples of questions' if reading.models is None else 'several models'}, "
+                "whose rows belong together, but it is too long to read at once. Save each model's confidences "
+                "separately"
             )
         yield FilePart(run, reading, predictions(run.table, reading))
     if reading is None:
-        raise InputError(f"{file_label(os.fspath(path))} has 0 rows; save at least one prediction")
+        raise InputError(f"{file_label(os.fspath(path))} has no data rows; save at least one prediction")
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedFile:
-    """The predictions of a file of any size, run by run, again whenever they are iterated over.
+    """Predictions of a file of any size, read run by run in each iteration.
 
     Parameters
     ----------
@@ -139,13 +140,13 @@ class StreamedFile:
 
 def _check_rows(table: Table, reading: Reading, rows: str) -> None:
     if rows not in ("auto", "all", "test", "calibration"):
-        raise InputError(f"rows is {quoted(rows)}; choose one of auto, all, test, calibration")
+        raise InputError(f"rows is {quoted(rows)}; choose auto, all, test or calibration")
     if rows in ("test", "calibration") and reading.split is None:
-        raise InputError(f"{table.name} has no column that marks calibration and test rows; leave rows out")
+        raise InputError(f"{table.name} has no column of calibration and test rows; leave out rows")
 
 
 def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = None) -> Iterator[Run]:
-    """The rows of a file in tables of a few hundred thousand rows at most, which know their places in the file."""
+    """Yield the rows of a file as tables of at most a few hundred thousand rows, with their places in the file."""
     name = file_label(os.fspath(path))
     try:
         with Path(path).open("rb") as file:
@@ -158,10 +159,10 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
     found, expected = by_bytes(head) or looks_like(head, name), by_ending(name)
     if expected is not None and expected != found:
         raise InputError(
-            f"{name} is not {expected.title}; it looks like {found.title}: rename it to end in .{found.endings[0]}"
+            f"{name} is not {expected.title} but looks like {found.title}; rename it to end in .{found.endings[0]}"
         )
     if labels is not None and found.key != "npy":
-        raise InputError(f"{name} is {found.title}, which holds its labels itself; leave labels out")
+        raise InputError(f"{name} is {found.title}, which contains its own labels; leave out labels")
     reader = {"parquet": _parquet, "csv": _text, "jsonl": _lines_of_json}.get(found.key)
     if found.key == "npy":
         return _npy(Path(path), name, labels)
@@ -171,7 +172,7 @@ def runs(path: str | os.PathLike[str], labels: str | os.PathLike[str] | None = N
 
 
 def holds_summary(path: str | os.PathLike[str]) -> bool:
-    """Is the file a summary's? What is wrong with a file is said by whoever reads it."""
+    """True for the file of a summary; errors are left to the reader of the file."""
     if importlib.util.find_spec("pyarrow") is None:
         return False
     import pyarrow as pa
@@ -184,7 +185,7 @@ def holds_summary(path: str | os.PathLike[str]) -> bool:
 
 
 def _placed(table: Table, first: int, first_line: int = 0) -> Table:
-    """A table that knows where its rows are in the file."""
+    """Return the table with the places of its rows in the file."""
     lines = None if table.lines is None else table.lines + first_line
     rows = np.arange(first, first + table.n_rows) if table.rows is None else table.rows
     return replace(table, rows=rows, lines=lines)
@@ -198,7 +199,7 @@ def _rows_of(width: int) -> int:
 
 
 def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
-    """Batches of a Parquet file, decoded in this process: it is the user's own file, and bounded batch by batch."""
+    """Yield batches of a Parquet file, decoded in this process: it is the user's own file, and batches are bounded."""
     if importlib.util.find_spec("pyarrow") is None:
         raise InputError(f"{name}: reading Parquet needs pyarrow; run: pip install calib[parquet]")
     import pyarrow as pa
@@ -226,7 +227,7 @@ def _parquet(path: Path, name: str, total: int) -> Iterator[Run]:
     except parquet_child.ParquetRefusedError as e:
         raise InputError(f"{name}{e}") from e
     except (pa.ArrowException, OSError) as e:
-        raise InputError(f"{name} is damaged or cut off, and could not be read to its end; save it again") from e
+        raise InputError(f"{name} is damaged or cut off and cannot be read to its end; save it again") from e
 
 
 def _decoded(values: Any, words: list[str] | None) -> Any:
@@ -241,21 +242,21 @@ def _decoded(values: Any, words: list[str] | None) -> Any:
 
 
 def _lines_of_json(path: Path, name: str, total: int) -> Iterator[Run]:
-    """Blocks of lines whose strings hold no line ends, but quotes of their own; a document is read as a whole."""
+    """Yield blocks of lines; JSON strings contain no line ends, but quotes of their own. A document is read at once."""
     if TEXT_BYTES < total <= limits.DOCUMENT_BYTES and _is_document(path):
         return iter([Run(read_table(path), 0, 1.0)])
     return _text(path, name, total, quoted_ends=False)
 
 
 def _is_document(path: Path) -> bool:
-    """Is the first line no JSON value by itself, or the beginning of a list?"""
+    """True if the first line is not a JSON value, or is the beginning of a list."""
     with path.open("rb") as file:
         head = file.read(limits.LINE_BYTES + 1).removeprefix(b"\xef\xbb\xbf").lstrip()
     return head.startswith(b"[") or (b"\n" in head and not one_value(head[: head.index(b"\n")]))
 
 
 def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterator[Run]:
-    """Blocks of whole lines; of a delimited text each behind its header line."""
+    """Yield blocks of whole lines; for delimited text, each block follows the header line."""
     head, line, first = b"", 0, 0
     with path.open("rb") as file:
         for block, read in _whole_lines(utf8_blocks(file, TEXT_BYTES, name, quoted_ends), name, quoted_ends):
@@ -266,7 +267,7 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
                 part = not quoted_ends and (first > 0 or read < total)
                 table = table_of_lines(block, name) if part else read_table(head + block, name)
             except InputError:
-                # Once more with the numbers of the lines as in the file: empty lines in place of what was read before.
+                # Parse again with the file's line numbers: empty lines replace the text that was read before.
                 numbered = b"\n" * (line - head.count(b"\n")) + head + block
                 if part:
                     table_of_lines(numbered, name)
@@ -281,7 +282,7 @@ def _text(path: Path, name: str, total: int, quoted_ends: bool = True) -> Iterat
 
 
 def _whole_lines(blocks: Iterator[tuple[bytes, int]], name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
-    """The same text in blocks that end where a line does."""
+    """Yield the same text in blocks that end at line ends."""
     following = next(blocks, None)
     rest = b""
     while following is not None:
@@ -293,7 +294,7 @@ def _whole_lines(blocks: Iterator[tuple[bytes, int]], name: str, quoted_ends: bo
 
 
 def _end_of_line(block: bytes, name: str, quoted_ends: bool) -> int:
-    """The byte after the last line that ends, outside quotes where these may hold ends of lines."""
+    """Return the byte after the last line end, outside quotes if these may contain line ends."""
     end = block.rfind(b"\n") + 1
     if quoted_ends and block.count(b'"', 0, end) % 2:
         letters = np.frombuffer(block, dtype=np.uint8)
@@ -302,7 +303,7 @@ def _end_of_line(block: bytes, name: str, quoted_ends: bool) -> int:
         end = int(outside[-1]) + 1 if len(outside) else 0
     if not end:
         raise InputError(
-            f"{name} has a line longer than {size(len(block))}, or a quote that is not closed; is it a table?"
+            f"{name} has a line longer than {size(len(block))}, or an unclosed quote; check that it is a table"
         )
     return end
 
@@ -311,15 +312,15 @@ def _end_of_line(block: bytes, name: str, quoted_ends: bool) -> int:
 
 
 def _npy(path: Path, name: str, labels: str | os.PathLike[str] | None) -> Iterator[Run]:
-    """Rows of an array that stays on disk, with their labels from a file beside it."""
+    """Yield rows of an array that stays on disk, with their labels from another file."""
     scores = _mapped(path, name)
     columns = {}
     if labels is not None:
         codes = _mapped(Path(labels), file_label(os.fspath(labels)))
         if codes.ndim != 1 or len(codes) != len(scores):
             raise InputError(
-                f"{file_label(os.fspath(labels))} has shape {codes.shape}; one label for each of the {len(scores):,} "
-                f"rows of {name} is needed"
+                f"{file_label(os.fspath(labels))} has shape {codes.shape}; it needs one label for each of the "
+                f"{len(scores):,} rows of {name}"
             )
         columns = {"label": codes}
     step = _rows_of(int(np.prod(scores.shape[1:])))
@@ -338,5 +339,5 @@ def _mapped(path: Path, name: str) -> Any:
     except OSError as e:
         raise InputError(f"{name} cannot be opened ({e.strerror or 'unknown reason'}); check the path") from e
     if len(header.shape) not in (1, 2) or not all(header.shape):
-        raise InputError(f"{name} has shape {header.shape}; one column (n,) or one matrix (n, K) is needed")
+        raise InputError(f"{name} has shape {header.shape}; save one column (n,) or one matrix (n, K)")
     return np.memmap(path, header.dtype, "r", header.start, header.shape, "F" if header.fortran else "C")

@@ -1,4 +1,4 @@
-"""Table: the named columns and matrices a file holds, before anyone says what they mean."""
+"""Table: the named columns and matrices of a file, before they have roles."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from calib_core.readers.text_encoding import has_percent_sign, missing_text, num
 Array = NDArray[Any]
 
 SUMMARY = "calib summary"
-"""The first column of a summary's file, which no table of rows has."""
+"""First column of a summary's file; tables of rows never have it."""
 _MATRIX_COLUMN = re.compile(r"(?P<name>.*)\[:, (?P<column>\d{1,6})\]", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class LabelJoin:
-    """How predictions met the labels of another file.
+    """Result of joining predictions with the labels of another file.
 
     Parameters
     ----------
     scores, labels : names of the two files.
-    key : columns that told rows apart; empty where row i was joined with row i, None where the files' shape says how.
-    rows : predictions there were.
-    left_out, unused : how many predictions have no label and are left out, and labels no prediction.
-    left_out_places, unused_places : where the first of them are.
+    key : the key columns; empty for a join by row number, None if the files' known shape determines the join.
+    rows : number of predictions before the join.
+    left_out, unused : number of predictions without a label, which are left out, and of labels without a prediction.
+    left_out_places, unused_places : the first of their places.
     """
 
     scores: str
@@ -49,15 +49,15 @@ class LabelJoin:
 
     @property
     def how(self) -> str:
-        """The file of labels, and what it is joined by."""
-        return self.labels if self.key is None else f"{self.labels}, by {listed(self.key) or 'place alone'}"
+        """The file of labels, and the key of the join."""
+        return self.labels if self.key is None else f"{self.labels}, by {listed(self.key) or 'row number'}"
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Named columns (n,) and matrices (n, K) of one file, read-only; text columns hold str, kept verbatim.
+    """Named columns (n,) and matrices (n, K) of one file, read-only; text columns contain str, verbatim.
 
-    Read-only arrays are taken as they are, writeable ones copied.
+    Read-only arrays are used without a copy; writeable ones are copied.
 
     Missing text is the empty string, missing numbers are NaN. Arrays of an NPZ may differ in length.
 
@@ -67,10 +67,10 @@ class Table:
     format : key of FILE_FORMATS.
     lines : line number in the file of each row, for text formats.
     notes : what the reader did beyond reading, one sentence each.
-    rows : row number in the file of each row, where this holds only some of them.
-    origin : key of the shape in which another tool wrote it (``readers.foreign``); empty where none is recognised.
-    joined : how labels of another file came to it; None where it has its own, or none.
-    files : the name of the file of each row, where this holds those of a folder.
+    rows : row number in the file of each row, if the table has only some of them.
+    origin : key of the shape in which another tool wrote it (``readers.foreign``); empty if none is recognized.
+    joined : how labels of another file were joined; None if there was no join.
+    files : the name of the file of each row, for tables of a folder.
 
     >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])}, lines=np.array([2, 3]))
     >>> t.n_rows, t.place(1)
@@ -94,12 +94,12 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the longest matrix, or of the longest column where there is no matrix."""
+        """Number of rows of the longest matrix, or of the longest column if there is no matrix."""
         return max((len(a) for a in (self.matrices or self.columns).values()), default=0)
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of its arrays; of text those of the references to it."""
+        """Bytes of its arrays; for text, those of the references."""
         return sum(array.nbytes for array in (*self.columns.values(), *self.matrices.values()))
 
     @property
@@ -108,13 +108,13 @@ class Table:
         return (*self.columns, *self.matrices)
 
     def place(self, row: int) -> str:
-        """Where a row is: "line 9 (row 7)" in a text file, "row 7" in an array."""
+        """Return the place of a row: "line 9 (row 7)" in a text file, "row 7" in an array."""
         number = row if self.rows is None else self.rows[row]
         within = "" if self.files is None else f"{self.files[row]}, "
         return f"{within}row {number}" if self.lines is None else f"{within}line {self.lines[row]} (row {number})"
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """Some of the rows, which keep their places in the file; what is not one a row stays whole.
+        """Return some of the rows, with their places in the file; arrays without one value per row are unchanged.
 
         >>> t = Table("a.csv", "csv", {"p": np.array([0.5, 0.7])})
         >>> t.take(np.array([1])).columns["p"].tolist(), t.take(np.array([1])).place(0)
@@ -130,11 +130,11 @@ class Table:
         return replace(self, columns=columns, matrices=matrices, lines=lines, rows=numbers, files=files)
 
     def places(self, rows: Sequence[int] | NDArray[np.intp], most: int = 5) -> str:
-        """The first few places, separated by commas."""
+        """Return the first few places, separated by commas."""
         return ", ".join(self.place(int(row)) for row in rows[:most]) + (", ..." if len(rows) > most else "")
 
     def column(self, name: str) -> Array:
-        """A column by name; column j of a matrix is called "matrix[:, j]".
+        """Return a column by name; column j of a matrix is called "matrix[:, j]".
 
         >>> Table("a.npy", "npy", matrices={"array": np.eye(2)}).column("array[:, 1]").tolist()
         [0.0, 1.0]
@@ -147,13 +147,13 @@ class Table:
             if int(found["column"]) < matrix.shape[1]:
                 return np.asarray(matrix[:, int(found["column"])])
         raise InputError(
-            f"{self.name} has no column {quoted(name)}; {meant(name, self.columns)}it has {self.contents()}"
+            f"{self.name} has no column {quoted(name)}; {meant(name, self.columns)}its columns are {self.contents()}"
         )
 
     def numeric(self, name: str) -> Array:
-        """A column of numbers, missing ones NaN; InputError naming the first value that is no number.
+        """Return a column of numbers, NaN if missing; InputError names the first value that is not a number.
 
-        Where all are written so, "91 %" is 0.91 and "0,91" too (``number_texts.written_as``).
+        If all values are written that way, "91 %" and "0,91" are 0.91 (``number_texts.written_as``).
         """
         column = self.column(name)
         if column.dtype != object:
@@ -167,33 +167,35 @@ class Table:
         if has_percent_sign(text):
             raise InputError(
                 f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} has a percent sign, "
-                f"and other values have none; {affected(len(wrong), len(column))}: write every value as a share, such "
-                "as 0.5, or every value with a percent sign; or choose another column."
+                f"but other values do not; {affected(len(wrong), len(column))}. Write either all values as fractions, "
+                "such as 0.5, or all with a percent sign, or choose another column."
             )
         if written_as(column) == "unclear":
             raise InputError(
                 f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} may be "
-                f"{text.replace(',', '.', 1)} or {text.replace(',', '')}; {affected(len(wrong), len(column))}: write "
+                f"{text.replace(',', '.', 1)} or {text.replace(',', '')}; {affected(len(wrong), len(column))}. Write "
                 "numbers without a comma, or choose another column."
             )
-        advice = "write numbers with a decimal point"
         raise InputError(
             f"{self.name}, column {quoted(name)}, {self.place(int(wrong[0]))}: {quoted(text)} is not a number; "
-            f"{affected(len(wrong), len(column))}: {advice}, or choose another column."
+            f"{affected(len(wrong), len(column))}. Write numbers with a decimal point, or choose another column."
         )
 
     def matrix(self, names: Sequence[str]) -> Array:
-        """One matrix by its name, or several columns side by side; neighbours in memory are not copied."""
+        """Return a matrix by its name, or several columns as a matrix; columns adjacent in memory are not copied."""
         if len(names) == 1 and names[0] in self.matrices:
             return self.matrices[names[0]]
         columns = [self.numeric(name) for name in names]
         lengths = {len(column) for column in columns}
         if len(lengths) > 1:
-            raise InputError(f"{self.name}: columns {listed(names)} have different lengths {sorted(lengths)}")
+            raise InputError(
+                f"{self.name}: columns {listed(names)} have different lengths {sorted(lengths)}; choose columns of one "
+                "length"
+            )
         return _side_by_side(columns)
 
     def contents(self) -> str:
-        """Names and shapes in one line, for questions.
+        """List names and shapes on one line, for messages.
 
         >>> Table("a.npz", "npz", {"y": np.zeros(2)}, {"p": np.eye(2)}).contents()
         '"p" (2, 2), "y" (2,)'
@@ -205,7 +207,7 @@ class Table:
         return ", ".join(first[:12]) + (f" and {len(first) - 12} more" if len(first) > 12 else "")
 
     def head(self, rows: int = 10) -> pd.DataFrame:
-        """The first rows as a frame, matrices spread over columns "name[:, j]" (at most 100 of them)."""
+        """Return the first rows as a frame, matrices expanded to columns "name[:, j]" (at most 100)."""
         parts: dict[str, Array] = {name: a[:rows] for name, a in self.columns.items()}
         for name, a in self.matrices.items():
             parts |= {f"{name}[:, {j}]": a[:rows, j] for j in range(min(a.shape[1], 100))}
@@ -227,7 +229,7 @@ def _side_by_side(columns: Sequence[Array]) -> Array:
         for j, c in enumerate(columns)
     )
     if neighbours:
-        # The columns lie side by side in one block: look at the block instead of copying it.
+        # The columns are adjacent in one block: return a view of the block instead of a copy.
         shape, strides = (len(first), len(columns)), (first.strides[0], step)
         return np.lib.stride_tricks.as_strided(first, shape, strides, writeable=False)
     out = np.empty((len(first), len(columns)), dtype=kind)
@@ -237,7 +239,7 @@ def _side_by_side(columns: Sequence[Array]) -> Array:
 
 
 def unique_names(names: Sequence[str], name: str) -> None:
-    """InputError when two columns share a name."""
+    """InputError if two columns have the same name."""
     if len(set(names)) == len(names):
         return
     twice, count = Counter(names).most_common(1)[0]
@@ -245,5 +247,5 @@ def unique_names(names: Sequence[str], name: str) -> None:
 
 
 def file_label(filename: str) -> str:
-    """The last part of a file name as messages show it; never used as a path."""
+    """Return the last part of a file name for messages; it is never used as a path."""
     return shown(re.split(r"[/\\]", filename)[-1]) or "the file"

@@ -1,6 +1,6 @@
-"""Findings: what is worth knowing about a table, by the rules that name them, and what to change if it is not meant.
+"""Findings about a table, the rules they belong to, and changes that would resolve them.
 
-A finding is one violation of a rule, as linters say: the code stays, the message has the evidence of this file.
+A finding is one violation of a rule, as in linters: the code is stable, and the message has the evidence of the file.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from calib_core.text import begun
 
 @dataclass(frozen=True)
 class Rule:
-    """What findings of one code have in common.
+    """Common properties of all findings with one code.
 
     Parameters
     ----------
-    code : its stable name, such as "row-sums".
-    title : what it is called, a few words.
+    code : stable identifier, such as "row-sums".
+    title : a short name.
     remedy : what to do, one sentence.
-    term : the key of the glossary's term that explains it.
+    term : key of the glossary term that explains it.
     """
 
     code: str
@@ -33,119 +33,114 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
-"""Every rule by its code."""
+"""All rules by code."""
 
 
 def rule(code: str, title: str, remedy: str, term: str = "prediction-file") -> str:
-    """Add a rule; returns its code, which findings bear.
+    """Register a rule and return its code.
 
     >>> rule("upside-down", "Upside down", "Turn the file round."), RULES.pop("upside-down").title
     ('upside-down', 'Upside down')
     """
     if code in RULES:
-        raise RegistryError(f"there is a rule {code!r} already")
+        raise RegistryError(f"rule {code!r} is already registered")
     RULES[code] = Rule(code, title, remedy, term)
     return code
 
 
 for _code, _title, _remedy, _term in (
     # The file as a whole
-    ("unreadable", "Cannot be read so", "Choose the columns that hold scores and labels.", "prediction-file"),
-    ("reader", "What the reader did", "Nothing, where it is meant so.", "prediction-file"),
-    ("foreign", "A file that another tool wrote", "Nothing, where the values taken are the ones that are meant.",
+    ("unreadable", "Cannot be read this way", "Choose the columns of scores and labels.", "prediction-file"),
+    ("reader", "Steps of the reader", "Nothing to do if this is intended.", "prediction-file"),
+    ("foreign", "Output of another tool", "Nothing to do if these are the right values.", "prediction-file"),
+    ("summary", "A summary", "Open the original rows for analyses that need rows.", "bins"),
+    ("kept-rows", "Sampled rows of a summary", "Use the counts for results about all rows.", "bins"),
+    ("names", "Names that look alike", "Rename columns or classes so that their names are clearly different.",
      "prediction-file"),
-    ("summary", "A summary", "Open the rows themselves for what needs them.", "bins"),
-    ("kept-rows", "Rows that a summary keeps", "Go back to the counts for what is about all rows.", "bins"),
-    ("names", "Names that look alike", "Rename columns or classes so that people can tell them apart.",
+    ("models", "Several models in one file", "Choose the column of models and the columns that identify questions.",
      "prediction-file"),
-    ("models", "Several models in one file", "Name the column of models, and the columns that tell questions apart.",
+    ("joined", "Labels from another file", "Nothing to do if this is the right key.", "prediction-file"),
+    ("shared-labels", "Predictions that share a label",
+     "Choose the column of models or of questions, or correct the keys.", "prediction-file"),
+    ("joined-by-place", "Rows joined by row number", "Use a key that both files have, if there is one.",
      "prediction-file"),
-    ("joined", "Labels of another file", "Nothing, where this is the key that is meant.", "prediction-file"),
-    ("shared-labels", "Predictions that share a label", "Name the column of models or of questions, or mend the keys.",
+    ("unlabelled", "Predictions without a label", "Complete the labels, or remove these rows from the predictions.",
      "prediction-file"),
-    ("joined-by-place", "Rows joined by their places", "Give a key that both files have, if there is one.",
+    ("unpredicted", "Labels without a prediction", "Nothing to do if these predictions were not requested.",
      "prediction-file"),
-    ("unlabelled", "Predictions without a label", "Complete the labels, or leave these rows out of the predictions.",
-     "prediction-file"),
-    ("unpredicted", "Labels without a prediction", "Nothing, where nobody asked for these predictions.",
-     "prediction-file"),
-    ("group", "Rows that belong together", "Name the column that says which rows are of one person or question.",
-     "row-group"),
-    ("weights", "A column of weights that is not used", "Choose it if it says how much each row counts.",
-     "row-weight"),
-    ("people-marks", "Rows that people marked", "Correct what the judge says by what people say.", "prediction-file"),
+    ("group", "Related rows", "Choose the column that identifies the person or question of each row.", "row-group"),
+    ("weights", "Unused column of weights", "Choose it if it contains row weights.", "row-weight"),
+    ("people-marks", "Rows marked by people", "Correct the judge's marks with the human marks.", "prediction-file"),
     # Scores
-    ("missing", "Missing values", "Complete them where the file is made, or leave these rows out.",
-     "prediction-file"),
-    ("percent", "Percent signs", "Nothing, where the signs mean hundredths.", "prediction-file"),
-    ("comma", "Decimal commas", "Write a decimal point if commas stand for thousands.", "prediction-file"),
-    ("kind", "What the scores are", "Choose probabilities, logits or percentages if this is not it.", "logits"),
-    ("called", "Called otherwise than read", "Choose what the scores are: their name and their values disagree.",
+    ("missing", "Missing values", "Complete them at the source, or leave out these rows.", "prediction-file"),
+    ("percent", "Percent signs", "Nothing to do if the signs mean hundredths.", "prediction-file"),
+    ("comma", "Decimal commas", "Write decimal points if the commas separate thousands.", "prediction-file"),
+    ("kind", "Score type", "Choose probabilities, logits or percentages if this is wrong.", "logits"),
+    ("called", "Name and values disagree", "Choose the type of the scores.", "logits"),
+    ("logits", "Scores that look like logits", "Read them as logits; the softmax converts them to probabilities.",
      "logits"),
-    ("logits", "Scores that look like logits", "Read them as logits; softmax makes probabilities of them.", "logits"),
     ("log-probabilities", "Scores that look like logarithms", "Read them as log probabilities.", "logits"),
     ("percentages", "Scores that look like percentages", "Read them as percentages.", "prediction-file"),
     ("probabilities", "Scores that look like probabilities", "Read them as probabilities.", "logits"),
-    ("range", "Scores outside their range", "Choose what the scores are, or mend the file.", "logits"),
-    ("words", "Confidence in words", "Say what each word stands for if this is not it.", "confidence"),
-    ("binary", "One column of scores", "Turn it round if it is the probability of the other class.",
-     "prediction-file"),
-    ("row-sums", "Rows that do not sum to 1", "Export all classes' probabilities, or choose what the scores are.",
-     "prediction-file"),
+    ("range", "Scores out of range", "Choose the type of the scores, or correct the file.", "logits"),
+    ("words", "Confidence in words", "Choose a number for each phrase if the defaults do not fit.", "confidence"),
+    ("binary", "One column of scores", "Reverse it if it is the probability of the other class.", "prediction-file"),
+    ("row-sums", "Rows that do not sum to 1",
+     "Export the probabilities of all classes, or choose the type of the scores.", "prediction-file"),
     ("rescaled", "Rows rescaled to sum to 1", "Export unrounded values.", "prediction-file"),
-    ("constant", "The same scores in every row", "Check that the export has each row's own scores.",
+    ("constant", "The same scores in every row", "Check that the export contains each row's own scores.",
      "prediction-file"),
-    ("duplicates", "Rows that repeat", "Check that no row was exported twice.", "prediction-file"),
+    ("duplicates", "Repeated rows", "Check that no row was exported twice.", "prediction-file"),
     ("ties", "Two largest scores", "Export unrounded values.", "top-label"),
-    ("zeros", "What came true had probability 0", "Export logits, or probabilities that were not rounded to 0.",
+    ("zeros", "True class with probability 0", "Export logits, or probabilities that were not rounded to 0.",
      "log-loss"),
     # Labels and classes
-    ("labels", "Labels that may be coded otherwise", "Choose how labels name classes.", "class-order"),
-    ("time-to-event", "Events that were waited for", "Choose a time, and keep the rows whose outcome is known then.",
+    ("labels", "Ambiguous label coding", "Choose how labels name classes.", "class-order"),
+    ("time-to-event", "Incomplete follow-up", "Choose a time horizon, and retain the rows whose outcome is known then.",
      "prediction-file"),
-    ("outcome", "An outcome found by its values", "Choose the label column if this is not the outcome.",
+    ("outcome", "Outcome found by its values", "Choose the label column if this is not the outcome.",
      "prediction-file"),
-    ("variants", "Classes that differ in capitals or spaces", "Write each class in one way.", "class-order"),
-    ("one-class", "One class", "Give the probabilities of at least two classes.", "prediction-file"),
-    ("class-order", "Classes that may stand in another order", "Choose the order of the score columns.",
+    ("variants", "Classes that differ in capitals or spaces", "Write each class in only one way.", "class-order"),
+    ("one-class", "Only one class", "Give the probabilities of at least two classes.", "prediction-file"),
+    ("class-order", "Classes may be in another order", "Choose the order of the score columns.", "class-order"),
+    ("assumed-order", "Assumed order of classes", "Name the score columns after their classes.", "class-order"),
+    ("classes-beside", "Columns next to the classes", "Choose the score columns if these are not all of them.",
      "class-order"),
-    ("assumed-order", "An order that was assumed", "Name the score columns after their classes.", "class-order"),
-    ("classes-beside", "Columns beside those of classes", "Choose the columns of scores if these are not all of them.",
+    ("unused-names", "Unused class names", "Give one name for every score column.", "class-order"),
+    ("perfect", "Every prediction is right", "Check that the model did not see the labels.", "prediction-file"),
+    ("never-right", "No prediction is right", "Check that predicted classes and labels use the same codes.",
      "class-order"),
-    ("unused-names", "Class names that are not used", "Give one name for every score column.", "class-order"),
-    ("perfect", "Every row is right", "Check that the model did not see the labels.", "prediction-file"),
-    ("never-right", "No row is right", "Check that predicted classes and labels are coded alike.", "class-order"),
     ("chance", "No better than chance", "Check that labels and scores are of the same rows.", "class-order"),
-    ("leak", "A label among the scores", "Leave the column of labels out of the scores.", "prediction-file"),
-    ("never-true", "Classes that never come true", "Nothing, where they are rare; else check the labels' names.",
+    ("leak", "A label among the scores", "Remove the label column from the scores.", "prediction-file"),
+    ("never-true", "Classes that never occur", "Nothing to do if they are rare; otherwise check the labels' names.",
      "class-wise"),
-    ("never-predicted", "Classes that are never predicted", "Nothing, where they are rare.", "top-label"),
-    # Of calibration rows beside test rows
-    ("groups", "A group on both sides", "Divide the rows by their groups.", "row-group"),
-    ("same-file", "The same file twice", "Choose other test rows, or divide this file.", "calibrator"),
-    ("shared", "Rows in both files", "Take the shared rows out of the calibration file.", "calibrator"),
+    ("never-predicted", "Classes that are never predicted", "Nothing to do if they are rare.", "top-label"),
+    # Calibration rows compared with test rows
+    ("groups", "A group in both parts", "Split the rows by group.", "row-group"),
+    ("same-file", "The same file twice", "Choose other test rows, or split this file.", "calibrator"),
+    ("shared", "Rows in both files", "Remove the shared rows from the calibration file.", "calibrator"),
 ):  # fmt: skip
     rule(_code, _title, _remedy, _term)
 
 
 Severity = Literal["note", "warning", "problem"]
 ALWAYS = frozenset({"reader", "joined"})
-"""Codes of findings that are handed over though they leave nothing open: rows left out, labels of another file."""
+"""Codes of notes that are always reported: rows left out, labels from another file."""
 _ANSWERED = {"outcome": "label"}
-"""Of codes of warnings the field of the reading that answers them, whichever value it has."""
+"""For codes of warnings, the field of the reading that resolves them, whatever its value."""
 
 
 @dataclass(frozen=True)
 class Finding(Shown):
-    """Something found in a table before anything is computed.
+    """A finding about a table, reported before anything is computed.
 
     Parameters
     ----------
-    severity : "problem" cannot be read as proposed; "warning" can, and is probably not meant; "note" is good to know.
-    code : a stable name of what was found, such as "percentages"; ``rule`` has its title, remedy and glossary term.
+    severity : "problem": cannot be read as proposed; "warning": probably a mistake; "note": for information.
+    code : stable identifier, such as "percentages"; ``rule`` has its title, remedy and glossary term.
     message : one or two sentences with the evidence.
-    change : fields of the Reading to replace, if one change would settle it.
-    change_label : what that change says on a button.
+    change : fields of the Reading to replace, if one change would resolve it.
+    change_label : button label for that change.
     """
 
     severity: Severity
@@ -155,7 +150,7 @@ class Finding(Shown):
     change_label: str | None = None
 
     def open_to(self, chosen: Collection[str] = ()) -> bool:
-        """Does it ask for an answer: a warning, or a note on what was assumed, whose fields nobody has ``chosen``?
+        """True for warnings, and for notes about assumptions, unless the fields they concern are ``chosen``.
 
         >>> note = Finding("note", "weights", "is not used", {"weights": "w"}, "Use it")
         >>> note.open_to(), note.open_to({"weights"})
@@ -168,7 +163,7 @@ class Finding(Shown):
         return self.severity != "note" or (self.change is not None and not set(self.change) <= set(chosen))
 
     def worth_saying(self, chosen: Collection[str] = ()) -> bool:
-        """Is it handed over with predictions, and shown by every command: what is open, and what rows were left out?
+        """True if the finding is reported with predictions and by every command: unresolved, or about rows left out.
 
         >>> Finding("note", "reader", "2 rows are left out.").worth_saying()
         True
@@ -177,10 +172,10 @@ class Finding(Shown):
 
     @property
     def rule(self) -> Rule:
-        """What findings of this code are called and what to do about them.
+        """The rule of this finding's code, with its title and remedy.
 
         >>> Finding("note", "weights", "is not used").rule.title
-        'A column of weights that is not used'
+        'Unused column of weights'
         """
         return RULES.get(self.code, Rule(self.code, begun(self.code.replace("-", " ")), "", "prediction-file"))
 

@@ -1,6 +1,6 @@
-"""Text files as UTF-8 with line feeds, whole or in blocks, or a sentence with the line on which they are not text.
+"""Convert text files to UTF-8 with line feeds, whole or in blocks; InputError names the first line that is not text.
 
-Numbers written as text: percent signs and decimal commas, read as what they say where a whole column has them.
+Also numbers written as text: percent signs and decimal commas are converted if a whole column has them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
 def utf8(data: bytes, name: str) -> bytes:
-    """The text as UTF-8 without byte order mark; UTF-16 is recognised by its mark, other encodings are refused.
+    """Convert UTF-8 or UTF-16 text to UTF-8 without a byte order mark; other encodings are refused.
 
     >>> utf8("a,b\\n".encode("utf-16"), "a.csv"), utf8(b"\\xef\\xbb\\xbfa,b\\n", "a.csv")
     (b'a,b\\n', b'a,b\\n')
@@ -35,15 +35,15 @@ def utf8(data: bytes, name: str) -> bytes:
     nul = data.find(b"\0")
     if nul >= 0:
         raise InputError(
-            f"{name}, line {line_at(data, nul)}: there is a NUL byte, so this is not UTF-8 text; "
-            "if it is UTF-16 or a spreadsheet, save it as CSV in UTF-8"
+            f"{name}, line {line_at(data, nul)}: a NUL byte means that this is not UTF-8 text. If it is UTF-16 or a "
+            "spreadsheet, save it as CSV in UTF-8"
         )
     _check_utf8(data, name)
     return _line_feeds(data)
 
 
 def line_at(data: bytes, offset: int) -> int:
-    """The line of the file, counted from 1, that holds the byte at ``offset``."""
+    """Return the line number, counted from 1, of the byte at ``offset``."""
     return data.count(b"\n", 0, offset) + 1
 
 
@@ -52,7 +52,7 @@ def _from_utf16(data: bytes, encoding: str, name: str) -> bytes:
         return data[2:].decode(encoding).encode("utf-8")
     except UnicodeDecodeError as e:
         line = data[2 : 2 + e.start].decode(encoding, "ignore").count("\n") + 1
-        raise InputError(f"{name}, line {line}: damaged UTF-16 text; save the file as UTF-8") from e
+        raise InputError(f"{name}, line {line} has damaged UTF-16 text; save the file as UTF-8") from e
 
 
 def _check_utf8(data: bytes, name: str) -> None:
@@ -62,23 +62,24 @@ def _check_utf8(data: bytes, name: str) -> None:
         data.decode("utf-8")
     except UnicodeDecodeError as e:
         raise InputError(
-            f"{name}, line {line_at(data, e.start)}: byte 0x{data[e.start]:02X} is not UTF-8 text; "
-            "if the file is Latin-1 or Windows-1252, save it as UTF-8"
+            f"{name}, line {line_at(data, e.start)}: byte 0x{data[e.start]:02X} is not UTF-8 text. If the file is "
+            "Latin-1 or Windows-1252, save it as UTF-8"
         ) from e
 
 
 def _line_feeds(data: bytes) -> bytes:
-    """Old Macintosh line ends (CR alone) become line feeds; CR LF is left to the parsers."""
+    """Convert old Macintosh line ends (CR alone) to line feeds; parsers handle CR LF."""
     if data.count(b"\r") == data.count(b"\r\n") or b'"' in data:
         return data
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
 def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iterator[tuple[bytes, int]]:
-    """Blocks of some ``size`` bytes of text, each with the bytes of the file behind it; no byte order mark but UTF-8's.
+    """Yield blocks of about ``size`` bytes of text and the file position after each; only UTF-8 may lack its mark.
 
-    Lines of old Macintosh files end in a carriage return alone. Where ``quoted_ends`` says that a quote may hold ends
-    of lines, nobody can tell these from others, and such a file with quotes is refused.
+    Lines of old Macintosh files end in a carriage return alone. If quotes may contain line ends (``quoted_ends``),
+    these
+    are ambiguous, so such a file with quotes is refused.
 
     >>> import io
     >>> list(utf8_blocks(io.BytesIO("a,b\\n".encode("utf-16")), 1 << 20, "a.csv", True))
@@ -95,15 +96,17 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
             try:
                 raw = decoder.decode(raw).encode("utf-8")
             except UnicodeError as e:
-                raise InputError(f"{name}, behind line {lines + 1}: damaged UTF-16 text; save the file as UTF-8") from e
+                raise InputError(
+                    f"{name} has damaged UTF-16 text after line {lines + 1}; save the file as UTF-8"
+                ) from e
         block, rest = rest + raw, b""
         if old_ends is None:
             old_ends = b"\r" in block and b"\n" not in block
         if old_ends:
             if quoted_ends and b'"' in block:
                 raise InputError(
-                    f"{name} has lines that end in a carriage return alone (old Macintosh) and quotes, which together "
-                    "cannot be read a part at a time; save it with line feeds"
+                    f"{name} has quotes and line ends of old Macintosh files (a carriage return alone), so it cannot "
+                    "be read in parts; save it with line feeds"
                 )
             block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines += block.count(b"\n")
@@ -116,10 +119,10 @@ def utf8_blocks(file: BinaryIO, size: int, name: str, quoted_ends: bool) -> Iter
 
 Array: TypeAlias = NDArray[Any]
 Writing: TypeAlias = Literal["plain", "percent", "comma", "unclear"]
-"""How the numbers of a column are written: as numbers, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
+"""Notation of a column's numbers: plain, "91 %", "0,91", or "1,234", which may be 1.234 or 1234."""
 
 MISSING_TEXT = frozenset({"", "nan", "na", "n/a", "null", "none", "missing", "#n/a", "-", "?"})
-"""What people write where a number is missing; in a column of numbers these, in any capitals, count as NaN."""
+"""Usual text for a missing number; in a column of numbers these mean NaN, in upper or lower case."""
 
 _PERCENT = re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%")
 _COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
@@ -128,12 +131,12 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
 
 
 def missing_text(column: Array) -> NDArray[np.bool_]:
-    """Which values of a text column stand for a missing number."""
+    """Mark the values of a text column that mean a missing number."""
     return np.fromiter((v.strip().casefold() in MISSING_TEXT for v in column), dtype=bool, count=len(column))
 
 
 def numbers(column: Array) -> NDArray[np.float64]:
-    """A column as float64; what is not a number becomes NaN.
+    """Convert a column to float64; other values become NaN.
 
     >>> numbers(np.array(["0.5", "none"], dtype=object)).tolist()
     [0.5, nan]
@@ -144,7 +147,7 @@ def numbers(column: Array) -> NDArray[np.float64]:
 
 
 def written_as(column: Array) -> Writing:
-    """How a column's numbers are written; "plain" also where they are written in several ways, or are none.
+    """Detect the notation of a column's numbers; "plain" also for mixed notations and other text.
 
     >>> [written_as(np.array(c, dtype=object)) for c in (["91%", "8,5 %", ""], ["0,91", "1"], ["91%", "0.4"])]
     ['percent', 'comma', 'plain']
@@ -163,7 +166,7 @@ def written_as(column: Array) -> Writing:
 
 
 def numbers_as_written(column: Array) -> NDArray[np.float64]:
-    """A column as float64, percent signs and decimal commas read; what is not a number becomes NaN.
+    """Convert a column to float64, with percent signs and decimal commas; other values become NaN.
 
     >>> numbers_as_written(np.array(["91 %", "8,5%"], dtype=object)).tolist()
     [0.91, 0.085]
@@ -177,12 +180,12 @@ def numbers_as_written(column: Array) -> NDArray[np.float64]:
 
 
 def has_percent_sign(text: str) -> bool:
-    """Is this a number in percent?"""
+    """True if the text is a percentage."""
     return bool(_PERCENT.fullmatch(text.strip()))
 
 
 def looks_numeric(column: Array) -> bool:
-    """Whether most of a column's first values are numbers, however they are written."""
+    """True if most of a column's first values are numbers, in any notation."""
     if column.dtype != object:
         return column.dtype.kind in "iuf"
     first = column[:200]

@@ -1,4 +1,4 @@
-"""Shapes of files that other tools write: recognised by their names, made a table, which says what its columns are."""
+"""Shapes of files from other tools: recognized by names, converted to tables, and interpreted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from calib_core.readers.table_findings import Finding
 from calib_core.registry.registry import RegistryError
 
 Record = Mapping[str, Any]
-"""One object of a JSON file, as it was decoded."""
+"""One object of a JSON file, decoded."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,13 @@ class JsonDocument:
     """The records of a JSON file.
 
     Parameters
+    Parameters
     ----------
     name : the file's name.
-    first : up to 50 of the first records, to be looked at.
-    records : every record with its number, of a line where the file has one record a line; iterated over once.
-    about : what stands beside the records in the file, such as the name of the task.
-    by_line : records are lines.
+    first : up to 50 of the first records, for recognition.
+    records : every record with its number (the line number if the file has one record per line); iterated over once.
+    about : the file's other values, such as the name of the task.
+    by_line : True if records are lines.
     """
 
     name: str
@@ -36,86 +37,86 @@ class JsonDocument:
     by_line: bool = False
 
     def where(self, number: int) -> str:
-        """The place of a record, for messages."""
+        """Return the place of a record, for messages."""
         return f"{self.name}, {'line' if self.by_line else 'record'} {number}"
 
 
 class Shape(ABC):
-    """A file as one tool writes it.
+    """A file layout of one tool.
 
-    Ambiguities are settled as fields of Reading: the table has all alternatives as columns or matrices, ``fields`` what
-    is proposed, ``findings`` the others, each with the change that takes it.
+    Ambiguities are resolved by fields of Reading: the table has all alternatives as columns or matrices, ``fields``
+    returns the proposal, and ``findings`` the alternatives, each with the change that selects it.
     """
 
     key: ClassVar[str]
     title: ClassVar[str]
-    """What people call it: the tool and its file."""
+    """Name of the tool and its file, for messages."""
     layout: ClassVar[Layout] = "wide"
-    """How such files are usually read: what is offered while a question of the shape is open."""
+    """Usual layout of such files, offered while a question about the shape is open."""
     question: ClassVar[str] = ""
-    """The column that says which question a row is an answer to, where rows may be attempts at one."""
+    """Column of the question that each row answers, if rows may be repeated attempts."""
     neither: ClassVar[bool] = False
-    """Rows may be neither right nor wrong, which is no gap in the file: the shape's findings say how many are."""
+    """True if rows may be neither right nor wrong without being incomplete; the shape's findings give their number."""
 
     def fields(self, table: Table, chosen: Fields) -> Fields:
-        """What the reading is as far as the shape tells, beside what somebody has ``chosen``; InputError to ask."""
+        """Return the fields that the shape determines, given the ``chosen`` ones; InputError if ambiguous."""
         del table, chosen
         return {}
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
-        """What the file does not say by itself, with its evidence."""
+        """Yield what the file leaves ambiguous, with the evidence."""
         del table, reading
         return iter(())
 
     def joined(self, table: Table, labels: Table) -> Table | None:
-        """The table with what another file says of it, where that is no matter of a key; None where a key joins them.
+        """Return the table joined with another file by the shape's rules; None if a key joins them.
 
-        What comes of it is looked at like a file of its own; InputError where the other file does not fit.
+        The result is examined like any file; InputError if the other file does not fit.
         """
         del table, labels
         return None
 
 
 class ShapeOfRecords(Shape):
-    """A JSON file of nested records; others are flattened, a column for every path."""
+    """A JSON file of nested records; files of other shapes are flattened, one column per path."""
 
     @abstractmethod
     def recognises(self, document: JsonDocument) -> bool:
-        """Is it this shape? ``document.records`` stay untouched."""
+        """True for files of this shape; must leave ``document.records`` untouched."""
 
     @abstractmethod
     def table(self, document: JsonDocument) -> Table:
-        """Columns and matrices; records that hold no answer are counted and left out with a note."""
+        """Return columns and matrices; records without an answer are counted and left out with a note."""
 
 
 class ShapeOfColumns(Shape):
-    """A table whose names and values tell which tool wrote it."""
+    """A table whose names and values identify the tool that wrote it."""
 
     @abstractmethod
     def recognises(self, table: Table) -> bool:
-        """Is it this shape? Asked of every table: names first, a few values then."""
+        """True for tables of this shape; called for every table, so check names first and then a few values."""
 
     def table(self, table: Table) -> Table:
-        """The table as its columns are meant; as it is by default."""
+        """Return the table with its columns converted; by default unchanged."""
         return table
 
 
 OF_RECORDS: dict[str, ShapeOfRecords] = {}
 OF_COLUMNS: dict[str, ShapeOfColumns] = {}
-"""Every shape by its key, in the order in which they are tried."""
+"""All shapes of tables by key, in the order of recognition."""
 
 R = TypeVar("R", bound=type[ShapeOfRecords])
 C = TypeVar("C", bound=type[ShapeOfColumns])
 
 
 def shape_of_records(kind: R) -> R:
-    """Class decorator that adds a shape of JSON records."""
+    """Register a shape of JSON records (class decorator)."""
     OF_RECORDS[_new(kind.key)] = kind()
     return kind
 
 
 def shape_of_columns(kind: C) -> C:
-    """Class decorator that adds a shape of tables.
+    """Register a shape of tables (class decorator).
 
     >>> @shape_of_columns
     ... class Pairs(ShapeOfColumns):
@@ -129,23 +130,23 @@ def shape_of_columns(kind: C) -> C:
 
 
 def known_shapes() -> dict[str, Shape]:
-    """Every shape by its key."""
+    """Return all shapes by key."""
     return {**OF_RECORDS, **OF_COLUMNS}
 
 
 def _new(key: str) -> str:
     if key in known_shapes():
-        raise RegistryError(f"there is a shape {key!r} already")
+        raise RegistryError(f"shape {key!r} is already registered")
     return key
 
 
 def shape_of(document: JsonDocument) -> ShapeOfRecords | None:
-    """The shape of a document; None where no shape recognises it."""
+    """Return the shape of a document; None if no shape recognizes it."""
     return next((each for each in OF_RECORDS.values() if each.recognises(document)), None)
 
 
 def of_columns(table: Table) -> Table:
-    """The table as its shape means it; the same where no shape is recognised."""
+    """Return the table converted by its shape; unchanged if no shape recognizes it."""
     if table.origin:
         return table
     for each in OF_COLUMNS.values():
@@ -159,14 +160,14 @@ def _of(table: Table) -> Shape | None:
 
 
 def joined_by_shape(table: Table, labels: Table) -> Table | None:
-    """The table with what its labels say, as its shape means them; None where a key joins them as elsewhere."""
+    """Return the table joined with its labels by their shape; None if a key joins them."""
     known = _of(table)
     found = known.joined(table, labels) if known else None
     return None if found is None else of_columns(found)
 
 
 def usual_layout(table: Table) -> Layout:
-    """How tables of this shape are usually read; wide where no shape is known.
+    """Return the usual layout of tables of this shape; wide without a known shape.
 
     >>> usual_layout(Table("a.csv", "csv", {}))
     'wide'
@@ -176,7 +177,7 @@ def usual_layout(table: Table) -> Layout:
 
 
 def question_of(table: Table) -> str:
-    """The column of questions of a table's shape; empty where it has none.
+    """Return the column of questions of a table's shape; empty if there is none.
 
     >>> question_of(Table("a.csv", "csv", {}))
     ''
@@ -186,13 +187,13 @@ def question_of(table: Table) -> str:
 
 
 def proposed_fields(table: Table, chosen: Fields) -> Fields:
-    """What the table's shape proposes, under what was chosen."""
+    """Return the fields that the table's shape proposes, with the chosen ones."""
     known = _of(table)
     return {**(known.fields(table, chosen) if known else {}), **chosen}
 
 
 def neither_is_meant(table: Table) -> bool:
-    """Are rows without an outcome meant to be neither right nor wrong?
+    """True if rows without an outcome are intended to be neither right nor wrong.
 
     >>> neither_is_meant(Table("a.csv", "csv", {}))
     False
@@ -202,7 +203,7 @@ def neither_is_meant(table: Table) -> bool:
 
 
 def shape_findings(table: Table, reading: Reading) -> Iterator[Finding]:
-    """What a table's shape is, and what it leaves open."""
+    """Yield the name of a table's shape, and what it leaves ambiguous."""
     known = _of(table)
     if known is None:
         return

@@ -1,4 +1,4 @@
-"""Summaries: predictions of any size as counts on a fine grid, merged to the bit, opened like predictions."""
+"""Summaries of predictions of any size: counts on a fine grid, merged exactly, with the interface of predictions."""
 
 from calib_core.summaries.claim_tally import ClaimTally, tally
 from calib_core.summaries.counted_claims import CountedClaims

@@ -1,4 +1,4 @@
-"""Cells of a summary: the fine grid, exact sums over it, and sums over pairs of cells."""
+"""Cells of a summary: the fine grid, exact sums over its cells, and sums over pairs of cells."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from calib_core.predictions.predictions import NotAnswerable
 from calib_core.text import count
 
 NUMBERS = (*range(1, 26), 30, 50, 100, 1000)
-"""Numbers of equal-width bins whose edges are on the grid; so are those of every number that divides one of them."""
+"""Numbers of equal-width bins whose edges are on the grid; all their divisors qualify, too."""
 EDGES = frozen(np.unique(np.concatenate([np.arange(1, b) / b for b in NUMBERS])))
-"""Inner edges of the grid, ascending, computed as bins of equal width compute theirs."""
+"""Inner edges of the grid, ascending, computed as for equal-width bins."""
 CELLS = len(EDGES) + 1
 
 _SLOTS = 1 << 15
-"""Slots of equal width in [0, 1]: no two edges lie in one, the nearest being 1/23,000 apart."""
+"""Slots of equal width in [0, 1]: each has at most one edge, because edges are at least 1/23,000 apart."""
 
 
 def cells_of(scores: Floats) -> Codes:
-    """The cell of each score, 0..CELLS-1: how many edges, cast to the scores' type, do not lie above it.
+    """Return the cell of each score, 0..CELLS-1: the number of edges, in the scores' type, that are not above it.
 
     >>> cells_of(np.array([0.0, 0.25, 1.0])).tolist() == np.searchsorted(EDGES, [0.0, 0.25, 1.0], side="right").tolist()
     True
     """
     first, edge = _slots(scores.dtype.str)
-    # Slots are a power of two, so that the product and its floor are exact: a look-up and one comparison are five
-    # times as fast as a search.
+    # The number of slots is a power of two, so the product and its floor are exact: a look-up and one comparison are
+    # five times as fast as a search.
     slot = (scores * scores.dtype.type(_SLOTS)).astype(np.intp)
     return np.asarray(first[slot] + (scores >= edge[slot]))
 
 
 @cache
 def _slots(dtype: str) -> tuple[Codes, Floats]:
-    """For each slot the cell at its start, and the one edge inside it (2 where there is none)."""
+    """Return the cell at the start of each slot, and the edge inside it (2 if there is none)."""
     edges = EDGES.astype(dtype)
     starts = np.arange(_SLOTS + 1) / _SLOTS
     first = np.searchsorted(edges, starts.astype(dtype), side="right")
@@ -54,7 +54,7 @@ def _slots(dtype: str) -> tuple[Codes, Floats]:
 
 
 def starts_of(edges: Floats) -> Codes:
-    """The first cell of each bin but the lowest, for inner edges in any type; NotAnswerable unless all lie on the grid.
+    """Return the first cell of each bin except the lowest, for inner edges of any type; NotAnswerable if off the grid.
 
     >>> EDGES[starts_of(np.array([0.25, 0.5])) - 1].tolist()
     [0.25, 0.5]
@@ -67,28 +67,27 @@ def starts_of(edges: Floats) -> Codes:
         below, above = (float(EDGES[j]) for j in (max(int(place[off][0]) - 1, 0), int(place[off][0])))
         near = below if wrong - below <= above - wrong else above
         raise NotAnswerable(
-            f"a summary counts on a grid, and {count(int(off.sum()))} of these {count(len(edges))} bin edges "
-            f"{'is' if off.sum() == 1 else 'are'} not on it: the first is {wrong:.6g}, next to it lies {near:.6g}; "
-            f"choose 1 to 25, {', '.join(str(b) for b in NUMBERS[25:-1])} or 1,000 bins of equal width, or go back to "
-            "the rows"
+            f"{count(int(off.sum()))} of these {count(len(edges))} bin edges {'is' if off.sum() == 1 else 'are'} not "
+            f"on the grid of the summary; the first is {wrong:.6g} (nearest grid edge: {near:.6g}). Choose 1 to 25, "
+            f"{', '.join(str(b) for b in NUMBERS[25:-1])} or 1,000 bins of equal width, or use the original rows"
         )
     return np.asarray(place + 1)
 
 
 def lowest(cells: Codes, dtype: Any) -> Floats:
-    """The lower edge of each cell, as scores of this type are compared with it."""
+    """Return the lower edge of each cell, in the type of the scores that are compared with it."""
     return np.asarray(np.append(0.0, EDGES).astype(dtype)[cells])
 
 
 SUMS = ("score", *Moments.powers)
-"""The sums that are kept beside the number of claims and of those that came true."""
+"""Names of the sums stored next to the numbers of claims and of occurred outcomes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells(ReadOnly, OneLine):
-    """Exact sums over the cells that hold claims; cell c of stratum s stands at ``place`` s * CELLS + c, ascending.
+    """Exact sums over the nonempty cells; cell c of stratum s has ``place`` s * CELLS + c, ascending.
 
-    ``count`` and ``outcome`` are (places,), ``whole`` and ``part`` (len(SUMS), places) as in ``ExactSums``.
+    ``count`` and ``outcome`` are (places,); ``whole`` and ``part`` are (len(SUMS), places) as in ``ExactSums``.
     """
 
     place: Codes
@@ -99,7 +98,7 @@ class Cells(ReadOnly, OneLine):
 
     @classmethod
     def of(cls, scores: Floats, outcomes: Bools, codes: Codes | None = None, n_strata: int = 1) -> Cells:
-        """The cells of listed claims (n,)."""
+        """Return the cells of row-level claims (n,)."""
         place = cells_of(scores)
         if codes is not None:
             place = place + codes * CELLS
@@ -117,12 +116,12 @@ class Cells(ReadOnly, OneLine):
 
     @property
     def sums(self) -> ExactSums:
-        """The sums, (len(SUMS), places)."""
+        """Sums as ExactSums, (len(SUMS), places)."""
         return ExactSums(self.whole, self.part)
 
     @classmethod
     def together(cls, several: Sequence[Cells]) -> Cells:
-        """The sums of several together, whatever their order."""
+        """Return the sums of several objects, independent of their order."""
         place, count, outcome = (
             np.concatenate([getattr(cells, name) for cells in several]) for name in ("place", "count", "outcome")
         )
@@ -131,22 +130,22 @@ class Cells(ReadOnly, OneLine):
 
     @classmethod
     def side_by_side(cls, strata: Sequence[Cells]) -> Cells:
-        """Cells of one stratum each, as the strata 0, 1, ... of one."""
+        """Combine cells of one stratum each, as the strata 0, 1, ... of one object."""
         moved = [cls._of(c.place + s * CELLS, c.count, c.outcome, c.sums) for s, c in enumerate(strata)]
         return cls.together(moved)
 
     def over_strata(self) -> Cells:
-        """The same claims in one stratum."""
+        """Return the same claims in a single stratum."""
         return self._added(self.place % CELLS, self.count, self.outcome, self.sums)
 
     def stratum(self, s: int) -> Cells:
-        """The claims of one stratum alone, as stratum 0."""
+        """Return the claims of one stratum, as stratum 0."""
         mine = slice(*np.searchsorted(self.place, [s * CELLS, (s + 1) * CELLS]))
         return self._of(self.place[mine] - s * CELLS, self.count[mine], self.outcome[mine], self.sums[:, mine])
 
     @classmethod
     def _added(cls, place: Codes, count: Codes, outcome: Codes, sums: ExactSums) -> Cells:
-        """The sums at places that may come up again."""
+        """Add the sums at places that may occur repeatedly."""
         order = np.argsort(place, kind="stable")
         place = place[order]
         starts = np.flatnonzero(np.append(True, place[1:] != place[:-1])[: len(place)])
@@ -154,16 +153,16 @@ class Cells(ReadOnly, OneLine):
             return cls._of(place, count, outcome, sums)
         parts = (np.add.reduceat(a[..., order], starts, axis=-1) for a in (count, outcome, sums.whole, sums.part))
         count, outcome, whole, part = parts
-        # Adding nothing carries what parts have too much over to the ones.
+        # Adding zero carries the excess of the parts over to the whole units.
         return cls._of(place[starts], count, outcome, ExactSums(whole, part) + ExactSums.zeros(whole.shape))
 
     @property
     def n_claims(self) -> int:
-        """How many claims there are."""
+        """Number of claims."""
         return int(self.count.sum())
 
     def moments(self, starts: Sequence[Codes], n_strata: int) -> Moments:
-        """Sums over bins that begin at cell 0 and at these cells, (strata, most bins); one set for all, or one each."""
+        """Sums over bins that start at cell 0 and at ``starts`` (one set, or one per stratum), (strata, bins)."""
         bins = 1 + max(map(len, starts))
         stratum, cell = np.divmod(self.place, CELLS)
         if len(starts) == 1:
@@ -182,7 +181,7 @@ class Cells(ReadOnly, OneLine):
         return Moments.of_exact(count.reshape(shape), outcome.reshape(shape), sums.reshaped(shape))
 
     def over(self, n_strata: int) -> Moments:
-        """Sums over whole strata, (strata, 1)."""
+        """Return sums over whole strata, (strata, 1)."""
         return self.moments([np.zeros(0, dtype=np.intp)], n_strata)
 
     def _line(self) -> str:
@@ -190,11 +189,11 @@ class Cells(ReadOnly, OneLine):
 
 
 WANTED = ((10, 15, 20), (15,), (10,), (5,))
-"""Numbers of equal-width bins whose edges the cells have: the first of these that makes no more than ``MOST_CELLS``."""
+"""Sets of numbers of equal-width bins whose edges the cells have; the first with at most ``MOST_CELLS`` is used."""
 
 
 def numbers_for(strata: int) -> tuple[int, ...] | None:
-    """The numbers of bins that are kept for so many strata; None where pairs of any would be too many.
+    """Return the numbers of bins for this many strata; None if all sets give too many pairs.
 
     >>> numbers_for(10), numbers_for(60), numbers_for(1000)
     ((10, 15, 20), (15,), None)
@@ -204,7 +203,7 @@ def numbers_for(strata: int) -> tuple[int, ...] | None:
 
 
 def edges_of(numbers: Sequence[int]) -> Float64s:
-    """Inner edges of all these numbers of equal-width bins together."""
+    """Return the inner edges of all these numbers of equal-width bins."""
     return np.unique(np.concatenate([np.arange(1, b) / b for b in numbers]))
 
 
@@ -224,7 +223,7 @@ class PairCells(OneLine):
 
     @classmethod
     def of(cls, claims: Claims, ranks: int = 1) -> PairCells | None:
-        """Those of claims that share rows, ``ranks`` of listed ones each; None where strata are too many."""
+        """Return the sums for claims that share rows, ``ranks`` of each; None if there are too many strata."""
         numbers = numbers_for(len(claims.strata))
         if numbers is None:
             return None
@@ -232,14 +231,14 @@ class PairCells(OneLine):
 
     @classmethod
     def together(cls, several: Sequence[PairCells | None]) -> PairCells | None:
-        """The rows of all, whatever their order; None unless all keep the same."""
+        """Combine the rows of all, independent of their order; None unless all store the same cells."""
         known = [each for each in several if each is not None]
         if len(known) < len(several) or len({each.numbers for each in known}) != 1:
             return None
         return cls(known[0].numbers, added([each.sums for each in known]))
 
     def coarsened(self, edge_sets: Sequence[Floats], dtype: FloatType, joined: Codes | None = None) -> SharedRows:
-        """The sums over pairs of cells between inner edges; NotAnswerable unless all of them are kept."""
+        """Return the sums over pairs of cells between inner edges; NotAnswerable unless all edges are stored."""
         grid = edges_of(self.numbers).astype(dtype)
         cells, width = len(grid) + 1, 1 + max(map(len, edge_sets))
         strata = self.sums.cells // cells
@@ -249,9 +248,9 @@ class PairCells(OneLine):
             edges = edge_sets[0 if len(edge_sets) == 1 else line]
             if not np.isin(edges, grid).all():
                 raise NotAnswerable(
-                    "how the claims of a row go together is kept here in bins of equal width, "
-                    f"{' or '.join(map(str, self.numbers))} of them: choose these for intervals and noise floors in "
-                    "this notion, ask in one of one claim a row (top-label, class-specific), or go back to the rows"
+                    f"the covariance of a row's claims is stored only for {' or '.join(map(str, self.numbers))} bins "
+                    "of equal width. Choose one of these for intervals and noise levels in this notion, use a notion "
+                    "with one claim per row (top-label, class-specific), or use the original rows"
                 )
             codes[s] = line * width + np.searchsorted(edges, np.append(0.0, grid), side="right")
         return self.sums.grouped(codes.ravel(), n_lines(strata, joined) * width)

@@ -1,4 +1,4 @@
-"""The tally of one notion: what its claims sum to, which is all that binned errors and what surrounds them need."""
+"""Tally of one notion: sums of its claims, from which binned errors, intervals and noise levels are computed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from calib_core.text import count, inside
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimTally(CountedRows, OneLine):
-    """What the claims of one ``notion`` sum to over the cells of a fine grid, and nothing of the rows.
+    """Sums of the claims of one ``notion`` over the cells of a fine grid, without the rows.
 
-    Made by ``tally`` and asked like predictions, in its own notion: ``estimate(tally, tally.notion, "ece", bins=15)``
-    is the ``Estimate`` of the rows, with interval, noise floor, p-value, verdict and the table of its bins. ``claims``
-    holds counts and exact sums of scores, outcomes and powers of residuals, ``losses`` those of the Brier score, which
-    the test of any error reads.
+    ``tally`` creates it, and it has the interface of predictions in its own notion:
+    ``estimate(tally, tally.notion, "ece", bins=15)`` is the ``Estimate`` from the rows, with interval, noise level,
+    p-value, verdict and the table of its bins. ``claims`` returns counts and exact sums of scores, outcomes and powers
+    of residuals; ``losses`` those of the Brier score, for the test of any miscalibration.
     """
 
     kind: Kind
@@ -39,38 +39,40 @@ class ClaimTally(CountedRows, OneLine):
 
     @property
     def n_rows(self) -> int:
-        """How many rows were counted."""
+        """Number of rows."""
         return self.losses["brier"].rows
 
     def claims(self, notion: Reduction) -> CountedClaims:
-        """The claims; NotAnswerable in any notion but the tally's own."""
+        """Return the claims; NotAnswerable for other notions than the tally's own."""
         counted = self.in_own_notion(notion)
         if counted is None:
             raise NotAnswerable(
-                f"this tally holds the {self._title} claims only: ask in its own notion (tally.notion), or make one of "
-                "the other"
+                f"this tally contains only {self._title} claims. Use its own notion (tally.notion), or create a tally "
+                "of the other notion"
             )
         return counted
 
     def in_own_notion(self, notion: object) -> CountedClaims | None:
-        """The claims, in the tally's own notion."""
+        """Return the claims in the tally's own notion."""
         return self.counted if notion == self.notion else None
 
     @property
     def over_classes(self) -> ClaimTally:
-        """The claims of all predicted classes together: the tally of confidence, of one made class by class.
+        """Merge the claims of all predicted classes: the tally of confidence from a class-wise one.
 
         >>> made = tally(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]), "top-label")
         >>> made.over_classes
         ClaimTally(confidence claims of 2 rows in 1 strata)
         """
         if scope(self.notion).of != "top":
-            raise NotAnswerable(f"{self._title} claims are not those of confidence: make a tally of confidence")
+            raise NotAnswerable(
+                f"{self._title} claims cannot be merged to those of confidence; create a tally of confidence"
+            )
         pooled = CountedClaims(self.counted.cells.over_strata(), ("all rows",), np.ones(1), self.counted.dtype)
         return ClaimTally(self.kind, self.class_names, as_reduction("confidence"), pooled, self.losses)
 
     def table(self, bins: int | str | BinningScheme = 15) -> BinTable:
-        """Number, mean score and mean outcome of the claims in each bin of each stratum; ``tally`` in it has the sums.
+        """Return number, mean score and mean outcome of the claims in each bin of each stratum, with sums in ``tally``.
 
         >>> made = tally(Predictions([[0.7, 0.3]] * 4, [0, 0, 0, 1]))
         >>> made.table(10).tally.outcome.sum()
@@ -79,10 +81,10 @@ class ClaimTally(CountedRows, OneLine):
         return tabulate(cast(Claims, self.counted), [as_binning(bins)])[0]
 
     def covariance(self, bins: int | str | BinningScheme = 15) -> Float64s:
-        """Sums over rows of r_c r_d, r_c the residuals a row adds to cell c, (cells, cells), strata one after another.
+        """Sums over rows of r_c r_d, with r_c the residuals that a row adds to cell c, (cells, cells), by stratum.
 
-        The estimated covariance of the cells' outcome sums. Diagonal where every row makes one claim. NotAnswerable
-        where it is not kept for these bins.
+        This is the estimated covariance of the cells' outcome sums. It is diagonal if every row makes one claim.
+        NotAnswerable if it is not stored for these bins.
 
         >>> made = tally(Predictions([[0.75, 0.25]], [0]), "class-wise")
         >>> float(made.covariance(5).sum())  # 0.25 and -0.25: a row's residuals add up to 0
@@ -95,9 +97,9 @@ class ClaimTally(CountedRows, OneLine):
         return known.shared(table.edge_sets(known.dtype), table.joined).residual.value
 
     def mean_loss(self, score: str) -> float:
-        """NotAnswerable: whole predictions have no notion."""
+        """NotAnswerable, because the loss of whole predictions has no notion."""
         raise NotAnswerable(
-            f"a tally holds claims of one notion, and the {score} is of whole predictions; ask a summary, or the rows"
+            f"a tally contains claims of one notion, but the {score} is of whole predictions; use a summary or the rows"
         )
 
     @property
@@ -109,25 +111,27 @@ class ClaimTally(CountedRows, OneLine):
 
 
 def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "confidence") -> ClaimTally:
-    """What the claims of a notion sum to: all that binned errors, their intervals, floors and verdicts need.
+    """Compute the sums of a notion's claims that binned errors, intervals, noise levels and verdicts need.
 
-    Over cells (stratum, bin) of a grid that holds the edges of 1 to 25, 30, 50, 100 and 1,000 bins of equal width: the
-    number of claims, exact sums of scores, outcomes, powers of residuals r = y - s up to 4, of s (1 - s) and of its
-    square; where rows make several claims (class-wise, top-k) also sums over rows of products between cells of 10, 15
-    or 20 bins (up to 33 strata; 15 up to 66, 10 up to 100, 5 up to 200).
+    The cells (stratum, bin) belong to a grid with the edges of 1 to 25, 30, 50, 100 and 1,000 bins of equal width. Each
+    has the number of claims and exact sums of scores, outcomes, powers of residuals r = y - s up to 4, of s (1 - s) and
+    of its square. If rows make several claims (class-wise, top-k), it also has sums over rows of products between cells
+    of 10, 15 or 20 bins (up to 33 strata; 15 up to 66, 10 up to 100, 5 up to 200).
 
     Parameters
     ----------
-    predictions : rows of equal weight (whole-number weights count as copies), each standing alone; or a summary, made
-        of an array, of chunks or by an engine.
+    predictions : independent rows of equal weight (whole-number weights count as copies); or a summary, from an array,
+        chunks or an engine.
     notion : key of REDUCTIONS or a reduction of binary claims.
 
-    ``estimate`` of it is that of the rows: values and upper ends to the last bit on edges of the grid. So are lower
-    ends, points, floors and verdicts of more than 50,000 rows; what can mislead: of fewer they are drawn from cells in
-    place of rows one by one, and differ as draws with another seed do. Of two classes the lines of all notions share
-    one level, and a tally contains one notion: its own level is a little higher, and the event's error is not kept
-    above that of the confidence. NotAnswerable for rows that weigh
-    unequally or belong together, for whole vectors, and beyond 214 strata.
+    ``estimate`` of a tally equals that of the rows: values and upper ends to the last bit for edges of the grid. For
+    more
+    than 50,000 rows, so do lower ends, points, noise levels and verdicts. What can mislead: for fewer rows they are
+    simulated from cells instead of individual rows, so they differ as between random seeds. With two classes, the
+    measures of all notions share one confidence level. A tally contains one notion, so its own level is slightly
+    higher,
+    and the event's error is not forced to be at least that of the confidence. NotAnswerable for unequally weighted or
+    grouped rows, for whole vectors, and for more than 214 strata.
 
     >>> from calib_core.estimators import estimate
     >>> rows = Predictions([[0.7, 0.2, 0.1]] * 6 + [[0.2, 0.7, 0.1]] * 4, [0, 1] * 5)
@@ -148,8 +152,8 @@ def tally(predictions: Predictions | CountedRows, notion: str | Reduction = "con
     strata = len(claims.strata)
     if strata * CELLS > MOST_CLASS_CELLS:
         raise NotAnswerable(
-            f"a tally counts up to {MOST_CLASS_CELLS // CELLS} strata, here are {count(strata)}: choose a notion of "
-            "fewer (confidence, class-specific), or go on with the rows"
+            f"a tally can have {MOST_CLASS_CELLS // CELLS} strata at most, not {count(strata)}. Choose a notion with "
+            "fewer (confidence, class-specific), or use the rows"
         )
     ranks = len(claims.scores) // rows.n_rows if scope(of).of == "ranks" else 1
     if claims.same_rows:

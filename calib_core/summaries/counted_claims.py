@@ -1,6 +1,6 @@
-"""Claims known by counts on a grid: a third shape beside listed ones and matrices whose columns are strata.
+"""Aggregated claims, known by counts on a grid: the third form besides row-level claims and columns of a matrix.
 
-What a summary knows of proper scores: what rows lost, what they expected to lose, and how far that could vary.
+Also aggregated proper scores: the observed loss of the rows, its expectation, and its possible range.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from calib_core.predictions.predictions import Grain, Predictions, event_among
 from calib_core.summaries.cells import CELLS, EDGES, SUMS, Cells, PairCells, lowest, starts_of
 
 NEEDS_ROWS = (
-    "{} needs rows, and a summary holds counts of them; open the file that it was made of, or look at the rows that it "
-    "keeps (read with layout=kept-rows)"
+    "{} needs rows, but a summary contains only counts. Open the original file, or the sampled rows (read with "
+    "layout=kept-rows)"
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedStratum(OneLine):
-    """One stratum by its counts: bins are placed, and claims summed, as if each had the lowest score of its cell."""
+    """One stratum by its counts; binning and sums treat every claim as having the lowest score of its cell."""
 
     cells: Cells
     dtype: FloatType
@@ -50,12 +50,12 @@ class CountedStratum(OneLine):
 
     @property
     def total(self) -> float:
-        """How many claims there are."""
+        """Number of claims."""
         return float(self.cells.n_claims)
 
     @property
     def means(self) -> tuple[Float64s, Float64s, Float64s]:
-        """Of each cell that holds claims, by ascending score: their mean score, their number, and how many came true.
+        """Mean score, number of claims and of occurred outcomes of each nonempty cell, by ascending score.
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> from calib_core.reductions import Confidence
@@ -68,16 +68,16 @@ class CountedStratum(OneLine):
         return np.asarray(self.cells.sums.value[0] / number), number, self.cells.outcome.astype(np.float64)
 
     def counted(self) -> CountedStratum:
-        """The stratum itself: every claim counts."""
+        """Return the stratum itself: every claim counts."""
         return self
 
     def in_order(self) -> OrderedCounts:
-        """The cells by ascending score."""
+        """Return the cells by ascending score."""
         lower = lowest(self.cells.place, self.dtype)
         return OrderedCounts(lower, self.cells.count.astype(np.float64), self.cells)
 
     def one_a_row(self, ranks: int = 1) -> bool:
-        """Is every row known to make one claim?"""
+        """True if every row is known to make exactly one claim."""
         return ranks == 1 and not self.same_rows
 
     def __getattr__(self, name: str) -> Any:
@@ -89,14 +89,14 @@ class CountedStratum(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OrderedCounts(OneLine):
-    """Cells of one stratum by ascending score: the scores (m,) that stand for them, how many claims each holds."""
+    """Cells of one stratum by ascending score: their scores (m,) and numbers of claims."""
 
     scores: Floats
     weights: Float64s
     cells: Cells
 
     def sums(self, edges: Floats) -> Tally:
-        """Sums over the cells between ascending inner edges, which are some of the scores."""
+        """Return sums over the cells between ascending inner edges, which must be among the scores."""
         found = self.cells.moments([starts_of(edges)], 1)
         assert found.exact is not None
         return Tally.of_exact(found.count[0], found.outcome[0], found.exact[:1, 0])
@@ -107,7 +107,7 @@ class OrderedCounts(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedClaims(OneLine):
-    """What is known of claims by their counts on the grid; every claim has weight 1."""
+    """Claims by their counts on the grid; every claim has weight 1."""
 
     cells: Cells
     strata: tuple[str, ...]
@@ -121,44 +121,44 @@ class CountedClaims(OneLine):
     grain: ClassVar[Grain] = "counts"
 
     def reweighed(self, weights: Float64s | None) -> CountedClaims:
-        """The same claims; NotAnswerable for any weights."""
+        """Return the same claims without weights; NotAnswerable for any weights."""
         if weights is not None:
-            raise NotAnswerable(NEEDS_ROWS.format("weighing rows"))
+            raise NotAnswerable(NEEDS_ROWS.format("weighting"))
         return self
 
     def stratum(self, s: int) -> CountedStratum:
-        """What is known of one stratum; the claims themselves are not."""
+        """Return the counts of one stratum; individual claims are not available."""
         return CountedStratum(self.cells.stratum(s), self.dtype)
 
     def tally(self, edges: Floats) -> Tally:
-        """Sums over the cells between ascending inner ``edges``, which must lie on the grid."""
+        """Return sums over the cells between ascending inner ``edges``, which must be on the grid."""
         found = self.moments([edges])
         assert found.exact is not None
         return Tally.of_exact(found.count, found.outcome, found.exact[:1])
 
     def moments(self, edge_sets: Sequence[Floats]) -> Moments:
-        """The same, with the sums of powers; one set of edges for all strata, or one a stratum."""
+        """Return sums including powers; one set of edges for all strata, or one per stratum."""
         return self.cells.moments([starts_of(edges) for edges in edge_sets], len(self.strata))
 
     def shared(self, edge_sets: Sequence[Floats], joined: Codes | None = None, ranks: int = 1) -> SharedRows:
-        """What is kept of how the claims of a row go together; NotAnswerable where it is not, or not in such bins."""
+        """Return the stored covariance of a row's claims; NotAnswerable if there is none, or none for these bins."""
         if self.pairs is None:
             raise NotAnswerable(
-                "how the claims of a row go together is not in these counts, of too many classes or made by an older "
-                "version: intervals and noise floors in this notion need it; make them again, ask in a notion of one "
-                "claim a row (top-label, class-specific), or go back to the rows"
+                "these counts lack the covariance of a row's claims (too many classes, or an older version), which "
+                "intervals and noise levels in this notion need. Create them again, use a notion with one claim per "
+                "row (top-label, class-specific), or use the original rows"
             )
         return self.pairs.coarsened(edge_sets, self.dtype, joined)
 
     def refined(self, edge_sets: Sequence[Floats]) -> Sequence[Floats]:
-        """These edges and as many of the grid's between them as tell scores apart well enough."""
+        """Return these edges with enough of the grid's edges between them to distinguish scores."""
         number = max(EQUAL_PARTS // len(self.strata), FEWEST_PARTS)
         every = EDGES.astype(self.dtype)
         some = every[:: max(1, len(every) // number)]
         return [np.union1d(edges, some) for edges in edge_sets]
 
     def one_a_row(self, ranks: int = 1) -> bool:
-        """Is every row known to make one claim?"""
+        """True if every row is known to make exactly one claim."""
         return ranks == 1 and not self.same_rows
 
     def __getattr__(self, name: str) -> Any:
@@ -172,14 +172,14 @@ _LISTED = frozenset({"scores", "outcomes", "codes", "rows", "hit", "hits"})
 
 
 def _missing(name: str) -> Any:
-    """What listed claims have and counts do not: NotAnswerable; anything else is nobody's."""
+    """Raise NotAnswerable for row-level attributes, AttributeError for others."""
     if name in _LISTED:
         raise NotAnAttribute(NEEDS_ROWS.format("this"))
     raise AttributeError(name)
 
 
 class CountedRows:
-    """Rows of which counts are left: they weigh alike, stand alone, and none is declined."""
+    """Rows known only by counts: equal weights, independent, none abstained."""
 
     kind: Any
     class_names: tuple[str, ...] | None
@@ -200,40 +200,40 @@ class CountedRows:
 
     @property
     def effective_rows(self) -> float:
-        """How many rows there are: they weigh alike."""
+        """Effective sample size: the number of rows, because weights are equal."""
         return float(self.n_rows)
 
     @property
     def n_classes(self) -> int | None:
-        """Number of classes K, None where only (confidence, correct) is known."""
+        """Number of classes K; None if only (confidence, correct) is known."""
         return None if self.class_names is None else len(self.class_names)
 
     @property
     def event(self) -> int | None:
-        """The class of two whose predicted risk is judged, by its name; None where there are not two."""
+        """Event class of two classes, by its name; None for other numbers of classes."""
         return event_among(self.kind, self.class_names, None)
 
     @property
     def answered(self) -> Self:
-        """The same: no row is declined."""
+        """Return self: no row is abstained."""
         return self
 
     def in_own_notion(self, notion: object) -> CountedClaims | None:
-        """The claims in this notion, where they are what was counted; None where the notion is to make them."""
+        """Return the claims in this notion if they are what was counted; None if the notion has to compute them."""
         return None
 
     def written_out(self) -> Self:
-        """The same: rows weigh alike."""
+        """Return self: rows have equal weights."""
         return self
 
     def as_discrete(self, discrete: bool = True) -> Self:
-        """The same; NotAnswerable where one bin a value is asked for."""
+        """Return self; NotAnswerable if one bin per value is requested."""
         if discrete:
-            raise NotAnswerable(NEEDS_ROWS.format("one bin a value"))
+            raise NotAnswerable(NEEDS_ROWS.format("one bin per value"))
         return self
 
     def __getattr__(self, name: str) -> Any:
-        # Only what is not found comes here: what predictions have and counts cannot.
+        # Only missing attributes come here: those that predictions have but counts do not.
         if not name.startswith("_") and name in _OF_ROWS:
             raise NotAnAttribute(NEEDS_ROWS.format("this"))
         raise AttributeError(f"a {type(self).__name__} has no {name}")
@@ -243,21 +243,23 @@ _OF_ROWS = frozenset(dir(Predictions)) | frozenset(Predictions.__dataclass_field
 
 
 NORMAL = 0.1
-"""Berry-Esseen ratio up to which the mean loss of calibrated rows is taken to be normal."""
+"""Berry-Esseen ratio up to which the mean loss of calibrated rows is treated as normal."""
 LOSS_SUMS = ("seen", "expected", "variance", "third", "surprise", "least", "most")
-"""Sums over rows of the loss, of its mean, variance and third absolute moment if labels follow the probabilities, of
-(loss - mean)^2, and of the least and the most the row can lose."""
+"""Sums over rows of the loss, of its expected moments, and of its smallest and largest possible value.
+
+In this order: the loss; its mean, variance and third absolute moment if labels follow the probabilities;
+(loss - mean)^2; the smallest and the largest possible loss."""
 _POWERS = {"variance": 2, "third": 3, "surprise": 2}
-"""Which power of the losses a sum is of, where not the first."""
+"""Powers of the losses in the sums; 1 for all others."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LossSums(ReadOnly, OneLine):
-    """Exact sums of one score over rows: ``whole`` and ``part`` as in ``ExactSums``, one entry for each LOSS_SUMS.
+    """Exact sums of one score over rows: ``whole`` and ``part`` as in ``ExactSums``, one entry per LOSS_SUMS.
 
-    ``reach`` is the most that two losses of one row lie apart, ``highest`` the most a row can lose, ``impossible`` how
-    many rows gave what happened a probability of 0, ``floored`` less than LOG_FLOOR. Losses are ``scale`` times those
-    that were summed.
+    ``reach`` is the largest difference between two possible losses of a row, and ``highest`` the largest possible loss.
+    ``impossible`` is the number of rows that gave the true class probability 0, ``floored`` less than LOG_FLOOR.
+    Losses are ``scale`` times those that were summed.
     """
 
     rows: int
@@ -271,7 +273,7 @@ class LossSums(ReadOnly, OneLine):
 
     @classmethod
     def together(cls, several: Sequence[LossSums]) -> LossSums:
-        """The sums of several together, whatever their order."""
+        """Return the sums of several objects, independent of their order."""
         sums = added([ExactSums(each.whole, each.part) for each in several])
         return cls(
             sum(each.rows for each in several),
@@ -284,7 +286,7 @@ class LossSums(ReadOnly, OneLine):
         )
 
     def mean(self, name: str) -> float:
-        """The mean of one of LOSS_SUMS over rows."""
+        """Mean of one of LOSS_SUMS over rows."""
         i = LOSS_SUMS.index(name)
         return float(ExactSums(self.whole[i], self.part[i]).value) / self.rows * self.scale ** _POWERS.get(name, 1)
 
@@ -297,7 +299,7 @@ class LossSums(ReadOnly, OneLine):
 
 
 def loss_sums(predictions: Predictions, score: str) -> LossSums:
-    """The sums of whole predictions' "brier" score (over classes) or "log-loss" (with the one floor)."""
+    """Return the sums of the "brier" score (over classes) or the "log-loss" (with the common floor) of predictions."""
     n = predictions.n_rows
     seen = proper_scores.brier_scores(predictions) if score == "brier" else proper_scores.log_losses(predictions)
     columns = np.empty((len(LOSS_SUMS), n))
@@ -313,7 +315,7 @@ def loss_sums(predictions: Predictions, score: str) -> LossSums:
 
 
 def claim_losses(confidence: Floats, right: Bools) -> LossSums:
-    """The sums of the Brier score of the claim made, as a prediction of two classes: right, or wrong."""
+    """Return the sums of the Brier score of the top-label claim, as a two-class prediction: right or wrong."""
     h = confidence.astype(np.float64)
     given = np.where(right, h, 1.0 - h)
     hit, miss = 2.0 * np.square(1.0 - h), 2.0 * np.square(h)
@@ -322,19 +324,20 @@ def claim_losses(confidence: Floats, right: Bools) -> LossSums:
     seen = np.where(right, hit, miss)
     columns = np.array([
         seen, mean, h * up**2 + (1.0 - h) * down**2,
-        h * (up * up * up) + (1.0 - h) * (down * down * down),  # a power is rounded differently by every machine
+        h * (up * up * up) + (1.0 - h) * (down * down * down),  # powers are rounded differently on different machines
         np.square(seen - mean), np.minimum(hit, miss), np.maximum(hit, miss),
     ])  # fmt: skip
     return _summed(columns, given)
 
 
 def counted_losses(cells: Cells) -> LossSums:
-    """The same of claims known by their counts alone, of one stratum.
+    """Return the sums of the Brier score of aggregated claims of one stratum.
 
-    With r = outcome - h and v = h (1 - h) a claim loses 2 r^2, should lose 2 v, with variance 4 v (1 - 4 v): sums that
-    cells hold. The third moment is at most that variance times 2 |1 - 2 h| (1 - 2 v) at the end of the cell that is
-    further from a half, so that a p-value made of it is never too small. ``surprise`` takes the v of a cell's mean; of
-    losses that are ``impossible`` or ``floored`` nothing is known: none are counted.
+    With r = outcome - h and v = h (1 - h), the loss of a claim is 2 r^2, its expectation 2 v and its variance
+    4 v (1 - 4 v): sums that cells contain. The third moment is at most that variance times 2 |1 - 2 h| (1 - 2 v) at the
+    end of the cell that is further from 1/2, so a p-value from it is never too small. ``surprise`` uses the v of a
+    cell's
+    mean. ``impossible`` and ``floored`` losses are unknown, and none are counted.
 
     >>> from calib_core.summaries.cells import Cells
     >>> h, right = np.array([0.7, 0.9, 0.2]), np.array([True, False, False])
@@ -360,7 +363,7 @@ def counted_losses(cells: Cells) -> LossSums:
 
 
 _ROWS = 1 << 14
-"""Rows whose losses are added at a time: of numbers below 2^18, sums in units of 2^-20 are then exact in float64."""
+"""Rows whose losses are added at once: sums of numbers below 2^18 in units of 2^-20 are then exact in float64."""
 
 
 def _summed(columns: Float64s, given: Float64s) -> LossSums:

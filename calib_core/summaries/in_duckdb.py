@@ -1,4 +1,4 @@
-"""Summaries of Parquet files that DuckDB groups: no row but the sample's comes into Python, and no bit differs."""
+"""Summaries of Parquet files by DuckDB: only the sampled rows reach Python, and the result is identical to the bit."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ from calib_core.summaries.counted_claims import LossSums, claim_losses
 from calib_core.summaries.mergeable import MOST_VALUES, Sample, Summary, row_keys, sample_size
 
 _SLOTS = 4096
-"""Slots of equal width in [0, 1], a power of two: a row looks up its slot's line, and compares few edges."""
+"""Slots of equal width in [0, 1], a power of two: a row looks up its slot's line and compares it with few edges."""
 _UNIT = 2.0 * ROUNDING
-_SHIFT = 6144.0  # near it neighbours in double precision are one unit apart: adding and taking it off rounds to units
+_SHIFT = 6144.0  # adding and subtracting it rounds to units: here, adjacent double-precision numbers are one unit apart
 _POWERS = ("s", "r * r", "r * r * r", "(r * r) * (r * r)", "v", "v * v")
 _LOSSES = (
     "hit", "miss", "mean", "s * (up * up) + (1.0 - s) * (down * down)",
     "s * (up * up * up) + (1.0 - s) * (down * down * down)", "(seen - mean) * (seen - mean)",
 )  # fmt: skip
 GRID = "grid"
-"""The table of the grid, where a statement does not begin with it."""
+"""Table of the grid, if a statement does not begin with it."""
 
 
 @dataclass(frozen=True)
 class Claimed:
-    """What SQL reads of a table: a confidence, and whether it came true or the classes that say so.
+    """SQL expressions for a table's confidence, and for its outcome or the classes that determine it.
 
-    ``outcome`` is SQL for 0 or 1, ``predicted`` and ``label`` for a class's number, None where no classes are known;
-    ``wrong`` is SQL that is true of rows that cannot be counted.
+    ``outcome`` is SQL for 0 or 1; ``predicted`` and ``label`` for a class number, None if no classes are known;
+    ``wrong`` is true for rows that cannot be counted.
     """
 
     kind: Kind
@@ -58,14 +58,13 @@ class Claimed:
 
     @classmethod
     def of(cls, reading: Reading, seen: Predictions) -> Claimed:
-        """What a file is read as; InputError where its rows say more, or other things, than these counts hold."""
+        """Return the expressions for a reading; InputError if these counts cannot represent its rows."""
         unread = [n for n in ("split", "weights", "group", "models") if getattr(reading, n) is not None]
         plain = reading.kind == "probabilities" and reading.missing == "error" and not unread
         if reading.layout not in ("confidence", "top-label") or not plain:
             raise InputError(
-                "SQL counts tables of a confidence in [0, 1] beside whether it was correct, or beside the predicted "
-                "class and the label, every row alike, and this table is not one of these: summarise it without an "
-                "engine"
+                "SQL can count only tables with a confidence in [0, 1] and either its correctness, or the predicted "
+                "class and the label, without weights or groups. Summarize this file without an engine"
             )
         score = quoted(str(reading.confidence))
         unsound = f"{score} IS NULL OR NOT ({score} >= 0 AND {score} <= 1)"
@@ -82,18 +81,18 @@ class Claimed:
 
 
 def _code(column: str, reading: Reading, names: Sequence[str]) -> str:
-    """SQL for the number of the class that a column names, NULL where it names none."""
+    """SQL for the number of the class that a column names, NULL if it names none."""
     if reading.label_coding not in ("0-based", "1-based", "names"):
-        raise InputError("SQL counts labels that are numbers or names of classes: summarise these without an engine")
+        raise InputError("SQL can count only labels that are numbers or names of classes; summarize without an engine")
     first = {"0-based": 0, "1-based": 1}.get(reading.label_coding)
     keys = [text(name) for name in names] if first is None else [str(first + i) for i in range(len(names))]
     return f"CASE {quoted(column)} " + " ".join(f"WHEN {key} THEN {i}" for i, key in enumerate(keys)) + " END"
 
 
 def grid(dtype: FloatType) -> dict[str, list[object]]:
-    """A line for every slot: its number, the cell at its start, and the edges inside it, 2 where there are no more.
+    """Return a line for every slot: its number, its first cell, and the edges inside it (2 for none).
 
-    Edges are as scores of this type are compared with them.
+    The edges have the type of the scores.
     """
     edges = EDGES.astype(dtype).astype(np.float64)
     starts = np.searchsorted(edges, np.arange(_SLOTS + 2) / _SLOTS, side="left")
@@ -107,22 +106,22 @@ def grid(dtype: FloatType) -> dict[str, list[object]]:
 
 
 def grid_table(dtype: FloatType) -> str:
-    """The statement that makes the table of the grid of its columns, one parameter each."""
+    """SQL that creates the table of the grid from its columns, one parameter each."""
     return f"CREATE TABLE {GRID} AS SELECT {', '.join(f'unnest(?) AS {name}' for name in grid(dtype))}"
 
 
 def with_grid(dtype: FloatType) -> str:
-    """The grid as the beginning of a statement."""
+    """SQL for the grid as the beginning of a statement."""
     columns = grid(dtype)
     lines = ",\n  ".join(str(tuple(line)) for line in zip(*columns.values(), strict=True))
     return f"WITH {GRID}({', '.join(columns)}) AS (VALUES\n  {lines}),\n"
 
 
 def cell_sums(claimed: Claimed, table: str, key: str | None = None, begin: str = "WITH ") -> str:
-    """One line for each key and cell that hold claims: key, cell, number, how many came true, sums in units of 2^-40.
+    """SQL for one line per key and nonempty cell: key, cell, number, occurred outcomes, sums in units of 2^-40.
 
-    The sums are of the confidence s, of r^2, r^3 and r^4 with r what came true less s, of v = s (1 - s) and of v^2.
-    There is a table ``GRID``, unless the statement begins with one.
+    The sums are of the confidence s; of r^2, r^3 and r^4, with r the outcome minus s; of v = s (1 - s) and of v^2.
+    The table ``GRID`` must exist, unless the statement begins with the grid.
     """
     return f"""{begin}{_placed(claimed, table, key or claimed.predicted or "0", "terms")}
 SELECT stratum, cell, COUNT(*), SUM(y),
@@ -132,11 +131,13 @@ GROUP BY stratum, cell"""
 
 
 def all_sums(claimed: Claimed, table: str) -> str:
-    """One line for each cell of each predicted class and what came true, with those sums and the losses'.
+    """SQL for one line per cell of each predicted class and outcome, with the same sums and those of the losses.
 
-    First comes 2 (class * CELLS + cell) + y, in one number since one groups faster than three, and how many claims;
-    after the sums of powers those of the Brier score (of two classes) if the claim comes true and if not, of its mean,
-    variance and third absolute moment, and of what was lost less the mean, squared.
+    The first column is 2 (class * CELLS + cell) + y, a single number because one groups faster than three; the second
+    is
+    the number of claims. After the sums of powers follow those of the Brier score (of two classes) if the outcome
+    occurs
+    and if not; of its mean, variance and third absolute moment; and of (loss - mean)^2.
     """
     return f"""WITH {_placed(claimed, table, claimed.predicted or "0", "apart")}
 SELECT CAST((stratum * {CELLS} + cell) * 2 + y AS INTEGER) AS place, COUNT(*),
@@ -146,19 +147,19 @@ GROUP BY place"""
 
 
 def looked_over(claimed: Claimed, table: str, wrong: str) -> str:
-    """One line: how many rows cannot be counted, and the least and the largest confidence."""
+    """SQL for one line: the number of rows that cannot be counted, and the smallest and largest confidence."""
     return f"SELECT COUNT(*) FILTER (WHERE {wrong}), MIN({claimed.score}), MAX({claimed.score}) FROM {table}"
 
 
 def rare_losses(claimed: Claimed, table: str) -> str:
-    """One line: how many rows gave what happened 0, and how many less than the floor of the logarithm."""
+    """SQL for one line: the rows that gave the outcome probability 0, and those below the floor of the logarithm."""
     return f"""WITH claims AS ({_claims(claimed, table, "0")}),
 given AS (SELECT CASE WHEN y = 1 THEN s ELSE 1.0 - s END AS given FROM claims)
 SELECT COUNT(*) FILTER (WHERE given = 0), COUNT(*) FROM given WHERE given < {LOG_FLOOR!r}"""
 
 
 def _placed(claimed: Claimed, table: str, key: str, of: str) -> str:
-    """The claims with what is summed of them, and the cells they lie in."""
+    """SQL for the claims with their summands, and their cells."""
     edges = [name for name in grid(claimed.dtype) if name.startswith("edge")]
     cell = " + ".join(["first_cell", *(f"CASE WHEN s >= {edge} THEN 1 ELSE 0 END" for edge in edges)])
     return f"""claims AS ({_claims(claimed, table, key)}),
@@ -176,12 +177,12 @@ def _claims(claimed: Claimed, table: str, key: str) -> str:
 
 
 def _units(term: str) -> str:
-    """In any dialect of SQL, whatever its casts do to halves."""
+    """SQL for a sum in units, in any dialect, however its casts round halves."""
     return f"SUM(CAST(((({term}) + {_SHIFT!r}) - {_SHIFT!r}) * {1 / _UNIT!r} AS BIGINT))"
 
 
 def _cast(term: str) -> str:
-    """The same in DuckDB, whose casts round half to even."""
+    """SQL for a sum in units in DuckDB, whose casts round half to even."""
     return f"SUM(CAST(({term}) * {1 / _UNIT!r} AS BIGINT))"
 
 
@@ -190,7 +191,7 @@ def _sums(terms: Sequence[str], in_units: Callable[[str], str] = _units) -> str:
 
 
 def quoted(name: str) -> str:
-    """A column's name in SQL.
+    """Quote a column name for SQL.
 
     >>> quoted("true label")
     '"true label"'
@@ -199,23 +200,24 @@ def quoted(name: str) -> str:
 
 
 def text(value: str) -> str:
-    """A text in SQL."""
+    """Quote a text for SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
 _KEYS = 1 << 15
-"""Rows whose keys are made at a time: few enough for the processor's own memory."""
+"""Number of rows whose keys are computed at once: few enough for the processor's cache."""
 
 Paths = str | os.PathLike[str]
 
 
 def counting_sql(source: Paths, table: str = "predictions", **changes: Any) -> str:
-    """The SQL that counts a table in a warehouse as a summary of ``source`` counts its rows.
+    """SQL that counts a table in a data warehouse as a summary of ``source`` counts its rows.
 
-    ``source`` is a file with the table's columns and some of its rows, ``table`` the table's name, ``changes`` fields
-    of Reading. Each line of the answer is a predicted class (0 where none is known) and a cell of the grid, with the
-    number of claims, of those that came true, and sums of whole units of 2^-40, which add up exactly in any order.
-    What can mislead: the SQL does not check rows; a confidence outside [0, 1] is left out.
+    ``source`` is a file with the table's columns and some of its rows, ``table`` the table's name, and ``changes``
+    fields
+    of Reading. Each line of the result is a predicted class (0 if unknown) and a cell of the grid, with the number of
+    claims, of occurred outcomes, and sums in whole units of 2^-40, which add up exactly in any order.
+    What can mislead: the SQL does not check rows; rows with a confidence outside [0, 1] are left out.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -238,19 +240,19 @@ def count_in_duckdb(
     progress: Callable[[float], None] = lambda share: None,
     **changes: Any,
 ) -> Summary:
-    """The summary of Parquet files, grouped by DuckDB: the bits of ``summarise`` at several times its speed.
+    """Summarize Parquet files with DuckDB: the result of ``summarise`` to the bit, several times as fast.
 
-    For tables of a confidence beside whether it was correct, or beside the predicted class and the label; others are
-    refused, since their log loss is rounded differently by every machine. All files have the same columns, of the same
-    types, and are read as the first rows of the first suggest; ``columns``, ``seed`` and ``changes`` as in
-    ``summarise``. ``threads`` is how many DuckDB may use, 0 for all; its memory stays below 1 GB. InputError names the
-    first row that cannot be counted.
+    For tables of a confidence with its correctness, or with the predicted class and the label. Others are refused,
+    because their log loss is rounded differently on different machines. All files need the same columns and types, and
+    are read as the first rows of the first file suggest; ``columns``, ``seed`` and ``changes`` as in ``summarise``.
+    ``threads`` limits DuckDB's threads, 0 for all; its memory stays below 1 GB. InputError names the first row that
+    cannot be counted.
     """
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if importlib.util.find_spec("duckdb") is None:
-        raise InputError("counting in DuckDB needs duckdb; run: pip install calib[duckdb]")
+        raise InputError("counting in DuckDB needs duckdb. Run: pip install calib[duckdb]")
     if not paths:
-        raise InputError("no file is given to summarise; give at least one path")
+        raise InputError("no file is given to summarize; give at least one path")
     import duckdb
 
     reading, seen = _first(paths[0], columns, changes)
@@ -268,29 +270,30 @@ def count_in_duckdb(
 
 
 def _first(path: Paths, columns: Sequence[str], changes: dict[str, Any]) -> tuple[Reading, Predictions]:
-    """How a file is read, and the predictions of its first rows."""
+    """Return the reading of a file, and the predictions of its first rows."""
     run = next(iter(runs(path)), None)
     if run is None:
-        raise InputError(f"{file_label(os.fspath(path))} has 0 rows; save at least one prediction")
+        raise InputError(f"{file_label(os.fspath(path))} has no data rows; save at least one prediction")
     reading = propose(run.table, **changes).replace(metadata=tuple(columns))
     return reading, predictions(run.table, reading)
 
 
 def _alike(paths: Sequence[Paths], reading: Reading, columns: Sequence[str]) -> list[int]:
-    """How many rows each file has; InputError unless all have the columns that are read, in the same types."""
+    """Return the number of rows in each file; InputError unless all have the needed columns and types."""
     read, rows = dict.fromkeys((*reading.used, *columns)), []
     types: dict[str, str] = {}
     for path in paths:
         name = file_label(os.fspath(path))
         if any(sign in os.fspath(path) for sign in "*?["):
-            raise InputError(f"{name}: DuckDB takes *, ? and [ in a path for a pattern; rename the file")
+            raise InputError(f"{name}: DuckDB reads *, ? and [ in a path as a pattern; rename the file")
         n, found = columns_of(path, list(read))
         types = types or found
         if found[str(reading.confidence)] not in ("float", "double"):
-            raise InputError(f"{name}: DuckDB counts confidences in single or double precision; summarise it without")
+            raise InputError(f"{name}: DuckDB counts only single or double precision confidences; summarize without it")
         if found != types:
             raise InputError(
-                f"{name} has columns of other types than {file_label(os.fspath(paths[0]))}; save them alike"
+                f"{name} has columns of other types than {file_label(os.fspath(paths[0]))}; save both with the same "
+                "types"
             )
         rows.append(n)
     return rows
@@ -337,13 +340,13 @@ def _counted(
 
 
 def _fetched(duck: Any, sql: str) -> list[np.ndarray[Any, Any]]:
-    """The columns of an answer, as Python's whole numbers, which have no bounds."""
+    """Return the columns of a result as Python integers, which are unbounded."""
     lines = duck.execute(sql).fetchall()
     return [np.array(column, dtype=object) for column in zip(*lines, strict=True)]
 
 
 def _extremes(duck: Any, table: str, claimed: Claimed, columns: Sequence[str]) -> Float64s:
-    """The least and the largest confidence; InputError names the first row that cannot be counted."""
+    """Return the smallest and largest confidence; InputError names the first row that cannot be counted."""
     wrong = " OR ".join([claimed.wrong, *(f"{quoted(c)} IS NULL" for c in columns)])
     number, *extremes = duck.execute(looked_over(claimed, table, wrong)).fetchone()
     if number:
@@ -351,14 +354,14 @@ def _extremes(duck: Any, table: str, claimed: Claimed, columns: Sequence[str]) -
             f"SELECT filename, file_row_number FROM {table} WHERE {wrong} ORDER BY 1, 2 LIMIT 1"
         ).fetchone()
         raise InputError(
-            f"{file_label(file)}: row {row + 1:,} cannot be counted: a value is missing, a confidence lies "
-            "outside 0 to 1, or a class is not among those of the first rows; mend it, or give classes="
+            f"{file_label(file)}: row {row + 1:,} cannot be counted. A value is missing, a confidence is outside 0 to "
+            "1, or a class is not among those of the first rows. Correct it, or give classes="
         )
     return np.array(extremes, dtype=np.float64)
 
 
 def _exact(columns: Sequence[Any]) -> ExactSums:
-    """Sums that came as whole numbers of units."""
+    """Convert sums in whole units to ExactSums."""
     whole = np.array([[int(u) >> 40 for u in column] for column in columns], dtype=np.int64)
     part = np.array([[int(u) & ((1 << 40) - 1) for u in column] for column in columns], dtype=np.int64)
     return ExactSums(whole, part)
@@ -372,7 +375,7 @@ def _cells(lines: Sequence[Any]) -> Cells:
 
 
 def _top(lines: Sequence[Any]) -> Cells:
-    """The cells of the claims made: those that came true and those that did not are counted apart."""
+    """Return the cells of the top-label claims; occurred and other outcomes arrive separately."""
     place, true = np.divmod(lines[0].astype(np.intp), 2)
     parts = []
     for outcome in (0, 1):
@@ -384,15 +387,15 @@ def _top(lines: Sequence[Any]) -> Cells:
 
 
 def _losses(lines: Sequence[Any], extremes: Float64s, duck: Any, table: str, claimed: Claimed) -> LossSums:
-    """The sums of the Brier score: of claims that came true and others, above one half and below it."""
+    """Return the sums of the Brier score, separately by outcome and by confidence above and below 1/2."""
     place, true = np.divmod(lines[0].astype(np.intp), 2)
     hit, miss, *others = lines[2 + len(SUMS) :]
-    # Above one half a claim that comes true costs less than one that does not.
+    # Above 1/2, a claim costs less if the outcome occurs.
     surer = place % CELLS >= cells_of(np.array([0.5]))[0]
     columns = [np.where(true, hit, miss), *others, np.where(surer, hit, miss), np.where(surer, miss, hit)]
     sums = _exact([[sum(column)] for column in columns])
     whole, part = (frozen(np.ascontiguousarray(a[:, 0])) for a in (sums.whole, sums.part))
-    # Both the most that is lost, and how far it is from the least, grow with the distance from one half.
+    # The largest possible loss, and its distance to the smallest, grow with the distance from 1/2.
     ends = claim_losses(extremes, np.ones(2, dtype=bool))
     rare = min(extremes[0], 1.0 - extremes[1]) < LOG_FLOOR
     impossible, floored = duck.execute(rare_losses(claimed, table)).fetchone() if rare else (0, 0)
@@ -409,12 +412,12 @@ def _label_counts(duck: Any, table: str, label: str, n_classes: int) -> Codes:
 def _slices(duck: Any, table: str, claimed: Claimed, column: str) -> dict[str, Cells]:
     name = quoted(column)
     found = duck.execute(f"SELECT DISTINCT {name}, CAST({name} AS VARCHAR) FROM {table} LIMIT 1000").fetchall()
-    # Its own text has the digits of 32 bits where a value is stored in them.
+    # DuckDB's own text has the digits of 32 bits if values are stored in 32 bits.
     named = {cast: value_text(float(cast) if isinstance(value, float) else value) for value, cast in found}
     values = sorted(set(named.values()))
     if len(values) > MOST_VALUES:
         raise InputError(
-            f"column {column!r} has more than {MOST_VALUES} values: choose a column of groups, or leave it out"
+            f"column {column!r} has more than {MOST_VALUES} values; choose a column of groups, or leave it out"
         )
     codes = {cast: values.index(value) for cast, value in named.items()}
     keys = " ".join(f"WHEN {text(cast)} THEN {code}" for cast, code in codes.items() if cast is not None)
@@ -426,7 +429,7 @@ def _slices(duck: Any, table: str, claimed: Claimed, column: str) -> dict[str, C
 def _sample(
     duck: Any, paths: Sequence[Paths], rows: Sequence[int], table: str, claimed: Claimed, size: int, seed: int
 ) -> Sample:
-    """The rows with the smallest keys: which they are depends on their numbers alone."""
+    """Return the rows with the smallest keys, which depend only on row numbers."""
     keys, places, most = np.zeros(0, dtype=np.uint64), np.zeros((0, 2), dtype=np.intp), np.iinfo(np.uint64).max
     for i, (path, n) in enumerate(zip(paths, rows, strict=True)):
         for first in range(0, n, _KEYS):
@@ -452,6 +455,6 @@ def _sample(
 
 
 def _least(keys: NDArray[np.uint64], places: Codes, size: int) -> tuple[NDArray[np.uint64], Codes]:
-    """The smallest keys, ascending, and what goes with them."""
+    """Return the smallest keys, ascending, with their places."""
     order = np.argsort(keys, kind="stable")[:size]
     return keys[order], places[order]

@@ -1,4 +1,4 @@
-"""Summaries of files of any size: in bounded memory, or by the workers of a Dask cluster."""
+"""Summarize files of any size: in bounded memory, or with the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib_core.summaries.mergeable import Summary, merged
 from calib_core.summaries.on_disk import read_summary
 
 _TOGETHER = 16
-"""Runs of rows, or summaries, whose counts are merged at a time."""
+"""Number of runs of rows, or of summaries, that are merged at once."""
 
 Paths = str | os.PathLike[str]
 
@@ -31,22 +31,23 @@ def summarise(
     progress: Callable[[float], None] = lambda share: None,
     **changes: Any,
 ) -> Summary:
-    """The summary of files of any size, read a few hundred thousand rows at a time.
+    """Summarize files of any size, a few hundred thousand rows at a time.
 
     Parameters
     ----------
-    source : one path or several, of CSV, JSON Lines, Parquet, NPY or NPZ files, or of summaries, which are merged in.
+    source : one or several paths of CSV, JSON Lines, Parquet, NPY or NPZ files, or of summaries, which are merged.
     columns : columns whose values become slices, each of at most 200 values.
-    labels : for a NPY matrix of scores, the NPY file of its labels.
-    rows : which are counted where a column marks them: "test" (as "auto"), "calibration" or "all".
-    seed : which rows the sample keeps, with the file's name and the row's number.
-    rows_of : a name for the rows in place of the file's: with the same one, and the same seed, the summaries of several
-        models' predictions of the same rows keep the same of them, which can be paired (``kept_together``).
-    progress : is told, from 0 to 1, how much was read.
+    labels : for an NPY matrix of scores, the NPY file of its labels.
+    rows : rows to count if a column marks them: "test" (the same as "auto"), "calibration" or "all".
+    seed : determines the sampled rows, together with the file's name and the row's number.
+    rows_of : a name for the rows instead of the file's. With the same name and seed, the summaries of several models'
+        predictions of the same rows sample the same rows, which can be paired (``kept_together``).
+    progress : function that receives the share of the input that was read, from 0 to 1.
     changes : fields of Reading, as in ``read_predictions``.
 
-    Every row goes through the checks that predictions go through; InputError names the file, the row and the remedy.
-    What can mislead: how a file is read is decided from its first rows; give ``classes=`` where names come up later.
+    Every row passes the same checks as predictions; InputError names the file, the row and the remedy. What can
+    mislead:
+    the first rows determine how a file is read; give ``classes=`` if class names can first occur later.
 
     >>> import tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -56,10 +57,10 @@ def summarise(
     (2, 4)
     """
     if isinstance(source, Predictions):
-        raise InputError("source holds predictions; give the paths of files, or call cc.Summary.of(predictions)")
+        raise InputError("source is already predictions; give the paths of files, or call cc.Summary.of(predictions)")
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not paths:
-        raise InputError("no file is given to summarise; give at least one path")
+        raise InputError("no file is given to summarize; give at least one path")
     whole: list[Summary] = []
     for i, path in enumerate(paths):
 
@@ -73,7 +74,7 @@ def summarise(
 
 
 def _name(rows_of: str, place: int) -> str:
-    """What the rows of a file are called: of the first as it was asked, of the others with their number."""
+    """Name of a file's rows: ``rows_of`` for the first file, with a number for the others."""
     return f"{rows_of} {place}" if rows_of and place else rows_of
 
 
@@ -86,12 +87,12 @@ def _of_file(path: Paths, seed: int, how: dict[str, Any], source: str) -> Summar
         if len(parts) >= _TOGETHER:
             parts = [merged(parts)]
     if not parts:
-        raise InputError(f"{name} has no row of those that are to be counted ({how['rows']}); choose others")
+        raise InputError(f"{name} has no rows to count for rows={how['rows']}; choose other rows")
     return merged(parts)
 
 
 _PATIENCE = "15s"
-"""How long a scheduler may take to answer."""
+"""Maximum time for a scheduler to answer."""
 
 
 def count_on_cluster(
@@ -101,20 +102,22 @@ def count_on_cluster(
     progress: Callable[[float], None] = lambda share: None,
     **how: Any,
 ) -> Summary:
-    """The summary of files, each counted by a worker of the Dask cluster at ``scheduler``: the bits of ``summarise``.
+    """Summarize files with the workers of the Dask cluster at ``scheduler``, identical to ``summarise``.
 
-    ``scheduler`` is an address such as "tcp://host:8786"; ``how`` as in ``summarise``. Workers have this package
-    installed and see the files at the same paths. A worker that dies loses nothing: its files are counted by another,
-    up to three times. InputError is that of the file that cannot be counted, or says what the cluster lacks.
+    ``scheduler`` is an address such as "tcp://host:8786"; ``how`` as in ``summarise``. Workers need this package and
+    the
+    files at the same paths. If a worker dies, another one counts its files, up to three times. InputError reports a
+    file
+    that cannot be counted, or what the cluster lacks.
     """
     if importlib.util.find_spec("distributed") is None:
-        raise InputError("counting on a cluster needs Dask; run: pip install calib[dask]")
+        raise InputError("counting on a cluster needs Dask. Run: pip install calib[dask]")
     import distributed as dask
 
-    cluster: Any = dask  # its functions are not typed
+    cluster: Any = dask  # its functions have no types
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source)
     if not paths:
-        raise InputError("no file is given to summarise; give at least one path")
+        raise InputError("no file is given to summarize; give at least one path")
     try:
         with cluster.Client(scheduler, timeout=_PATIENCE, set_as_default=False) as client:
             tasks = [client.submit(summarise, os.path.abspath(path), **how, pure=False) for path in paths]
@@ -129,4 +132,4 @@ def count_on_cluster(
     except OSError as e:
         raise InputError(f"no scheduler answers at {scheduler[:200]}; start one with: dask scheduler") from e
     except (dask.KilledWorker, dask.CancelledError) as e:
-        raise InputError("the cluster's workers died counting a file; give them more memory, or smaller files") from e
+        raise InputError("the cluster's workers died; give them more memory, or smaller files") from e

@@ -1,6 +1,6 @@
-"""A summary: what predictions of any size come down to, in counts that merge to the bit.
+"""Summary: mergeable exact counts for predictions of any size, plus a sample of rows.
 
-Some rows kept beside the counts: the ones with the smallest keys, so that parts and their union choose alike.
+The sample consists of the rows with the smallest keys, so that parts and their union choose the same rows.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from calib_core.summaries.counted_claims import (
 from calib_core.text import count
 
 _VALUES, _ROWS = 1_000_000, 10_000
-"""A sample holds at most so many rows, and so many numbers."""
+"""Maximum number of values and of rows in a sample."""
 
 
 def sample_size(n_classes: int) -> int:
-    """How many rows are kept: 10,000, fewer where rows are wide.
+    """Number of sampled rows: 10,000, or fewer for wide rows.
 
     >>> sample_size(10), sample_size(1000)
     (10000, 1000)
@@ -57,7 +57,7 @@ def sample_size(n_classes: int) -> int:
 class Sample(ReadOnly, OneLine):
     """The ``size`` rows with the smallest keys, ascending: keys (m,), scores (m, K), labels (m,), predicted or empty.
 
-    A key is a hash of (seed, source, row number): which rows are kept depends on nothing they say, and on no chunks.
+    A key is a hash of (seed, source, row number), so the sample depends neither on the rows' values nor on chunks.
     """
 
     size: int
@@ -68,7 +68,7 @@ class Sample(ReadOnly, OneLine):
 
     @classmethod
     def of(cls, predictions: Predictions, size: int, seed: int, source: str, first_row: int) -> Sample:
-        """The sample of these rows, numbered from ``first_row`` on in their source."""
+        """Return the sample of these rows, numbered from ``first_row`` in their source."""
         keys = row_keys(seed, source, first_row, predictions.n_rows)
         kept = np.argsort(keys, kind="stable")[:size]
         rows = predictions.take(kept)
@@ -82,18 +82,18 @@ class Sample(ReadOnly, OneLine):
 
     @classmethod
     def together(cls, several: Sequence[Sample]) -> Sample:
-        """The sample of all their rows, whatever their order."""
+        """Return the sample of the union, independent of the order."""
         fields = ("keys", "scores", "labels", "predicted")
         every = {name: np.concatenate([getattr(each, name) for each in several]) for name in fields}
         keys, size = every["keys"], min(each.size for each in several)
         ways: tuple[Any, ...] = (keys,)
-        if len(np.unique(keys)) < len(keys):  # one row number twice: what the rows say decides
+        if len(np.unique(keys)) < len(keys):  # a repeated row number: the rows' values decide
             ways = (*every["scores"].T[::-1], every["labels"], keys)
         kept = np.lexsort(ways)[:size]
         return cls(size, *(frozen(a[kept] if len(a) else a) for a in every.values()))
 
     def predictions(self, kind: Kind, class_names: tuple[str, ...] | None) -> Predictions:
-        """The rows as predictions of their kind."""
+        """Return the rows as predictions of their kind."""
         if kind == "full":
             return Predictions(self.scores, self.labels, class_names=class_names)
         if kind == "per-class":
@@ -108,14 +108,14 @@ class Sample(ReadOnly, OneLine):
 
 
 def row_keys(seed: int, source: str, first_row: int, n_rows: int) -> NDArray[np.uint64]:
-    """A number for each row that looks drawn at random, the same whatever chunk it comes in.
+    """Pseudorandom number for each row, independent of chunks.
 
     >>> row_keys(0, "a", 0, 3)[1:].tolist() == row_keys(0, "a", 1, 2).tolist()
     True
     """
     start = int.from_bytes(hashlib.sha256(f"{seed}\0{source}".encode()).digest()[:8], "little")
     x = np.arange(first_row, first_row + n_rows, dtype=np.uint64)
-    # The finaliser of SplitMix64 (Steele, Lea and Flood 2014): a bijection, so that no two rows of a source tie.
+    # The finalizer of SplitMix64 (Steele, Lea and Flood 2014) is a bijection, so rows of a source never tie.
     x = x * np.uint64(0x9E3779B97F4A7C15) + np.uint64(start)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -123,12 +123,12 @@ def row_keys(seed: int, source: str, first_row: int, n_rows: int) -> NDArray[np.
 
 
 def kept_together(summaries: Mapping[str, Any]) -> dict[str, Predictions]:
-    """The rows that every summary keeps, row by row the same: with them models can be compared in pairs.
+    """Return the rows that all summaries sampled, in the same order, so that models can be compared in pairs.
 
-    ``summaries``: two or more by name. Rows are taken to be the same where their number in a source of the same name,
-    and the seed, are (``row_keys``), and labels agree; NotAnswerable where they are not, or something is no summary.
-    What can mislead: of bare confidences no labels are known, so that files of one name whose rows are others would
-    pass.
+    ``summaries``: two or more, by name. Rows are considered the same if their number in a source of the same name and
+    the seed agree (``row_keys``), and labels do, too. NotAnswerable if they do not, or if something is not a summary.
+    What can mislead: bare confidences have no labels, so different rows from files of the same name would not be
+    noticed.
 
     >>> from calib_core.summaries import Summary
     >>> rows = Predictions([[0.7, 0.3]] * 3, [0, 1, 0]), Predictions([[0.6, 0.4]] * 3, [0, 1, 0])
@@ -137,13 +137,13 @@ def kept_together(summaries: Mapping[str, Any]) -> dict[str, Predictions]:
     {'one': 3, 'two': 3}
     """
     if any(each.grain != "counts" for each in summaries.values()):
-        raise NotAnswerable("rows are kept by summaries, and not all of these models are known by one")
+        raise NotAnswerable("only summaries have sampled rows, but some of these models are not summaries")
     samples = [each.kept_rows for each in summaries.values()]
     size = min(len(sample.keys) for sample in samples)
     if not size or any((sample.keys[:size] != samples[0].keys[:size]).any() for sample in samples):
         raise NotAnswerable(
-            "these summaries keep other rows of one another, so that no row is known to be judged by all models: make "
-            "each with the same name for its rows (calib summarise --rows-of NAME), and all keep the same"
+            "these summaries have samples of different rows, so no row is known for all models. Create each with the "
+            "same name for its rows (calib summarise --rows-of NAME)"
         )
     rows = {name: each.sample.take(np.arange(size)) for name, each in summaries.items()}
     first = next(iter(rows.values()))
@@ -152,30 +152,32 @@ def kept_together(summaries: Mapping[str, Any]) -> dict[str, Predictions]:
             check_same_rows(first, other)
         except InputError as why:
             raise NotAnswerable(
-                f"the rows that these summaries keep have the same numbers, and are others: {why}"
+                f"the sampled rows of these summaries have the same numbers but are different rows: {why}"
             ) from why
     return rows
 
 
 MOST_CLASS_CELLS = 250_000
-"""Claims about every class are counted while classes times cells of the grid are no more than this."""
+"""Claims about every class are counted up to this number of classes times grid cells."""
 MOST_VALUES = 200
-"""Values of a column that slices may have."""
+"""Maximum number of slice values of a column."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary(CountedRows, OneLine):
-    """What predictions of any number of rows come down to: exact counts on a fine grid, and a few of the rows.
+    """Exact counts on a fine grid, and a sample of rows, for predictions of any size.
 
-    It opens wherever predictions open: ``estimate(summary, "top-label", "ece", bins=15)``. What is binned on edges of
-    the grid (1 to 25, 30, 50, 100 or 1,000 bins of equal width, and coarser ones) is the number of the rows to the last
-    bit; log loss, Brier score and accuracy are exact to 2^-41 a row. What needs rows raises NotAnswerable.
+    It replaces predictions in most functions: ``estimate(summary, "top-label", "ece", bins=15)``. Binned results on
+    edges
+    of the grid (1 to 25, 30, 50, 100 or 1,000 bins of equal width, and coarser ones) equal those of the rows to the
+    last
+    bit; log loss, Brier score and accuracy are exact to 2^-41 per row. Analyses that need rows raise NotAnswerable.
 
-    Parts of the rows can be summarised apart, in any order and on any machine: ``merge`` is associative and commutative
-    to the last bit, since every number is rounded once, to a multiple of 2^-40, and sums are whole numbers.
+    Parts of the rows can be summarized separately, in any order and on any machine. ``merge`` is associative and
+    commutative to the last bit, because every number is rounded once, to a multiple of 2^-40, and sums are integers.
 
-    What can mislead: it keeps no rows but its ``sample``; bins between the grid's edges, groups of rows that belong
-    together and row weights are lost, and refused.
+    What can mislead: it contains no rows except its ``sample``. Bins between the grid's edges are refused, and so are
+    groups of related rows and row weights, which counts would lose.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
     >>> whole = Summary.of(p)
@@ -197,7 +199,7 @@ class Summary(CountedRows, OneLine):
     class_pairs: PairCells | None = None
     outcome: str = ""
 
-    # -- making --------------------------------------------------------------------------------------------
+    # -- construction --------------------------------------------------------------------------------------
 
     @classmethod
     def of(
@@ -209,14 +211,15 @@ class Summary(CountedRows, OneLine):
         source: str = "",
         first_row: int = 0,
     ) -> Summary:
-        """The summary of these rows.
+        """Summarize these rows.
 
         Parameters
         ----------
-        predictions : rows of equal weight (whole-number weights count as copies), each standing alone.
-        columns : columns of their metadata whose values become slices, each of at most 200 values.
-        seed, source, first_row : which rows the sample keeps is decided by a hash of (seed, source, row number), rows
-            being numbered from ``first_row`` on: parts of one source are given their places in it.
+        predictions : independent rows of equal weight (whole-number weights count as copies).
+        columns : metadata columns whose values become slices, each of at most 200 values.
+        seed, source, first_row : a hash of (seed, source, row number) determines the sampled rows; rows are numbered
+            from
+            ``first_row``, so parts of one source need their positions in it.
 
         >>> Summary.of(Predictions([[0.7, 0.3]], [0])).n_rows
         1
@@ -247,58 +250,58 @@ class Summary(CountedRows, OneLine):
     def add(
         self, predictions: Predictions, *, seed: int = SEED, source: str = "", first_row: int | None = None
     ) -> Summary:
-        """The summary with more rows, by default those that follow in the same source."""
+        """Return the summary with additional rows, by default those that follow in the same source."""
         start = self.n_rows if first_row is None else first_row
         part = type(self).of(predictions, tuple(self.slices), seed=seed, source=source, first_row=start)
         return self.merge(part)
 
     def merge(self, *others: Summary) -> Summary:
-        """The summary of the rows of all; InputError where kinds, classes, slices or precisions differ."""
+        """Return the summary of all rows; InputError if kinds, classes, slices or precisions differ."""
         return merged([self, *others])
 
-    # -- what predictions answer, too ----------------------------------------------------------------------
+    # -- the interface of predictions ----------------------------------------------------------------------
 
     @cached_property
     def n_rows(self) -> int:
-        """How many rows were counted."""
+        """Number of rows."""
         return self.top_cells.n_claims
 
     @cached_property
     def top_sums(self) -> Float64s:
-        """Number, score and outcome sum of the claims about the predicted class, (3,)."""
+        """Number, score sum and outcome sum of the top-label claims, (3,)."""
         over = self.top_cells.over_strata().over(1)
         return np.array([over.count[0, 0], over.score[0, 0], over.outcome[0, 0]])
 
     @property
     def accuracy(self) -> float:
-        """Share of the rows whose predicted class is right."""
+        """Share of rows whose predicted class is right."""
         return float(self.top_sums[2] / self.n_rows)
 
     @property
     def mean_confidence(self) -> float:
-        """How sure the model is on average."""
+        """Mean confidence."""
         return float(self.top_sums[1] / self.n_rows)
 
     @property
     def sample(self) -> Predictions:
-        """Some of the rows, chosen by a hash of their number: at most 10,000, fewer where there are many classes.
+        """Sampled rows, chosen by a hash of their number: at most 10,000, or fewer for many classes.
 
-        NotAnswerable of a slice, of which none are kept apart.
+        NotAnswerable for a slice, which has no sample.
         """
         if not len(self.kept_rows.keys):
-            raise NotAnswerable("a summary keeps some of its rows, and none of a slice apart: take the slice away")
+            raise NotAnswerable("slices of a summary have no sampled rows; remove the filter")
         return self.kept_rows.predictions(self.kind, self.class_names)
 
     def mean_loss(self, score: str) -> float:
-        """The mean "brier" score or "log-loss" of whole predictions; NotAnswerable where these are not known."""
+        """Return the mean "brier" score or "log-loss" of whole predictions; NotAnswerable if these are unknown."""
         return self.whole_losses(score).mean("seen")
 
     def whole_losses(self, score: str) -> LossSums:
-        """The exact sums of a score of whole predictions."""
+        """Return the exact sums of a score of whole predictions."""
         if self.kind != "full" or score not in self.losses:
             raise NotAnswerable(
-                "this summary was made of the claims about predicted classes, or of rows that need not sum to 1: the "
-                "score of whole predictions is not known"
+                "this summary contains only claims about predicted classes, or rows that need not sum to 1, so the "
+                "score of whole predictions is unknown. Use the original rows"
             )
         return self.losses[score]
 
@@ -312,10 +315,12 @@ class Summary(CountedRows, OneLine):
         return replace(self, losses={**self.losses, "brier": halved})
 
     def calibrated_scores(self, score: str, rng: np.random.Generator, draws: int) -> Float64s:
-        """Values (draws,) of a score of perfectly calibrated rows with these claims.
+        """Simulate ``draws`` values of a score for perfectly calibrated rows with these claims.
 
-        Accuracy: outcomes binomial in each cell at its mean score, which vary a little more than those of its scores.
-        "brier" and "log-loss": the normal law, where the Berry-Esseen ratio is at most ``NORMAL``; else NotAnswerable.
+        Accuracy: outcomes are binomial in each cell at its mean score, slightly more variable than with individual
+        scores.
+        "brier" and "log-loss": normal distribution, if the Berry-Esseen ratio is at most ``NORMAL``; else
+        NotAnswerable.
         """
         if score == "accuracy":
             cells = self.top_cells.over_strata()
@@ -324,13 +329,13 @@ class Summary(CountedRows, OneLine):
         sums = self.whole_losses(score)
         spread = np.sqrt(sums.mean("variance"))
         if sums.mean("third") > NORMAL * spread**3 * np.sqrt(sums.rows):
-            raise NotAnswerable(NEEDS_ROWS.format("what noise alone would show, where rows are few or nearly certain,"))
+            raise NotAnswerable(NEEDS_ROWS.format("the noise level of few or nearly certain rows"))
         return np.asarray(sums.mean("expected") + spread / np.sqrt(sums.rows) * rng.standard_normal(draws))
 
-    # -- the claims of the notions -------------------------------------------------------------------------
+    # -- claims by notion ----------------------------------------------------------------------------------
 
     def claims(self, notion: Any) -> CountedClaims:
-        """The claims that the rows made in a notion; NotAnswerable in one that needs rows."""
+        """Return the claims of the rows in a notion; NotAnswerable for notions that need rows."""
         of, names = scope(notion), self.class_names or ()
         if of.of == "classes":
             cells, shares = self._every_class(), notion.shares(self)
@@ -344,12 +349,14 @@ class Summary(CountedRows, OneLine):
         if not of.by_class:
             return CountedClaims(self.top_cells.over_strata(), ("all rows",), np.ones(1), self.dtype)
         if not names:
-            raise NotAnswerable("this summary holds (confidence, correct) only: the predicted classes are unknown")
+            raise NotAnswerable(
+                "this summary has only (confidence, correct), so predicted classes are unknown; use the rows"
+            )
         counts = self.top_cells.over(len(names)).count[:, 0]
         return CountedClaims(self.top_cells, names, np.asarray(counts / counts.sum()), self.dtype)
 
     def of_single_claims(self, cells: Cells) -> Summary:
-        """A summary of (confidence, correct) that consists of these cells: no classes, slices or rows are known."""
+        """Return a summary of (confidence, correct) with these cells: no classes, slices or rows are known."""
         nothing = np.zeros(0, dtype=np.intp)
         sample = replace(
             self.kept_rows,
@@ -373,18 +380,18 @@ class Summary(CountedRows, OneLine):
 
     @property
     def rows_of_classes(self) -> Codes:
-        """How many rows are truly of each class, (K,)."""
+        """Number of rows by true class, (K,)."""
         if self.label_counts is None:
-            raise NotAnswerable("this summary holds (confidence, correct) only: the labels are unknown")
+            raise NotAnswerable("this summary has only (confidence, correct), so labels are unknown; use the rows")
         return self.label_counts
 
     @property
     def label_shares(self) -> Float64s:
-        """Share of the rows that are truly of each class, (K,)."""
+        """Share of rows by true class, (K,)."""
         return np.asarray(self.rows_of_classes / self.n_rows)
 
     def slice_claims(self, column: str, value: str) -> CountedClaims:
-        """The claims about the class predicted, of the rows with one value of a column that was asked for.
+        """Return the top-label claims of the rows with one value of a slice column.
 
         >>> import pandas as pd
         >>> p = Predictions([[0.7, 0.3]] * 2, [0, 1], metadata=pd.DataFrame({"site": ["a", "b"]}))
@@ -394,7 +401,7 @@ class Summary(CountedRows, OneLine):
         values = self.slices.get(column)
         if values is None or value not in values:
             known = ", ".join(f"{name} ({', '.join(list(v)[:5])})" for name, v in self.slices.items()) or "none"
-            raise NotAnswerable(f"this summary has no slice {column} = {value}; slices are kept of: {known}")
+            raise NotAnswerable(f"this summary has no slice {column} = {value}; its slices: {known}")
         return CountedClaims(values[value], (f"{column} = {value}",), np.ones(1), self.dtype)
 
     def _every_class(self) -> Cells:
@@ -402,16 +409,16 @@ class Summary(CountedRows, OneLine):
             return self.class_cells
         if self.kind not in ("full", "per-class"):
             raise NotAnswerable(
-                "this summary holds the predicted class and its confidence only: the probabilities of the other "
-                "classes are unknown"
+                "this summary has only the predicted class and its confidence, so probabilities of other classes are "
+                "unknown. Use the original rows"
             )
         raise NotAnswerable(
-            f"a summary counts the claims about every class up to {MOST_CLASS_CELLS // CELLS} classes, here are "
-            f"{count(self.n_classes or 0)}; go back to the rows"
+            f"a summary counts claims about every class only up to {MOST_CLASS_CELLS // CELLS} classes, not "
+            f"{count(self.n_classes or 0)}; use the original rows"
         )
 
     def same_as(self, other: Summary) -> bool:
-        """Do both hold the same numbers, to the last bit?"""
+        """True if both have the same numbers, to the last bit."""
         return _numbers(self) == _numbers(other)
 
     def _line(self) -> str:
@@ -420,7 +427,7 @@ class Summary(CountedRows, OneLine):
 
 
 def merged(summaries: Sequence[Summary]) -> Summary:
-    """The summary of all their rows: the same bits in whatever order, and however rows were shared out among them.
+    """Merge summaries: the result is the same to the bit for any order and any partition of the rows.
 
     >>> a, b = (Summary.of(Predictions([[0.7, 0.3]], [y]), first_row=y) for y in (0, 1))
     >>> merged([a, b]).same_as(merged([b, a]))
@@ -457,31 +464,29 @@ def merged(summaries: Sequence[Summary]) -> Summary:
 
 
 def summable(predictions: Predictions) -> Predictions:
-    """The rows to count, whole-number weights written out; NotAnswerable for what counts would lose."""
+    """Return the rows to count, integer weights expanded to copies; NotAnswerable if counts would lose information."""
     if predictions.row_groups is not None:
         raise NotAnswerable(
-            f"these are rows {predictions.row_groups.words}, which hang together: counts would lose that; leave the "
-            "groups out only if the rows are independent"
+            f"these rows are in {predictions.row_groups.words}, and counts would lose the groups. Remove the group "
+            "only if the rows are independent"
         )
     if predictions.abstained is not None:
         raise NotAnswerable(
-            "the model declines some of these rows, and a summary counts every row alike; summarise those it answers"
+            "the model abstained in some rows, but a summary counts every row; summarize only the answered ones"
         )
     if predictions.discrete:
         raise NotAnswerable(
-            "these outputs take few values and are judged one bin a value, which a grid does not keep; summarise what "
-            "was recalibrated, or call as_discrete(False) first"
+            "these outputs have few values and use one bin per value, which a grid cannot represent. Summarize the "
+            "original predictions, or call as_discrete(False) first"
         )
     rows = predictions.written_out()
     if rows.weights is not None:
-        raise NotAnswerable(
-            "a summary counts rows, and these have weights that are no counts of copies: leave them out"
-        )
+        raise NotAnswerable("a summary counts rows, but these weights are not counts of copies; leave out the weights")
     return rows
 
 
 def _cells_of_classes(rows: Predictions, n_classes: int) -> Cells:
-    """The claims about every class, column by column."""
+    """Return the claims about every class, column by column."""
     labels = rows.true_labels
     return Cells.side_by_side([Cells.of(rows.rows.column(j), labels == j) for j in range(n_classes)])
 
@@ -492,10 +497,10 @@ def _about_every_class(rows: Predictions) -> ColumnClaims:
 
 
 def _sliced(rows: Predictions, column: str) -> dict[str, Cells]:
-    """The claims about the class predicted for each value of a column of the metadata, as text; "" where not given."""
+    """Return the top-label claims for each value of a metadata column, as text; "" for missing values."""
     if rows.metadata is None or column not in rows.metadata:
         known = "none" if rows.metadata is None else ", ".join(map(str, rows.metadata.columns))
-        raise InputError(f"the rows have no column {column!r} to make slices of; columns that go along: {known}")
+        raise InputError(f"the rows have no column {column!r} for slices; their metadata columns: {known}")
     codes, values = coded_texts(rows.metadata[column])
     _check_few(column, len(values))
     places = {value: codes == i for value, i in sorted([*zip(values, range(len(values)), strict=True), ("", -1)])}
@@ -505,8 +510,8 @@ def _sliced(rows: Predictions, column: str) -> dict[str, Cells]:
 def _check_few(column: str, values: int) -> None:
     if values > MOST_VALUES:
         raise InputError(
-            f"column {column!r} has {count(values)} values or more, at most {MOST_VALUES} can be slices of a summary: "
-            "choose a column of groups, or leave it out"
+            f"column {column!r} has at least {count(values)} values; a summary can have slices for {MOST_VALUES} at "
+            "most. Choose a column of groups, or leave it out"
         )
 
 
@@ -519,12 +524,12 @@ def _check_alike(first: Summary, other: Summary) -> None:
     ):
         if a != b:
             raise InputError(
-                f"summaries of different {what} cannot be merged ({str(a)[:80]} and {str(b)[:80]}): make them alike"
+                f"summaries of different {what} cannot be merged ({str(a)[:80]} and {str(b)[:80]}); create them alike"
             )
 
 
 def _numbers(summary: Summary) -> list[Any]:
-    """Everything a summary holds but its notes, comparable."""
+    """Return all numbers of a summary except its notes, in comparable form."""
     cells = [summary.top_cells, summary.class_cells, *(c for v in summary.slices.values() for c in v.values())]
     arrays: list[Any] = [summary.label_counts, *vars(summary.kept_rows).values()]
     arrays += [a for c in cells if c is not None for a in vars(c).values()]

@@ -1,4 +1,4 @@
-"""A summary as one Parquet file, and back: whole numbers stay whole, and it is read as safely as other files."""
+"""Save summaries as Parquet files and load them: integers stay exact, and loading is as safe as for other files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from calib_core.summaries.counted_claims import LOSS_SUMS, LossSums
 from calib_core.summaries.mergeable import Sample, Summary
 
 VERSION = 1
-"""Of the files: what they hold and how."""
+"""Version of the file format."""
 _WHOLE, _PART = (tuple(f"{name}{end}" for name in SUMS) for end in ("", " part"))
 _COUNTS, _MOST = ("rows", "impossible", "floored"), ("reach", "highest")
 _SAMPLE = ("keys", "scores", "labels", "predicted")
@@ -38,7 +38,7 @@ _GRID = " ".join(map(str, NUMBERS))
 
 
 def write_summary(summary: Summary, path: str | os.PathLike[str]) -> None:
-    """Write a summary as a Parquet file, aside first: a file that was there stays until the new one is whole.
+    """Write a summary as a Parquet file; an existing file is replaced only when the new one is complete.
 
     >>> import pathlib, tempfile
     >>> from calib_core.predictions.predictions import Predictions
@@ -65,7 +65,7 @@ def write_summary(summary: Summary, path: str | os.PathLike[str]) -> None:
 
 
 def read_summary(path: str | os.PathLike[str]) -> Summary:
-    """The summary a file holds; InputError where it holds none, or not all of one.
+    """Load a summary from a file; InputError if it has none, or an incomplete one.
 
     >>> read_summary("rows.csv")
     Traceback (most recent call last):
@@ -74,24 +74,24 @@ def read_summary(path: str | os.PathLike[str]) -> Summary:
     """
     table = read_table(path)
     if not is_summary(table):
-        raise InputError(f"{table.name} is no summary; make one with calib summarise, or open it as predictions")
+        raise InputError(f"{table.name} is not a summary; create one with calib summarise, or open it as predictions")
     return summary_of(table)
 
 
 def is_summary(table: Table) -> bool:
-    """Is the table that of a summary file?"""
+    """True for the table of a summary file."""
     return WHAT in table.columns
 
 
 def summary_of(table: Table) -> Summary:
-    """The summary in a table of its file, checked: it is trusted no more than any other file."""
+    """Return the summary in a table of its file, with checks: it is trusted no more than other files."""
     try:
         return _read(table)
     except InputError:
         raise
-    except Exception as e:  # what a damaged file lacks ends in a dozen kinds of exceptions
+    except Exception as e:  # damaged files raise a dozen types of exceptions
         raise InputError(
-            f"{table.name} looks like a summary, and is damaged, cut off or made by a newer version; make it again"
+            f"{table.name} looks like a summary but is damaged, cut off or from a newer version; create it again"
         ) from e
 
 
@@ -99,7 +99,7 @@ def summary_of(table: Table) -> Summary:
 
 
 def _frame(summary: Summary) -> pd.DataFrame:
-    """One line a cell, loss or piece of text: what it is, a text, a place, counts, a number, and the exact sums."""
+    """Return one line per cell, loss or piece of text: its type, a text, a place, counts, a number, and exact sums."""
     lines = [
         _line("version", str(VERSION)),
         _line("grid", _GRID),
@@ -108,7 +108,7 @@ def _frame(summary: Summary) -> pd.DataFrame:
         _line("sample size", count=summary.kept_rows.size),
         *(_line("note", note) for note in summary.notes[:_NOTES]),
         *(_line("class", name, i) for i, name in enumerate(summary.class_names or ())),
-        *([_line("outcome", summary.outcome)] if summary.outcome else []),  # files before this had none
+        *([_line("outcome", summary.outcome)] if summary.outcome else []),  # older files had none
     ]
     if summary.label_counts is not None:
         lines += [_line("label", place=i, count=n) for i, n in enumerate(summary.label_counts)]
@@ -134,7 +134,7 @@ def _frame(summary: Summary) -> pd.DataFrame:
 
 
 def _families(summary: Summary) -> dict[str, Cells]:
-    """Every set of cells by name."""
+    """Return every set of cells by name."""
     found = {"top": summary.top_cells} | ({} if summary.class_cells is None else {"class": summary.class_cells})
     for i, values in enumerate(summary.slices.values()):
         found |= {f"{i} {j}": cells for j, cells in enumerate(values.values())}
@@ -153,12 +153,12 @@ def _cells_frame(what: str, cells: Cells) -> pd.DataFrame:
 
 
 def _pair_sums(sums: SharedRows) -> dict[str, tuple[ExactSums, ExactSums]]:
-    """Two symmetric tables at a time, in the columns of the first two sums."""
+    """Return two symmetric tables at a time, in the columns of the first two sums."""
     return {"pair cells": (sums.residual, sums.claimed), "pair classes": (sums.sizes[0], sums.sizes[1])}
 
 
 def _frame_of_pairs(what: str, first: ExactSums, second: ExactSums) -> pd.DataFrame:
-    """The upper triangles, row after row, without pairs that hold nothing."""
+    """Return the upper triangles, row after row, without empty pairs."""
     filled = np.triu((first.whole != 0) | (first.part != 0) | (second.whole != 0) | (second.part != 0))
     columns = {WHAT: what, "text": "", "place": np.flatnonzero(filled), "number": 0.0, "count": 0, "outcome": 0}
     sums = {name: np.int64(0) for name in (*_WHOLE, *_PART)}
@@ -172,7 +172,7 @@ def _frame_of_pairs(what: str, first: ExactSums, second: ExactSums) -> pd.DataFr
 
 @dataclass(frozen=True, eq=False)
 class _Lines:
-    """The lines of a summary's table by what they are."""
+    """Lines of a summary's table by type."""
 
     table: Table
 
@@ -185,15 +185,15 @@ class _Lines:
         return what in self._places
 
     def of(self, column: str, what: str) -> Any:
-        """One column of the lines of one kind; none where there are none of these."""
+        """Return one column of the lines of one type; empty if there are none."""
         return self.table.columns[column][self._places.get(what, np.zeros(0, dtype=np.intp))]
 
     def texts(self, what: str) -> list[str]:
-        """The texts of the lines of one kind."""
+        """Return the texts of the lines of one type."""
         return [str(text) for text in self.of("text", what)]
 
     def cells(self, key: str, n_strata: int) -> Cells:
-        """A set of cells, checked to be possible: places ascend within the strata, counts are those of claims."""
+        """Return a set of cells, checked for consistency: ascending places in each stratum, valid counts."""
         what = f"cell {key}"
         place, count, outcome = (self.of(name, what).astype(np.intp) for name in ("place", "count", "outcome"))
         whole, part = (np.stack([self.of(c, what).astype(np.int64) for c in names]) for names in (_WHOLE, _PART))
@@ -204,7 +204,7 @@ class _Lines:
         return Cells(*(frozen(a) for a in (place, count, outcome, whole, part)))
 
     def pairs(self, n_classes: int) -> PairCells | None:
-        """How classes go together, checked to be of bins that are kept; None where that is not in the file."""
+        """Return the sums over pairs of cells, checked for supported bins; None if they are not in the file."""
         if "pairs" not in self:
             return None
         numbers = tuple(map(int, self.texts("pairs")[0].split()))
@@ -234,7 +234,7 @@ class _Lines:
         return found
 
     def losses(self, key: str) -> LossSums:
-        """The sums of one score."""
+        """Return the sums of one score."""
         counts: dict[str, Any] = dict(zip(_COUNTS, map(int, self.of("count", f"counts {key}")), strict=True))
         most: dict[str, Any] = dict(zip(_MOST, map(float, self.of("number", f"most {key}")), strict=True))
         whole, part = (frozen(self.of(names[0], f"loss {key}").astype(np.int64)) for names in (_WHOLE, _PART))
@@ -245,10 +245,10 @@ class _Lines:
         return LossSums(whole=whole, part=part, **counts, **most)
 
     def sample(self) -> Sample:
-        """The rows that were kept."""
+        """Return the sampled rows."""
         try:
             packed = parse_npz(base64.b64decode("".join(self.texts("sample")), validate=True), self.table.name)
-        except InputError as e:  # about an archive nobody sees
+        except InputError as e:  # its message would be about an internal archive
             raise ValueError("sample") from e
         arrays = {**packed.columns, **packed.matrices}
         scores = arrays["scores"][:, None] if arrays["scores"].ndim == 1 else arrays["scores"]
@@ -265,8 +265,8 @@ def _read(table: Table) -> Summary:
     version, grid = lines.texts("version")[0], lines.texts("grid")[0]
     if version != str(VERSION):
         raise InputError(
-            f"{table.name} is a summary of version {quoted(version)}; this program reads version {VERSION}: "
-            "make it again"
+            f"{table.name} is a summary of version {quoted(version)}, but this program reads version {VERSION}; create "
+            "it again"
         )
     if grid != _GRID:
         raise ValueError("grid")
@@ -298,7 +298,7 @@ def _read(table: Table) -> Summary:
 
 
 def _check_counts(summary: Summary, n_classes: int) -> None:
-    """All parts count the same rows."""
+    """Check that all parts count the same rows."""
     rows = [loss.rows for loss in summary.losses.values()]
     rows += [] if summary.label_counts is None else [int(summary.label_counts.sum())]
     rows += [sum(cells.n_claims for cells in values.values()) for values in summary.slices.values()]

@@ -71,7 +71,7 @@ def test_a_broken_file_is_one_sentence_and_changes_nothing(data_page: Page, tmp_
     upload(data_page, written(tmp_path, "broken.csv", "p_0,p_1,label", "0.5,0.5"))
     problem = data_page.get_by_test_id("stAlert").filter(has_text="Problem.")
     expect(problem).to_have_count(1)
-    expect(problem).to_contain_text("broken.csv, line 2 has 2 fields, the header has 3")
+    expect(problem).to_contain_text("broken.csv, line 2 has 2 fields, but the header has 3")
     title(data_page, "Handwritten digits, naive Bayes")
     upload(data_page, counted_from_one(tmp_path))
     expect(data_page.get_by_text("mine.csv").first).to_be_visible()

@@ -58,25 +58,25 @@ def twice() -> bytes:
 
 @family("NPZ archives")
 def archives() -> Iterator[BadFile]:
-    directory = "a.npz is damaged or cut off: the NPZ directory cannot be read; save it again"
-    unpacked = "is damaged or cut off (it does not unpack to what its header says); save the file again"
-    stray = "is not an array saved by numpy (.npy); save arrays only, with numpy.savez"
+    directory = "a.npz is damaged or cut off: its NPZ directory"
+    unpacked = "is damaged or cut off (it does not match its header)"
+    stray = "is not an array saved by numpy (.npy)"
     cases: dict[str, tuple[bytes, str]] = {
         "magic only": (b"PK\x03\x04", directory),
         "no directory": (GOOD[: len(GOOD) // 2], directory),
-        "an empty archive": (archive({}), "holds no column (n,) and no matrix (n, K)"),
-        "bzip2": (bomb(zipfile.ZIP_BZIP2), "compression method 12 is not accepted; save with numpy.savez"),
-        "LZMA": (bomb(zipfile.ZIP_LZMA), "compression method 14 is not accepted; save with numpy.savez"),
-        "a deflate bomb": (declared(2 << 30), "a.npz unpacks to 2.15 GB; at most 1.07 GB are read"),
+        "an empty archive": (archive({}), "has no column (n,) or matrix (n, K)"),
+        "bzip2": (bomb(zipfile.ZIP_BZIP2), "compression method 12; save with numpy.savez"),
+        "LZMA": (bomb(zipfile.ZIP_LZMA), "compression method 14; save with numpy.savez"),
+        "a deflate bomb": (declared(2 << 30), "a.npz unpacks to 2.15 GB; the maximum is 1.07 GB"),
         "declared too small": (declared(100), unpacked),
-        "declared too large": (declared(5_000), "the header promises"),
-        "a header that promises more": (bomb(zipfile.ZIP_DEFLATED), "the header promises 1.6 GB"),
+        "declared too large": (declared(5_000), "header declares"),
+        "a header that promises more": (bomb(zipfile.ZIP_DEFLATED), "header declares 1.6 GB"),
         "encrypted": (flagged(), "is encrypted; save it without a password"),
         "a name twice": (twice(), 'a.npz has 2 columns called "probs"; give every column its own name'),
         "a text file inside": (archive({"read.me": b"x"}), stray),
         "a CSV inside": (archive({"a.csv": b"p,y\n1,2\n"}), stray),
         "a folder inside": (archive({"probs/": b""}), stray),
-        "a name of nothing": (archive({".npy": npy(P)}), "an array has no name; save it as"),
+        "a name of nothing": (archive({".npy": npy(P)}), "an array without a name"),
         "a name of 300 characters": (archive({"x" * 300 + ".npy": npy(P)}), stray),
         "an array that is none": (archive({"probs.npy": b"hello"}), "is not a complete NPY array; save it again"),
         "an empty member": (archive({"probs.npy": b""}), "is not a complete NPY array; save it again"),
@@ -84,8 +84,8 @@ def archives() -> Iterator[BadFile]:
         "a member that is a path": (archive({"../../etc/x.npy": b"x"}), 'array "../../etc/x" is not a complete'),
         "a member with an escape": (archive({"\x1b[31m.npy": b"x"}), 'array "\\x1b[31m" is not a complete NPY array'),
         "a wrong checksum": (GOOD.replace(P.tobytes()[:8], P.tobytes()[1:9], 1), unpacked),
-        "257 arrays": (archive({f"a{i}.npy": npy(Y) for i in range(257)}), "at most 256 are read: save fewer"),
-        "60,000 entries": (b"PK\x03\x04" + b"PK\x01\x02" * 60_000, "holds more than 256 arrays"),
+        "257 arrays": (archive({f"a{i}.npy": npy(Y) for i in range(257)}), "the maximum is 256"),
+        "60,000 entries": (b"PK\x03\x04" + b"PK\x01\x02" * 60_000, "has more than 256 arrays"),
         "an Office file": (archive({"[Content_Types].xml": b"<x/>"}), "is an Excel workbook or another Office file"),
     }
     for what, (data, says) in cases.items():
@@ -97,7 +97,7 @@ def other_formats() -> Iterator[BadFile]:
     good = npy(P)
     cases: dict[str, tuple[str, bytes, str]] = {
         "Feather": ("a.feather", b"ARROW1\0\0" + bytes(20), "is a Feather (Arrow) file"),
-        "Feather of version 1": ("a.parquet", b"FEA1" + bytes(20), "is a Feather file, which is not read"),
+        "Feather of version 1": ("a.parquet", b"FEA1" + bytes(20), "is a Feather file, which is not supported"),
         "gzip": ("a.csv.gz", b"\x1f\x8b\x08", "compressed with gzip; unpack it first"),
         "bzip2": ("a.csv", b"BZh91AY", "compressed with bzip2; unpack it first"),
         "xz": ("a.csv", b"\xfd7zXZ\0", "compressed with xz; unpack it first"),
@@ -108,19 +108,19 @@ def other_formats() -> Iterator[BadFile]:
         "old Excel": ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1", "is an old Excel file; save the sheet as CSV"),
         "a pickle": ("a.pkl", b"\x80\x04N.", "contains Python objects (a pickle), which are never loaded"),
         "an old pickle": ("a.npy", b"\x80\x02N.", "contains Python objects (a pickle), which are never loaded"),
-        "a JSON list": ("a.json", b"[0.5, 1]", "is a JSON list, and not of objects; write one JSON object a line"),
+        "a JSON list": ("a.json", b"[0.5, 1]", "is a JSON list whose entries are not objects"),
         "a JSON list called CSV": ("a.csv", b"\xef\xbb\xbf [1, 2]", "is a JSON list"),
-        "CSV called NPZ": ("a.npz", b"p,y\n0.5,1\n", "a.npz is not NPZ; it looks like CSV: rename it to end in .csv"),
-        "CSV called NPY": ("a.npy", b"p,y\n0.5,1\n", "a.npy is not NPY; it looks like CSV"),
-        "CSV called Parquet": ("a.parquet", b"p,y\n0.5,1\n", "a.parquet is not Parquet; it looks like CSV"),
-        "CSV called JSON Lines": ("a.jsonl", b"p,y\n0.5,1\n", "a.jsonl is not JSON Lines; it looks like CSV"),
-        "NPY called CSV": ("a.csv", good, "a.csv is not CSV; it looks like NPY: rename it to end in .npy"),
-        "NPY called NPZ": ("a.npz", good, "a.npz is not NPZ; it looks like NPY: rename it to end in .npy"),
-        "NPZ called Parquet": ("a.parquet", GOOD, "it looks like NPZ: rename it to end in .npz"),
-        "JSON called CSV": ("a.csv", b'{"p": 0.5, "y": 1}\n', "it looks like JSON Lines: rename it to end in .jsonl"),
-        "HTML": ("a.csv", b"<!doctype html><p>Sign in</p>\n", "is a page of HTML; download the file itself"),
-        "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a.csv, line 3: there is a NUL byte"),
-        "a program": ("a.csv", b"\x7fELF\2\1\1\0", "there is a NUL byte"),
+        "CSV called NPZ": ("a.npz", b"p,y\n0.5,1\n", "a.npz is not NPZ but looks like CSV; rename it to end in .csv"),
+        "CSV called NPY": ("a.npy", b"p,y\n0.5,1\n", "a.npy is not NPY but looks like CSV"),
+        "CSV called Parquet": ("a.parquet", b"p,y\n0.5,1\n", "a.parquet is not Parquet but looks like CSV"),
+        "CSV called JSON Lines": ("a.jsonl", b"p,y\n0.5,1\n", "a.jsonl is not JSON Lines but looks like CSV"),
+        "NPY called CSV": ("a.csv", good, "a.csv is not CSV but looks like NPY; rename it to end in .npy"),
+        "NPY called NPZ": ("a.npz", good, "a.npz is not NPZ but looks like NPY; rename it to end in .npy"),
+        "NPZ called Parquet": ("a.parquet", GOOD, "looks like NPZ; rename it to end in .npz"),
+        "JSON called CSV": ("a.csv", b'{"p": 0.5, "y": 1}\n', "looks like JSON Lines; rename it to end in .jsonl"),
+        "HTML": ("a.csv", b"<!doctype html><p>Sign in</p>\n", "is an HTML page; download the file itself"),
+        "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a.csv, line 3: a NUL byte"),
+        "a program": ("a.csv", b"\x7fELF\2\1\1\0", "a NUL byte"),
         "a name with a line end": ("a\r\nb.csv", b"", "a\\r\\nb.csv is empty (0 bytes)"),
         "a name with an escape": ("\x1b[31ma.csv", b"", "\\x1b[31ma.csv is empty (0 bytes)"),
         "a name that turns text round": ("\u202egsv.csv", b"", "\\u202egsv.csv is empty (0 bytes)"),

@@ -27,8 +27,8 @@ def described(shape: str, dtype: str = "'<f8'", body: bytes = b"", order: str = 
 
 @family("NPY headers")
 def headers() -> Iterator[BadFile]:
-    damaged = "a.npy: the array header is damaged, cut off or too long; save plain numeric arrays"
-    shape = "a.npy: the header gives no valid shape; save the file again"
+    damaged = "a.npy has a header that is damaged, cut off or too long"
+    shape = "a.npy has no valid shape in its header"
     cases: dict[str, tuple[bytes, str]] = {
         "empty": (b"", "a.npy is empty (0 bytes); choose another file"),
         "magic only": (b"\x93NUMPY", "a.npy is not a complete NPY array; save it again with numpy.save"),
@@ -54,18 +54,18 @@ def headers() -> Iterator[BadFile]:
         "no tuple": (described("6", body=bytes(48)), shape),
         "seventy dimensions": (described("(" + "1," * 70 + ")", body=bytes(8)), shape),
         "2^96 elements": (described(f"({2**48}, {2**48})"), shape),
-        "8 TB promised": (described("(1000000000, 1000)", body=bytes(800)), "the header promises 8 TB"),
-        "bytes left over": (described("(2, 3)", body=bytes(80_000)), "the header promises 48 bytes, the file holds"),
-        "cut in the data": (GOOD[:-1], "it is damaged or cut off: save it again"),
-        "one byte too many": (GOOD + b"\0", "it is damaged or cut off: save it again"),
+        "8 TB promised": (described("(1000000000, 1000)", body=bytes(800)), "header declares 8 TB"),
+        "bytes left over": (described("(2, 3)", body=bytes(80_000)), "header declares 48 bytes, but the file has"),
+        "cut in the data": (GOOD[:-1], "is damaged or cut off"),
+        "one byte too many": (GOOD + b"\0", "is damaged or cut off"),
         "a pickle behind": (described("(2,)", "'|O'", b"\x80\x04N."), "contains Python objects, which are never"),
         "structured with objects": (described("(2,)", "[('a', '|O')]", bytes(16)), "contains Python objects"),
         "text without length": (
             described("(1000000000000,)", "'|S0'"),
-            "holds text of 0 characters; 1 to 1024 are read",
+            "has text of 0 characters; the length must be 1 to 1024",
         ),
         "void without length": (described("(2,)", "'|V0'"), "is of dtype '|V0'; save real numbers"),
-        "texts of 500,000 characters": (described("(2,)", "'<U500000'"), "holds text of 500000 characters"),
+        "texts of 500,000 characters": (described("(2,)", "'<U500000'"), "has text of 500000 characters"),
     }
     for what, (data, says) in cases.items():
         yield BadFile(what, data, says, filename="a.npy")
@@ -81,19 +81,19 @@ def arrays() -> Iterator[BadFile]:
         "long doubles": (P.astype(np.longdouble), numbers),
         "a structure": (np.array([(0.5, 1)], [("p", float), ("y", int)]), "a.npy is structured; save real numbers"),
         "raw bytes": (np.zeros(3, "V4"), numbers),
-        "a scalar": (np.array(0.5), "holds no column (n,) and no matrix (n, K)"),
-        "three dimensions": (np.zeros((2, 3, 4)), "holds no column (n,) and no matrix (n, K)"),
-        "no rows": (np.zeros((0, 3)), "has shape (0, 3): it is empty; save at least one row"),
-        "no columns": (np.zeros((3, 0)), "has shape (3, 0): it is empty; save at least one row"),
-        "transposed": (np.zeros((3, 5000)), "rows are predictions and columns are classes (transposed?)"),
-        "scores without labels": (P, "no column is recognised as the labels"),
-        "one column": (P[:, 0], "no column is recognised as the labels"),
+        "a scalar": (np.array(0.5), "has no column (n,) or matrix (n, K)"),
+        "three dimensions": (np.zeros((2, 3, 4)), "has no column (n,) or matrix (n, K)"),
+        "no rows": (np.zeros((0, 3)), "is empty (shape (0, 3))"),
+        "no columns": (np.zeros((3, 0)), "is empty (shape (3, 0))"),
+        "transposed": (np.zeros((3, 5000)), "Rows are predictions and columns are classes"),
+        "scores without labels": (P, "no column is recognized as the labels"),
+        "one column": (P[:, 0], "no column is recognized as the labels"),
         "a matrix of text": (np.array([["a", "b"]]), "a.npy is a matrix of text; save scores as numbers"),
         "text beyond Unicode": (np.array([0x110000, 65], "<u4").view("<U1"), "text that is not valid Unicode"),
         "half a surrogate pair": (np.array([0xD800, 65], "<u4").view("<U1"), "text that is not valid Unicode"),
         "bytes that are no text": (np.array([b"\xff\xfe"]), "text that is not valid Unicode"),
-        "only NaN": (np.full((4, 3), np.nan), "no column is recognised as the labels"),
-        "yes and no": (np.array([[True, False], [False, True]]), "no columns are recognised as scores"),
+        "only NaN": (np.full((4, 3), np.nan), "no column is recognized as the labels"),
+        "yes and no": (np.array([[True, False], [False, True]]), "no columns are recognized as scores"),
     }
     for what, (array, says) in cases.items():
         yield BadFile(what, npy(array), says, filename="a.npy")
@@ -103,42 +103,42 @@ def arrays() -> Iterator[BadFile]:
 def several_arrays() -> Iterator[BadFile]:
     three = P[:, :, None]
     cases: dict[str, tuple[dict[str, Any], str]] = {
-        "no arrays": ({}, "holds no column (n,) and no matrix (n, K); save arrays of one or two dimensions"),
-        "scalars only": ({"a": 1.0, "b": 2}, "holds no column (n,) and no matrix (n, K)"),
+        "no arrays": ({}, "has no column (n,) or matrix (n, K)"),
+        "scalars only": ({"a": 1.0, "b": 2}, "has no column (n,) or matrix (n, K)"),
         "three dimensions only": (
             {"probs": three, "y": Y},
-            'no columns are recognised as scores; choose scores from "y" (12,)',
+            'no columns are recognized as scores; choose scores from "y" (12,)',
         ),
-        "no labels": ({"probs": P}, 'no column is recognised as the labels; choose label from "probs" (12, 3)'),
-        "no scores": ({"labels": Y}, "no columns are recognised as scores"),
-        "two matrices": ({"a": P, "b": P, "y": Y}, 'has scores of 2 models, "a", "b"; choose the model that is read'),
-        "two of two kinds": ({"a": P, "b": 100 * P, "y": Y}, "it holds 2 matrices of scores"),
+        "no labels": ({"probs": P}, 'no column is recognized as the labels; choose label from "probs" (12, 3)'),
+        "no scores": ({"labels": Y}, "no columns are recognized as scores"),
+        "two matrices": ({"a": P, "b": P, "y": Y}, 'has scores of 2 models, "a", "b"; choose the model to read'),
+        "two of two kinds": ({"a": P, "b": 100 * P, "y": Y}, "there are 2 matrices of scores"),
         "two called probs": ({"probs": P, "probabilities": P, "labels": Y}, "has scores of 2 models"),
         "two columns of labels": (
             {"probs": P, "labels": Y, "y": Y},
-            '"labels", "y" could all be the label; choose label from',
+            '"labels", "y" could each be the label; choose label from',
         ),
-        "unknown names of columns": ({"probs": P, "u": Y, "v": Y}, "no column is recognised as the labels"),
+        "unknown names of columns": ({"probs": P, "u": Y, "v": Y}, "no column is recognized as the labels"),
         "a label too few": ({"probs": P, "labels": Y[:-1]}, '11 values of "labels" for 12 rows of "probs"'),
         "a label too many": ({"probs": P[1:], "labels": Y}, '12 values of "labels" for 11 rows of "probs"'),
-        "transposed": ({"probs": P.T, "labels": Y}, "is the matrix transposed?"),
+        "transposed": ({"probs": P.T, "labels": Y}, "the matrix may be transposed"),
         "labels are a matrix": (
             {"probs": P, "labels": P},
-            "the row does not mark exactly one class with 1 and the others with 0",
+            "the row must mark exactly one class",
         ),
         "labels of twelve digits": ({"probs": P, "labels": Y + 10**12}, "is not a whole number from 0 to 2"),
-        "an empty array": ({"probs": P, "labels": Y[:0]}, "it is empty; save at least one row"),
+        "an empty array": ({"probs": P, "labels": Y[:0]}, "is empty (shape (0,))"),
         "objects": ({"probs": P, "labels": np.array([{}] * 12, dtype=object)}, "contains Python objects"),
         "complex": ({"probs": P.astype(complex), "labels": Y}, "save real numbers"),
         "dates as labels": ({"probs": P, "labels": Y.astype("datetime64[D]")}, "save real numbers"),
         "half precision beyond its range": (
             {"logits": np.where(P > 0.5, np.inf, P).astype(np.float16), "labels": Y},
-            "rows affected. Correct the value, or leave its row",
+            "rows affected. Correct the value",
         ),
-        "one score column of three labels": ({"p": P[:, 0], "labels": Y}, "one score column a class is needed"),
+        "one score column of three labels": ({"p": P[:, 0], "labels": Y}, "One score column per class is needed"),
         "names of another length as labels": (
             {"probs": P, "labels": np.array(list("abcd"))[np.arange(12) % 4]},
-            "are 4 names",
+            "have 4 names",
         ),
     }
     for what, (arrays, says) in cases.items():
@@ -147,8 +147,8 @@ def several_arrays() -> Iterator[BadFile]:
     unused: dict[str, tuple[dict[str, Any], str]] = {
         "class names too few": ({"labels": Y, "class_names": np.array(["a", "b"])}, "2 names for 3 classes"),
         "class names too many": ({"labels": Y, "class_names": np.array(list("abcd"))}, "4 names for 3 classes"),
-        "class names twice": ({"labels": named, "class_names": np.array(list("aab"))}, '"a" stands in it twice'),
-        "class names that are numbers": ({"labels": Y, "class_names": np.array([7, 8, 9])}, "numbers and no text"),
+        "class names twice": ({"labels": named, "class_names": np.array(list("aab"))}, '"a" occurs twice'),
+        "class names that are numbers": ({"labels": Y, "class_names": np.array([7, 8, 9])}, "they are numbers"),
     }
     for what, (arrays, says) in unused.items():
         yield BadFile(what, npz(probs=P, **arrays), says, "unused-names", filename="a.npz")

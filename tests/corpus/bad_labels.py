@@ -24,20 +24,23 @@ def labels() -> Iterator[BadFile]:
         "infinite": (np.where(np.arange(60) == 3, np.inf, Y), "row 3: inf is not a whole number"),
         "beyond int64": (Y.astype(np.uint64) + 2**63, "is not a whole number from 0 to 2"),
         "1e300": (np.where(Y == 2, 1e300, Y), "… is not a whole number from 0 to 2; 22 of 60 rows"),
-        "a name unseen": (np.where(np.arange(60) == 3, "d", NAMES), "are 4 names"),
-        "a class that never occurs": (np.where(Y == 2, "a", NAMES), "are 2 names"),
-        "all different": (np.array([f"n{i}" for i in range(60)]), "are 60 names"),
-        "two ones": (np.where(np.arange(60)[:, None] == 3, 1, EYE), "row 3: the row does not mark exactly one class"),
-        "no one": (np.where(np.arange(60)[:, None] == 3, 0, EYE), "row 3: the row does not mark exactly one class"),
-        "soft labels": (P, "does not mark exactly one class with 1 and the others with 0; 60 of 60 rows"),
-        "two columns of marks": (EYE[:, :2], "a.npz: 2 one-hot label columns for 3 classes; choose one a class"),
-        "a mark beyond": (EYE * 2, "does not mark exactly one class"),
+        "a name unseen": (np.where(np.arange(60) == 3, "d", NAMES), "have 4 names"),
+        "a class that never occurs": (np.where(Y == 2, "a", NAMES), "have 2 names"),
+        "all different": (np.array([f"n{i}" for i in range(60)]), "have 60 names"),
+        "two ones": (np.where(np.arange(60)[:, None] == 3, 1, EYE), "row 3: the row must mark exactly one class"),
+        "no one": (np.where(np.arange(60)[:, None] == 3, 0, EYE), "row 3: the row must mark exactly one class"),
+        "soft labels": (P, "must mark exactly one class with 1 and the others with 0; 60 of 60 rows"),
+        "two columns of marks": (
+            EYE[:, :2],
+            "a.npz: 2 one-hot label columns for 3 classes; choose one column per class",
+        ),
+        "a mark beyond": (EYE * 2, "must mark exactly one class"),
     }
     for what, (values, says) in refused.items():
         yield BadFile(what, npz(probs=P, labels=values), says, filename="a.npz")
     named: dict[str, tuple[Any, str]] = {
         "another name": (np.where(np.arange(60) == 3, "d", NAMES), 'line 5 (row 3): "d" is not a class; 1 of 60 rows'),
-        "another spelling": (np.where(np.arange(60) == 3, " A", NAMES), 'It differs from "a" in capitals or spaces'),
+        "another spelling": (np.where(np.arange(60) == 3, " A", NAMES), 'It differs from "a"'),
         "a missing name": (np.where(np.arange(60) == 3, "", NAMES), "line 5 (row 3): the value is missing"),
         "numbers for names": (Y + 7, "is not a"),
         "a number among names": (np.where(np.arange(60) == 3, "1", NAMES), '"1" is not a class'),
@@ -80,11 +83,11 @@ def names() -> Iterator[BadFile]:
         "a soft hyphen": (of("a", "b\u00ad", "c"), "names", "U+00AD"),
         "a byte order mark inside": (of("a", "\ufeffb", "c"), "names", "U+FEFF"),
         "a private letter": (of("a", "\ue000", "c"), "names", "U+E000"),
-        "Cyrillic and Latin": (of("cat", "сat", "dog"), "names", "look alike; they are kept apart"),
-        "Greek and Latin": (of("O", "Ο", "d"), "names", "look alike; they are kept apart"),
-        "capitals": (of("cat", "Cat", "dog"), "names", "look alike; they are kept apart"),
-        "full width": (of("ａ", "a", "c"), "names", "look alike; they are kept apart"),
-        "ligatures": (of("ﬁn", "fin", "c"), "names", "look alike; they are kept apart"),
+        "Cyrillic and Latin": (of("cat", "сat", "dog"), "names", "look alike"),
+        "Greek and Latin": (of("O", "Ο", "d"), "names", "look alike"),
+        "capitals": (of("cat", "Cat", "dog"), "names", "look alike"),
+        "full width": (of("ａ", "a", "c"), "names", "look alike"),
+        "ligatures": (of("ﬁn", "fin", "c"), "names", "look alike"),
         "an accent apart": (of("cha\u0301t", "b", "c"), "reader", "form NFC"),
         "a Korean letter apart": (of("\u1100\u1161", "b", "c"), "reader", "form NFC"),
         "a line separator": (of("a", "b\u2028", "c"), "names", "U+2028"),
@@ -108,13 +111,13 @@ def beside() -> Iterator[BadFile]:
         "1e-300": (np.where(one, 1e-300, w), "divide all weights by a common factor"),
         "1e308 in every row": (np.full(60, 1e308), "divide all weights by a common factor"),
         "a word": (np.where(one, "heavy", w.astype(str)), 'line 5 (row 3): "heavy" is not a number'),
-        "thousands": (["1,234"] * 60, '"1,234" may be 1.234 or 1234; 60 of 60 rows affected: write numbers'),
-        "a percent sign": (np.where(one, "5%", w.astype(str)), "has a percent sign, and other values have none"),
+        "thousands": (["1,234"] * 60, '"1,234" may be 1.234 or 1234; 60 of 60 rows affected'),
+        "a percent sign": (np.where(one, "5%", w.astype(str)), "has a percent sign, but other values do not"),
         "dates": (["2026-01-01"] * 60, '"2026-01-01" is not a number'),
     }
     for what, (values, says) in weights.items():
         yield BadFile(f"weights {what}", wide(P, NAMES, wt=values), says, chosen={"weights": "wt"})
-    yield BadFile("weights unasked", wide(P, NAMES, weight=w), "is not used: every row counts once", "weights")
+    yield BadFile("weights unasked", wide(P, NAMES, weight=w), "is not used", "weights")
     yield BadFile(
         "weights of another length",
         npz(probs=P, labels=Y, w=w[:5]),
@@ -123,7 +126,7 @@ def beside() -> Iterator[BadFile]:
         chosen={"weights": "w"},
     )
     groups = np.arange(60) // 2
-    yield BadFile("groups unasked", wide(P, NAMES, patient=groups), "belong together", "group")
+    yield BadFile("groups unasked", wide(P, NAMES, patient=groups), "are related", "group")
     yield BadFile(
         "groups with a gap",
         wide(P, NAMES, patient=np.where(one, "", groups.astype(str))),
@@ -144,10 +147,10 @@ def beside() -> Iterator[BadFile]:
     yield BadFile(
         "a score twice",
         wide(P, NAMES),
-        "is named twice; every class needs its own name",
+        "occurs twice",
         chosen={"scores": ("p_a",) * 2},
     )
-    yield BadFile("a class twice", wide(P, NAMES), 'class "a" is named twice', chosen={"classes": ("a", "a", "b")})
+    yield BadFile("a class twice", wide(P, NAMES), 'class "a" occurs twice', chosen={"classes": ("a", "a", "b")})
     yield BadFile(
         "a name too few", wide(P, NAMES), '"c" is not a class; 22 of 60 rows affected', chosen={"classes": ("a", "b")}
     )
@@ -166,10 +169,10 @@ def models() -> Iterator[BadFile]:
     a, b = ("old,1,.7,1,x", "old,2,.6,0,y"), ("new,1,.9,1,x", "new,2,.8,1,y")
     by = {"models": "model", "model": "old"}
     cases: dict[str, tuple[bytes, str, dict[str, Any]]] = {
-        "one model": (csv(head, *a), "a column that names the model has two values or more", by),
+        "one model": (csv(head, *a), "at least two values", by),
         "no such model": (
             csv(head, *a, *b),
-            'and not "best"; choose the model whose rows are read',
+            'but not "best"; choose the model to read',
             {"models": "model", "model": "best"},
         ),
         "none chosen": (csv(head, *a, *b), 'names 2 models, "old", "new"; choose the model', {"models": "model"}),
@@ -181,7 +184,7 @@ def models() -> Iterator[BadFile]:
         ),
         "other labels": (
             csv("model,id,p,y", "old,1,.7,1", "old,2,.6,0", "new,1,.9,0", "new,2,.8,0"),
-            'where model "old" has "1" for the same question; 1 of 4 rows affected',
+            'but model "old" has "1" for the same question; 1 of 4 rows affected',
             by,
         ),
         "other numbers of rows": (
@@ -189,9 +192,13 @@ def models() -> Iterator[BadFile]:
             "models have different numbers of rows",
             by,
         ),
-        "a model without a column": (csv(head, *a), "and no column that names models; choose models", {"model": "old"}),
+        "a model without a column": (csv(head, *a), "without a column of model names; choose models", {"model": "old"}),
         "no column of models": (csv(head, *a), 'has no column "who"', {"models": "who", "model": "old"}),
-        "samples without questions": (csv(head, *a), "no one column is recognised as question", {"layout": "samples"}),
+        "samples without questions": (
+            csv(head, *a),
+            "no single column is recognized as question",
+            {"layout": "samples"},
+        ),
     }
     for what, (data, says, chosen) in cases.items():
         yield BadFile(what, data, says, chosen=chosen)

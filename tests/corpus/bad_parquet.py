@@ -42,15 +42,15 @@ def frames() -> Iterator[BadFile]:
         "cut in the footer": (GOOD[:-1], incomplete),
         "cut in half": (GOOD[: len(GOOD) // 2], incomplete),
         "another ending": (GOOD[:-4] + b"PARE", incomplete),
-        "a footer longer than the file": (GOOD[:-8] + b"\xff\xff\xff\x00PAR1", "its footer promises 16.8 MB; save it"),
+        "a footer longer than the file": (GOOD[:-8] + b"\xff\xff\xff\x00PAR1", "its footer declares 16.8 MB; save it"),
         "a footer of nothing": (GOOD[:-8] + bytes(4) + b"PAR1", unsafe),
         "a footer of zeros": (GOOD[: -8 - footer] + bytes(footer) + GOOD[-8:], unsafe),
-        "a footer cut": (GOOD[: -8 - footer] + GOOD[-8 - footer // 2 :], "is damaged or cut off: its footer promises"),
+        "a footer cut": (GOOD[: -8 - footer] + GOOD[-8 - footer // 2 :], "is damaged or cut off: its footer declares"),
         "data of zeros": (b"PAR1" + bytes(len(GOOD) - footer - 12) + GOOD[-8 - footer :], unsafe),
         "data of ones": (b"PAR1" + b"\xff" * (len(GOOD) - footer - 12) + GOOD[-8 - footer :], unsafe),
         "a footer of 40 MB": (
             b"PAR1" + bytes(40 << 20) + (40 << 20).to_bytes(4, "little") + b"PAR1",
-            "has a footer of 41.9 MB, at most 33.6 MB are read",
+            "has a footer of 41.9 MB; the maximum is 33.6 MB",
         ),
     }
     for what, (data, says) in cases.items():
@@ -65,7 +65,7 @@ def columns() -> Iterator[BadFile]:
         "lists of a fixed length": ([[1.0]] * 3, pa.list_(pa.float64(), 1), "is nested (fixed_size_list<"),
         "structures": ([{"a": 1}] * 3, pa.struct([("a", pa.int64())]), "is nested (struct<"),
         "maps": ([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64()), "is nested (map<"),
-        "nested in three": ([[[[1]]]] * 3, pa.list_(pa.list_(pa.list_(pa.int8()))), "save one column a class"),
+        "nested in three": ([[[[1]]]] * 3, pa.list_(pa.list_(pa.list_(pa.int8()))), "save one column per class"),
         "bytes": ([b"a"] * 3, pa.binary(), 'column "label" has type binary; save numbers, booleans or text'),
         "bytes of a fixed length": ([b"ab"] * 3, pa.binary(2), "save numbers, booleans or text"),
         "times of day": (
@@ -81,17 +81,17 @@ def columns() -> Iterator[BadFile]:
         "decimals that are halves": (
             [decimal.Decimal("0.5")] * 3,
             pa.decimal128(3, 1),
-            'every label is "0.5": the other class has no name',
+            'every label is "0.5", so the other class has no name',
         ),
-        "2^63": ([2**63] * 3, pa.uint64(), 'every label is "9223372036854775808": the other'),
-        "texts of 200,000": (["x" * 200_000] * 3, pa.string(), "holds text of 200,000 characters; leave this column"),
+        "2^63": ([2**63] * 3, pa.uint64(), 'every label is "9223372036854775808", so the other'),
+        "texts of 200,000": (["x" * 200_000] * 3, pa.string(), "has text of 200,000 characters"),
     }
     for what, (values, kind, says) in kinds.items():
         yield BadFile(what, with_labels(values, kind), says, filename="a.parquet")
     cases: dict[str, tuple[dict[str, Any], str]] = {
-        "no rows": ({"p": np.zeros(0), "y": np.zeros(0, int)}, "has 0 rows or 0 columns; save at least one prediction"),
-        "no columns": ({}, "has 0 rows or 0 columns; save at least one prediction"),
-        "5,000 columns": ({f"c{i}": [1] for i in range(5000)}, "has 5,000 columns; at most 4,096 are read"),
+        "no rows": ({"p": np.zeros(0), "y": np.zeros(0, int)}, "has no rows or no columns"),
+        "no columns": ({}, "has no rows or no columns"),
+        "5,000 columns": ({f"c{i}": [1] for i in range(5000)}, "has 5,000 columns; the maximum is 4,096"),
         "a name twice": (
             {"p": P[:3, 0], "p\0": P[:3, 0], "y": [0, 1, 0]},
             'a.parquet has two columns called "p"; give every column its own name',
@@ -102,15 +102,15 @@ def columns() -> Iterator[BadFile]:
             {"logit": pa.array(np.array([1, np.inf, 2], np.float16)), "y": [0, 1, 0]},
             "is infinite; 1 of 3 rows affected",
         ),
-        "60 million rows": ({"correct": np.zeros(10_000_001, np.int8)}, "count them with calib summarise"),
-        "no labels": ({"p_a": P[:3, 0], "p_b": P[:3, 1]}, "no column is recognised as the labels"),
-        "no scores": ({"y": [0, 1, 0]}, "no columns are recognised as scores"),
+        "60 million rows": ({"correct": np.zeros(10_000_001, np.int8)}, "with calib summarise"),
+        "no labels": ({"p_a": P[:3, 0], "p_b": P[:3, 1]}, "no column is recognized as the labels"),
+        "no scores": ({"y": [0, 1, 0]}, "no columns are recognized as scores"),
         "percent beyond 100": (
             {"p": [70.0, 120.0, 20.0], "y": [0, 1, 0]},
             "row 0: 70 is above 1; 3 of 3 rows affected",
         ),
         "a word among texts": ({"p": ["0.7", "high", "0.2"], "y": [0, 1, 0]}, '"high" is not a number'),
-        "rows": ({"index": list(rows)}, "no columns are recognised as scores"),
+        "rows": ({"index": list(rows)}, "no columns are recognized as scores"),
     }
     for what, (made, says) in cases.items():
         compression = "zstd" if what == "60 million rows" else "snappy"

@@ -28,15 +28,15 @@ def scores() -> Iterator[BadFile]:
             changed(3, -0.1, 0.6, 0.5),
             'column "p_a", line 5 (row 3): -0.1 is below 0; 1 of 60 rows affected',
         ),
-        "above one": (changed(3, 1.7, 0.0, 0.0), "line 5 (row 3): 1.7 is above 1; 1 of 60 rows affected. Percentages?"),
-        "a row of zeros": (changed(3, 0, 0, 0), "line 5 (row 3): the scores sum to 0 and not to 1; 1 of 60 rows"),
-        "a row of ones": (changed(3, 1, 1, 1), "the scores sum to 3 and not to 1"),
-        "a row that sums to 0.9": (changed(3, 0.3, 0.3, 0.3), "the scores sum to 0.9 and not to 1; 1 of 60 rows"),
+        "above one": (changed(3, 1.7, 0.0, 0.0), "line 5 (row 3): 1.7 is above 1; 1 of 60 rows affected."),
+        "a row of zeros": (changed(3, 0, 0, 0), "line 5 (row 3): the scores sum to 0 instead of 1; 1 of 60 rows"),
+        "a row of ones": (changed(3, 1, 1, 1), "the scores sum to 3 instead of 1"),
+        "a row that sums to 0.9": (changed(3, 0.3, 0.3, 0.3), "the scores sum to 0.9 instead of 1; 1 of 60 rows"),
         "a class missing": (wide(P[:, :2], NAMES, "ab"), '"c" is not a class'),
-        "a class missing, numbered": (npz(probs=P[:, :2], labels=np.minimum(Y, 1)), "and not to 1"),
-        "a class too many": (wide(np.column_stack([P, P[:, 0]]), NAMES, "abcd"), "and not to 1"),
+        "a class missing, numbered": (npz(probs=P[:, :2], labels=np.minimum(Y, 1)), "instead of 1"),
+        "a class too many": (wide(np.column_stack([P, P[:, 0]]), NAMES, "abcd"), "instead of 1"),
         "percentages in one row": (changed(3, 70, 20, 10), "line 5 (row 3): 70 is above 1; 1 of 60 rows affected"),
-        "odds": (wide(P / (1 - P), NAMES), 'Raw scores? choose kind "logits"'),
+        "odds": (wide(P / (1 - P), NAMES), 'choose kind "logits"'),
         "infinite logits": (npz(logits=np.where(P > 0.9, np.inf, P * 9 - 3), labels=Y), "is infinite"),
         "rows of -inf": (
             npz(logits=np.where(np.arange(60)[:, None] == 3, -np.inf, P * 9 - 3), labels=Y),
@@ -53,14 +53,14 @@ def scores() -> Iterator[BadFile]:
         "log-probabilities": (wide(np.log(P), NAMES), "kind", "The scores are read as log-probabilities"),
         "probabilities called logits": (npz(logits=P, labels=Y), "called", "read as probabilities"),
         "probabilities called log": (npz(log_probs=P, labels=Y), "called", "is called log-probabilities"),
-        "two decimals": (wide(P.round(2), NAMES), "rescaled", "as rounding explains; they are rescaled"),
+        "two decimals": (wide(P.round(2), NAMES), "rescaled", "consistent with rounding"),
         "half precision": (npz(probs=P.astype(np.float16), labels=Y), "rescaled", "they are rescaled"),
-        "the same in every row": (wide(np.tile(P[0], (60, 1)), NAMES), "constant", "does not look at its input"),
+        "the same in every row": (wide(np.tile(P[0], (60, 1)), NAMES), "constant", "seems to ignore its input"),
         "twice the same rows": (wide(np.tile(P[:30], (2, 1)), np.tile(NAMES[:30], 2)), "duplicates", "30 of 60 rows"),
-        "two largest scores": (wide(np.tile([0.4, 0.4, 0.2], (60, 1)), NAMES), "ties", "the first class is taken"),
+        "two largest scores": (wide(np.tile([0.4, 0.4, 0.2], (60, 1)), NAMES), "ties", "the first is taken"),
         "a zero for the truth": (changed(3, *np.roll(np.eye(3)[Y[3]], 1)), "zeros", "probability exactly 0 in 1 of 60"),
-        "scores that say nothing": (wide(np.roll(P, 7, axis=0), NAMES), "chance", "labels shuffled over the rows"),
-        "labels a row lower": (wide(P, np.roll(NAMES, 1)), "chance", "labels are shifted by a row"),
+        "scores that say nothing": (wide(np.roll(P, 7, axis=0), NAMES), "chance", "shuffled labels would give"),
+        "labels a row lower": (wide(P, np.roll(NAMES, 1)), "chance", "labels are shifted by one row"),
         "columns in another order": (npz(probs=P[:, [1, 2, 0]], labels=NAMES), "class-order", ""),
         "columns in alphabetical order": (npz(probs=P, labels=NAMES), "assumed-order", "in alphabetical order"),
         "one column": (
@@ -82,7 +82,7 @@ def scores() -> Iterator[BadFile]:
             "Every line ends with a delimiter",
         ),
         "positive log-probabilities": (npz(log_probs=np.log(P) + 5 * (P > 0.9), labels=Y), "kind", "read as logits"),
-        "one class": (npz(probs=np.ones((60, 1)), labels=np.zeros(60, int)), "class-order", "is the order of the"),
+        "one class": (npz(probs=np.ones((60, 1)), labels=np.zeros(60, int)), "class-order", "in the wrong order"),
         "missing, left out": (wide(P, NAMES).replace(b",c\n", b",\n", 1), "missing", "They are left out"),
     }
     for what, (data, finds, says) in read.items():
@@ -108,9 +108,9 @@ def confidences() -> Iterator[BadFile]:
         "above one": (table(confidence=h + 0.5, correct=correct), "is above 1"),
         "percentages beyond 100": (table(confidence=300 * h, correct=correct), "is above 1; 60 of 60 rows affected"),
         "missing": (table(confidence=np.where(h > 0.9, np.nan, h), correct=correct), "the value is missing"),
-        "correct is a word": (table(confidence=h, correct="perhaps"), '"perhaps" is neither true nor false; 60 of 60'),
-        "correct is 2": (table(confidence=h, correct=correct * 2), '"2" is neither true nor false'),
-        "correct is a share": (table(confidence=h, correct=correct / 2), '"0.5" is neither true nor false'),
+        "correct is a word": (table(confidence=h, correct="perhaps"), '"perhaps" is not a true/false value; 60 of 60'),
+        "correct is 2": (table(confidence=h, correct=correct * 2), '"2" is not a true/false value'),
+        "correct is a share": (table(confidence=h, correct=correct / 2), '"0.5" is not a true/false value'),
         "correct is missing": (table(confidence=h, correct=np.where(correct, "1", "")), "the value is missing"),
         "words nobody knows": (
             table(confidence=["quite so", "meh"] * 30, correct=correct),
@@ -127,8 +127,11 @@ def confidences() -> Iterator[BadFile]:
             'kind is "percent"; did you mean "percentages"? choose one of',
         ),
         "a wrong layout": (table(confidence=h, correct=correct), 'layout is "long"; choose one of'),
-        "an unknown field": (table(confidence=h, correct=correct), 'a reading has no "colour"; its fields are'),
-        "an unknown column": (table(confidence=h, correct=correct), 'a.csv has no column "w"; it has "confidence"'),
+        "an unknown field": (table(confidence=h, correct=correct), 'a reading has no field "colour"; its fields are'),
+        "an unknown column": (
+            table(confidence=h, correct=correct),
+            'a.csv has no column "w"; its columns are "confidence"',
+        ),
     }
     chosen = {
         "a wrong kind": {"kind": "percent"},
@@ -141,7 +144,7 @@ def confidences() -> Iterator[BadFile]:
     predicted, few = P.argmax(axis=1), np.array(["yes", "no", "perhaps"])
     read: dict[str, tuple[bytes, str, str]] = {
         "percentages": (table(confidence=100 * h, correct=correct), "kind", "is read as percentages"),
-        "words": (table(confidence=["very likely", "about even"] * 30, correct=correct), "words", "which stand for"),
+        "words": (table(confidence=["very likely", "about even"] * 30, correct=correct), "words", "read as:"),
         "always the same": (
             table(confidence=np.full(60, 0.7), correct=correct),
             "constant",
@@ -152,7 +155,11 @@ def confidences() -> Iterator[BadFile]:
             "labels",
             "With predicted classes counted from 0 and labels from 1",
         ),
-        "never right": (table(confidence=h, predicted=few[predicted], label=NAMES), "never-right", "coded alike?"),
+        "never right": (
+            table(confidence=h, predicted=few[predicted], label=NAMES),
+            "never-right",
+            "use the same codes?",
+        ),
         "by chance": (table(confidence=h, predicted=predicted, label=np.roll(Y, 7)), "chance", "shifted by a row"),
         "percent signs": (table(confidence=[f"{100 * v:.3f}%" for v in h], correct=correct), "percent", "is read as"),
     }

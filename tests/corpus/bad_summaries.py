@@ -66,13 +66,13 @@ def summaries() -> Iterator[BadFile]:
     yield BadFile(
         "columns chosen",
         whole,
-        "is a summary, which is read as it is: leave",
+        "is a summary, which has no reading to choose",
         filename="a.parquet",
         chosen={"label": "text"},
     )
     yield BadFile(
         "rows read as a summary",
         b"p,y\n0.5,1\n0.2,0\n",
-        "is no summary, so that it is not read as one",
+        "is not a summary",
         chosen={"layout": "summary"},
     )

@@ -42,13 +42,13 @@ FOUND = [(i, 1 + i % 2, 10 + 2 * i, 20, 40, 30, 0.5 + i / 100) for i in range(20
 @writes("coco")
 def detections() -> Iterator[ForeignFile]:
     """Boxes with scores: refused with what makes them right or wrong."""
-    yield ForeignFile("boxes", "results.json", results(FOUND), asks="matched with a true one")
+    yield ForeignFile("boxes", "results.json", results(FOUND), asks="matches a true box")
 
 
 @writes("coco-annotations")
 def true_boxes() -> Iterator[ForeignFile]:
     """What is to be detected: no predictions."""
-    yield ForeignFile("boxes", "instances.json", annotations(TRUE, range(20)), asks="and no predictions")
+    yield ForeignFile("boxes", "instances.json", annotations(TRUE, range(20)), asks="not predictions")
 
 
 @writes("coco-matched")

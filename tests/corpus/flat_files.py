@@ -28,7 +28,7 @@ def texts() -> Iterator[ForeignFile]:
     binary, correct = "\n".join(map(repr, p[:, 1].tolist())).encode(), p.argmax(axis=1) == y
     truth = "\n".join(map(str, y)).encode()
     yield ForeignFile("one column", "preds.txt", binary, p.max(axis=1), correct, labels=truth)
-    yield ForeignFile("no labels", "preds.txt", lightgbm, asks="give the file of labels too")
+    yield ForeignFile("no labels", "preds.txt", lightgbm, asks="give a file of labels")
     yield ForeignFile("classes", "preds.txt", LABELS, asks="which are classes or labels", labels=LABELS)
 
 
@@ -37,7 +37,7 @@ def raw_and_calibrated() -> Iterator[ForeignFile]:
     """cal_ before the names of calibrated probabilities: two models, of which one is read."""
     p, y = tables.drawn(2)
     q, data = (p + 0.5) / 2, tables.h2o(("0", "1"), calibrated=True)
-    yield ForeignFile("raw", "h2o.csv", data, p.max(axis=1), p.argmax(axis=1) == y, "two models of the same rows")
+    yield ForeignFile("raw", "h2o.csv", data, p.max(axis=1), p.argmax(axis=1) == y, "two models")
     yield ForeignFile("calibrated", "h2o.csv", data, q.max(axis=1), q.argmax(axis=1) == y, "two models",
                       {"model": "calibrated"})  # fmt: skip
 
@@ -55,7 +55,7 @@ def of_weights_and_biases() -> Iterator[ForeignFile]:
         content = {"_type": "table", "column_types": {}, "columns": ["id", "image", "guess", "truth", *columns],
                    "data": data, "ncols": 4 + len(columns), "nrows": len(data)}  # fmt: skip
         found = (CONFIDENCE, CORRECT) if columns else (None, None)
-        asks = "" if columns else "predicted classes and no scores"
+        asks = "" if columns else "predicted classes but no scores"
         yield ForeignFile(what, "eval.table.json", json.dumps(content).encode(), *found, asks)
 
 
@@ -69,6 +69,6 @@ def of_mlflow() -> Iterator[ForeignFile]:
     for what, more, data in (("classes alone", [], rows), ("probabilities", names, scored)):
         content = json.dumps({"columns": [*columns, *more], "data": data}).encode()
         found = (CONFIDENCE, CORRECT) if more else (None, None)
-        asks = "" if more else "predicted classes and no probabilities"
+        asks = "" if more else "predicted classes but no probabilities"
         chosen = {"metadata": ("petal",)} if more else {}
         yield ForeignFile(what, "eval_results_table.json", content, *found, asks, chosen)

@@ -89,12 +89,12 @@ def judged(**header: Any) -> list[dict[str, Any]]:
 @writes("inspect-log")
 def archives() -> Iterator[ForeignFile]:
     _, confidence, correct = drawn()
-    whole, together = judged(), "36 rows are attempts at 12 questions: they are taken together"
+    whole, together = judged(), "36 rows are repeated attempts at 12 questions"
     yield ForeignFile("a log that ended", NAME, log(whole), confidence, correct, together)
     yield ForeignFile("stored", NAME, archive({"summaries.json": whole}, zipfile.ZIP_STORED), confidence, correct)
     parts = {"_journal/start.json": {"eval": HEADER["eval"]}}
     parts |= {f"_journal/summaries/{k + 1}.json": whole[3 * k : 3 * k + 3] for k in range(12)}
-    yield ForeignFile("a run under way", NAME, archive(parts), confidence, correct, "its status is")
+    yield ForeignFile("a run under way", NAME, archive(parts), confidence, correct, "(status")
     plain = json.dumps({**HEADER, "samples": whole}).encode()
     yield ForeignFile("a .json log", "log.json", plain, confidence, correct, together)
     percent = [{**each, "scores": {"judge": score("I", metadata={"confidence": 50 + each["id"]})}} for each in whole]
@@ -122,7 +122,7 @@ def doubtful() -> Iterator[ForeignFile]:
         for each, value, c in zip(judged(), values, confidence, strict=True)
     ]
     kept = np.array([value in ("C", "I") for value in values])
-    data, some = log(whole), "calls 1 answer partly right (P), left out"
+    data, some = log(whole), "grades 1 answer as partly right (P), left out"
     yield ForeignFile("partly right, no answer, unscored", NAME, data, confidence[kept], correct[kept], some)
     also, counted = kept.copy(), correct.copy()
     also[[4, 5]], counted[[4, 5]] = True, [True, False]
@@ -135,14 +135,14 @@ def doubtful() -> Iterator[ForeignFile]:
         "samples that failed", NAME, log(failed, status="error"), confidence[scored], correct[scored], left
     )
     two = [{**each, "scores": {**each["scores"], "choice": score("C")}} for each in judged()]
-    asks = 'has 2 scorers that say what is right, "judge", "choice": choose one as correct'
+    asks = 'has 2 scorers with right or wrong: "judge", "choice"'
     yield ForeignFile("two scorers", NAME, log(two), asks=asks)
     judge = {"correct": "correct_judge"}
     yield ForeignFile("two scorers, one chosen", NAME, log(two), confidence, correct, chosen=judge)
     bare = [{**each, "scores": {"choice": score("C")}} for each in judged()]
-    yield ForeignFile("no confidence", NAME, log(bare), asks="says what is right and has no confidence")
+    yield ForeignFile("no confidence", NAME, log(bare), asks="but no confidence")
     measure = [{**each, "scores": {"f1": score(0.37)}} for each in judged()]
-    yield ForeignFile("no verdict", NAME, log(measure), asks="has no scorer that says right or wrong")
+    yield ForeignFile("no verdict", NAME, log(measure), asks="has no scorer with right or wrong")
 
 
 def token(text: str, weights: Mapping[str, float]) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def of_logprobs() -> Iterator[ForeignFile]:
         output = {"model": "m", "choices": [{"message": {"content": "A: A"}, "logprobs": {"content": content}}]}
         samples[f"samples/{i}_epoch_1.json"] = {**summaries[-1], "output": output, "messages": [], "events": []}
     chunked = {name.replace(".json", "/sample.json"): value for name, value in samples.items()}
-    correct, said = np.arange(20) % 4 == 0, "the probability of the answer's letter among the letters of the options"
+    correct, said = np.arange(20) % 4 == 0, "the probability of the answer's letter"
     for what, members in (("log-probabilities", samples), ("log-probabilities, in chunks", chunked)):
         yield ForeignFile(what, NAME, log(summaries, members), np.array(confidence), correct, said)
 
@@ -190,7 +190,7 @@ def frames() -> Iterator[ForeignFile]:
             "error": "",
         }
     )
-    together = "36 rows are attempts at 12 questions"
+    together = "36 rows are repeated attempts at 12 questions"
     yield ForeignFile("CSV", "samples.csv", csv(frame), confidence, correct, together)
     numbers = frame.assign(score_choice=correct.astype(float))
     numbers.loc[4, "score_choice"] = np.nan
@@ -203,10 +203,10 @@ def frames() -> Iterator[ForeignFile]:
     scored = frame.rename(columns={"metadata_confidence": "score_stated_confidence"})
     yield ForeignFile("a score of confidence", "samples.csv", csv(scored), confidence, correct)
     second = frame.assign(eval_id="two", score_choice="I")
-    both = "The frame has 2 runs over the same questions, read as 2 models"
+    both = "The frame has 2 runs on the same questions"
     yield ForeignFile("two runs", "samples.csv", csv(pd.concat([frame, second])), confidence, correct, both)
     third = frame.assign(score_judge="C")
-    yield ForeignFile("two scorers", "samples.csv", csv(third), asks="has 2 scorers that say what is right")
+    yield ForeignFile("two scorers", "samples.csv", csv(third), asks="has 2 scorers")
 
 
 def csv(frame: pd.DataFrame) -> bytes:

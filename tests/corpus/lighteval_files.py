@@ -45,9 +45,9 @@ def details() -> Iterator[ForeignFile]:
     yield ForeignFile("columns as the documentation has them", NAME, parquet(documented), top, right)
     lists = [row(i, s, [g], LETTERS) for i, (s, g) in enumerate(zip(scores, gold, strict=True))]
     lists.append(row(30, [-1.0], [0], ["A"]))
-    yield ForeignFile("lists", NAME, parquet(lists), top, right, "1 record has not one log-likelihood a choice")
+    yield ForeignFile("lists", NAME, parquet(lists), top, right, "1 record has no log-likelihood for every choice")
     texts = [row(i, s, g, [f"{t} {i}" for t in LETTERS]) for i, (s, g) in enumerate(zip(scores, gold, strict=True))]
-    yield ForeignFile("texts", NAME, parquet(texts), top, right, "is a place and no class")
+    yield ForeignFile("texts", NAME, parquet(texts), top, right, "is a position rather than a class")
     yield ForeignFile(
-        "generated", NAME, parquet([row(0, [], 0, ["A"])] * 3), asks="without one log-likelihood a choice"
+        "generated", NAME, parquet([row(0, [], 0, ["A"])] * 3), asks="without a log-likelihood for every choice"
     )

@@ -33,7 +33,7 @@ def judged() -> Iterator[ForeignFile]:
     sure = every | {f"s{i}": answer(1.0, "yes" if i else "no") for i in range(4)}
     yield ForeignFile(
         "at 100", "judged_m.json", document(sure), np.append(CONFIDENCE, np.ones(4)),
-        np.append(CORRECT, [False, True, True, True]), "4 of 44 answers have confidence 100, of which 75.0 % are right",
+        np.append(CORRECT, [False, True, True, True]), "4 of 44 answers have confidence 100; 75.0 % are right",
     )  # fmt: skip
     yield ForeignFile(
         "without those at 100", "judged_m.json", json.dumps(sure).encode(), CONFIDENCE, CORRECT,
@@ -53,7 +53,7 @@ def judged() -> Iterator[ForeignFile]:
     yield ForeignFile("from 0 to 1", "judged_m.json", document(shares), CONFIDENCE, CORRECT, "read as probabilities")
     yield ForeignFile(
         "on two scales", "judged_m.json", document(mixed), np.where(CONFIDENCE < 0.4, CONFIDENCE / 100, CONFIDENCE),
-        CORRECT, "confidences lie between 0 and 1 and others above",
+        CORRECT, "confidences are between 0 and 1",
     )  # fmt: skip
     silent = every | {"u1": answer(-0.01, "yes")}
     yield ForeignFile(
@@ -87,7 +87,7 @@ def instances() -> Iterator[ForeignFile]:
     twice = [*every, *(stats(i, "typos") for i in range(40))]
     yield ForeignFile(
         "perturbed", "per_instance_stats.json", document(twice), np.tile(CONFIDENCE, 2), np.tile(CORRECT, 2),
-        "80 rows are attempts at 40 questions",
+        "80 rows are repeated attempts at 40 questions",
     )  # fmt: skip
     shown = [
         {"instance_id": f"id{i}", "train_trial_index": 0, "predicted_text": " A", "mapped_output": "no",
@@ -100,9 +100,9 @@ def instances() -> Iterator[ForeignFile]:
         "1 record has several choices with the largest probability",
     )  # fmt: skip
     joint = [{"instance_id": "a", "train_trial_index": 0, "stats": {"exact_match": 1.0}}]
-    yield ForeignFile("joint", "display_predictions.json", document(joint), asks="no instance has max_prob")
+    yield ForeignFile("joint", "display_predictions.json", document(joint), asks="no instance with max_prob")
     requests = {"adapter_spec": {"method": "x"}, "request_states": [{"instance": {"id": "a"}}]}
-    yield ForeignFile("requests", "scenario_state.json", document(requests), asks="open per_instance_stats.json")
+    yield ForeignFile("requests", "scenario_state.json", document(requests), asks="Open per_instance_stats.json")
 
 
 @writes("opencompass")
@@ -133,7 +133,7 @@ def choices() -> Iterator[ForeignFile]:
     yield ForeignFile("choices with a space", "task.json", document(spaced), top, right)
     # Golds of 0 are not written, so that the others are choices as well as places.
     either = {str(i): clp(i, g or None, list("1234")) for i, g in enumerate(gold)}
-    yield ForeignFile("golds of both kinds", "task.json", document(either), asks="choose label from")
+    yield ForeignFile("golds of both kinds", "task.json", document(either), asks="Choose label from")
     yield ForeignFile(
         "golds as places", "task.json", document(either), top, right, "no record has gold 0",
         {"label": "gold as place"},
@@ -157,7 +157,7 @@ def choices() -> Iterator[ForeignFile]:
     taken = {"scores": "minus log of PPL"}
     yield ForeignFile("PPL that is one", "task.json", document(ppl), inverse.max(axis=1), right, chosen=taken)
     generated = {str(i): {"origin_prompt": "…", "prediction": "42", "gold": "42"} for i in range(5)}
-    yield ForeignFile("generated", "task.json", document(generated), asks="generated answers of OpenCompass")
+    yield ForeignFile("generated", "task.json", document(generated), asks="answers generated with OpenCompass")
 
 
 @writes("hal-harness")
@@ -167,7 +167,7 @@ def repeated_agents() -> Iterator[ForeignFile]:
         for i, (c, z) in enumerate(zip(CONFIDENCE, CORRECT, strict=True))
     ]
     yield ForeignFile(
-        "attempts", "tasks.json", document(tasks), CONFIDENCE, CORRECT, "40 rows are attempts at 10 questions"
+        "attempts", "tasks.json", document(tasks), CONFIDENCE, CORRECT, "40 rows are repeated attempts at 10 questions"
     )
 
 
@@ -204,7 +204,7 @@ def pipelines() -> Iterator[ForeignFile]:
     ]
     yield ForeignFile("LABEL_0", "out.jsonl", lines(places), top, right)
     first = [each | {"output": each["output"][:1]} for each in every]
-    yield ForeignFile("the first", "out.jsonl", lines(first), top, right, "its largest scores only")
+    yield ForeignFile("the first", "out.jsonl", lines(first), top, right, "only its largest scores")
     zero = [
         {"sequence": "…", "true": each["true"], "labels": [e["label"] for e in each["output"]],
          "scores": [e["score"] for e in each["output"]]}
@@ -212,11 +212,11 @@ def pipelines() -> Iterator[ForeignFile]:
     ]  # fmt: skip
     yield ForeignFile("zero-shot", "out.json", document(zero), top, right)
     bare = [output(row, names) for row in p]
-    yield ForeignFile("no true labels", "out.json", document(bare), asks="has predicted labels and their scores")
-    yield ForeignFile("top alone", "out.json", document([each[0] for each in bare]), asks="add the true label")
+    yield ForeignFile("no true labels", "out.json", document(bare), asks="has predicted labels and scores")
+    yield ForeignFile("top alone", "out.json", document([each[0] for each in bare]), asks="Add the true label")
 
     numbered = [each | {"true": g} for each, g in zip(every, gold, strict=True)]
-    asks = '"true" has numbers and the scores have names'
+    asks = '"true" has numbers but the scores have names'
     yield ForeignFile("numbers for names", "out.jsonl", lines(numbered), asks=asks)
     by_name = [sorted(names).index(names[g]) for g in gold]
     numbered = [each | {"true": g} for each, g in zip(every, by_name, strict=True)]
@@ -237,7 +237,7 @@ def pipeline_tables() -> Iterator[ForeignFile]:
         data = "\n".join([f"label,score,{column}", *rows]).encode()
         yield ForeignFile(f"with {column}", "out.csv", data, top, right, f'"{column}" as the true class')
     bare = "\n".join(["label,score", *(row.rpartition(",")[0] for row in rows)]).encode()
-    yield ForeignFile("without the truth", "out.csv", bare, asks="the predicted ones")
+    yield ForeignFile("without the truth", "out.csv", bare, asks="the labels are predictions")
 
 
 @writes("uqlm")
@@ -248,11 +248,11 @@ def uncertainty() -> Iterator[ForeignFile]:
     ]
     head = "prompt,response,sampled_responses,semantic_negentropy,exact_match,correct"
     data = "\n".join([head, *rows]).encode()
-    yield ForeignFile("scorers", "uq.csv", data, asks='choose confidence from "semantic_negentropy", "exact_match"')
+    yield ForeignFile("scorers", "uq.csv", data, asks='Choose confidence from "semantic_negentropy", "exact_match"')
     chosen = {"confidence": "semantic_negentropy"}
     yield ForeignFile("a scorer", "uq.csv", data, CONFIDENCE, CORRECT, chosen=chosen)
     bare = b"prompt,response,p_true\nq,r,0.7\nq2,r2,0.6\n"
-    yield ForeignFile("no hits", "uq.csv", bare, asks="does not tell whether responses are right")
+    yield ForeignFile("no hits", "uq.csv", bare, asks="not which responses are right")
 
 
 @writes("every-eval-ever")

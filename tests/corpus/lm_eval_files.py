@@ -135,4 +135,4 @@ def without_confidence() -> Iterator[ForeignFile]:
     generated = [line(i, [-1.0], "42", ["x"]) | {"filtered_resps": ["42"], "exact_match": 1.0} for i in range(5)]
     yield ForeignFile("generate_until", NAME, encoded(generated), asks="generated answers (generate_until)")
     single = [line(i, [-1.0], "42", ["x"]) | {"filtered_resps": [["-3.2", "True"]]} for i in range(5)]
-    yield ForeignFile("loglikelihood", NAME, encoded(single), asks="one log-likelihood a row (loglikelihood)")
+    yield ForeignFile("loglikelihood", NAME, encoded(single), asks="one log-likelihood per row (loglikelihood)")

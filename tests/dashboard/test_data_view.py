@@ -172,7 +172,7 @@ def test_an_upload_becomes_active_and_its_bytes_are_given_back() -> None:
     [
         ("ragged.csv", "p_0,p_1,label\n0.5,0.5\n", "Problem. ragged.csv, line 2"),
         ("empty.csv", "", "Problem. empty.csv is empty"),
-        ("p.npz", "a,b\n1,2\n", "Problem. p.npz is not NPZ; it looks like CSV"),
+        ("p.npz", "a,b\n1,2\n", "Problem. p.npz is not NPZ but looks like CSV"),
     ],
 )
 def test_an_unreadable_upload_gives_one_sentence_and_changes_nothing(name: str, content: str, begins: str) -> None:
@@ -268,9 +268,9 @@ def test_a_file_with_a_problem_waits_until_one_click_settles_it() -> None:
     assert any("not in use yet" in text for text in said(app.markdown))
     checks = next(box for box in app.expander if box.label.startswith("Checks: "))
     (lines,) = said(checks.markdown)
-    assert "A value in every row: with findings (missing)" in lines
-    assert "Class names that are used: passed" in lines
-    assert "fits its labels: not applicable (rows have one score for every class)" in lines
+    assert "No missing values: with findings (missing)" in lines
+    assert "Class names: passed" in lines
+    assert "and labels: not applicable (the file has one score for every class)" in lines
     assert "Rule: missing" in said(app.caption)
     assert [button.label for button in app.button if button.label == "Use this reading"] == []
     click(app, "Leave out 1 row")
@@ -293,7 +293,7 @@ def test_a_readable_file_with_a_problem_can_be_used_as_it_is() -> None:
     leak = np.column_stack([0.4 * (1 - y), y, 0.6 * (1 - y)])
     app = upload(opened(), "leak.csv", csv(leak, y, ("0", "1", "2")))
     assert source(app).data == DEFAULT
-    assert any("holds the labels themselves" in text for text in said(app.error))
+    assert any("contains the labels themselves" in text for text in said(app.error))
     click(app, "Use this reading")
     assert session.file(source(app).data).title == "leak.csv"
 
@@ -303,7 +303,7 @@ def test_a_table_that_leaves_a_choice_asks_and_follows_the_answer() -> None:
     text = "q,r,s,t\n" + "".join(f"{a:.6f},{3 * b:.6f},{c:.6f},{t}\n" for (a, b, c), t in zip(p, y, strict=True))
     app = upload(opened(), "odd.csv", text)
     assert source(app).data == DEFAULT
-    assert "no columns are recognised as scores" in said(app.error)[0]
+    assert "no columns are recognized as scores" in said(app.error)[0]
     sound(app.selectbox(key="data.data.label").set_value("t").run())
     sound(app.multiselect(key="data.data.scores").set_value(["q", "r", "s"]).run())
     assert source(app).data == DEFAULT
@@ -316,7 +316,7 @@ def test_a_table_that_leaves_a_choice_asks_and_follows_the_answer() -> None:
 def test_a_log_with_two_scorers_asks_which_one_says_what_is_right() -> None:
     both = [{**each, "scores": {**each["scores"], "choice": score("C")}} for each in judged()]
     app = upload(opened(), "two.eval", log(both))
-    assert "has 2 scorers that say what is right" in said(app.error)[0]
+    assert "has 2 scorers" in said(app.error)[0]
     assert source(app).data == DEFAULT
     sound(app.selectbox(key="data.data.correct").set_value("correct_judge").run())
     assert session.file(source(app).data).title == "two.eval"
@@ -534,7 +534,7 @@ def test_labels_in_another_file_are_joined_and_the_two_are_one_file() -> None:
     assert "label" in said(app.error)[0]
     which = [box.label for box in app.file_uploader].index("Drop the labels file here")
     app = dropped(app, "other.csv", truth.replace("id,", "nr,"), which)
-    assert any("is the key that joins them" in text for text in said(app.error)), "what is on trial stays"
+    assert any("Give the key, or join by row number" in text for text in said(app.error)), "what is on trial stays"
     app = dropped(app, "solution.csv", truth, which)
     app = sound(app.button(key="frame.data").click().run())
     key = source(app).data

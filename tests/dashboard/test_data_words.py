@@ -17,7 +17,7 @@ WORDS = "confidence,correct\n" + "very likely,1\nlikely,0\nunlikely,0\nquite sur
 
 def test_a_word_without_a_number_is_asked_for_and_used_once_it_has_one() -> None:
     app = upload(opened(), "m.csv", WORDS)
-    assert any("nothing says what" in text and "quite sure" in text for text in said(app.error))
+    assert any("no number is known for" in text and "quite sure" in text for text in said(app.error))
     (table,) = [d.value for d in app.dataframe if "phrase" in d.value.columns]
     assert table["rows"].tolist() == [30] * 4
     numbers = dict(zip(table["phrase"], table.iloc[:, 2], strict=True))

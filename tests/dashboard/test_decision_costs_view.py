@@ -89,7 +89,7 @@ def test_costs_come_from_a_file_or_it_says_why_not() -> None:
     assert dict(app.session_state["calib.selection"].exhibit("decisions").params) == {"costs": COSTS}
     uploader(app).set_value(("mine.csv", csv.replace("5", "five").encode(), "text/csv")).run()
     (error,) = [e.value.replace("\\", "") for e in app.error]
-    assert error == f'These costs are not used: mine.csv, line 3, "{names[1]}": "five" is no finite number.'
+    assert error == f'These costs are not used: mine.csv, line 3, "{names[1]}": "five" is not a finite number.'
     assert dict(app.session_state["calib.selection"].exhibit("decisions").params) == {"costs": COSTS}
 
 

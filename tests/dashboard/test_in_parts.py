@@ -153,7 +153,7 @@ def test_a_summary_is_fitted_like_data():
     wanted = cc.CALIBRATORS.make("top-label-hb").fit_on(cc.read_summary("counts.parquet"))
     assert cc.load_calibrator("cal.json").to_json() == wanted.to_json()
     refused = run("fit", "counts.parquet", "--calibrator", "temperature", "-o", "x.json", code=2).stderr
-    assert "fitting Temperature scaling needs rows, and a summary holds counts" in refused
+    assert "fitting Temperature scaling needs rows, but a summary contains only counts" in refused
     assert "leave --rows" in run("fit", "counts.parquet", "--calibrator", "vector", "--rows", "all", "-o", "x.json",
                                  code=2).stderr  # fmt: skip
 

@@ -71,7 +71,7 @@ def test_a_word_that_is_no_verdict_is_named_with_its_line(answers: Path) -> None
     answers.write_text(answers.read_text().replace("yes", "perhaps", 1))
     code, text = run(str(answers), "--judge", "judge", "--human", "people")
     assert code == 2
-    assert '"perhaps" is no verdict; 1 of 300 rows' in text
+    assert '"perhaps" is not a verdict; 1 of 300 rows' in text
 
 
 def test_what_cannot_be_answered_ends_with_two(answers: Path) -> None:

@@ -112,7 +112,7 @@ def test_such_a_column_is_found_in_the_file(answers: Path) -> None:
 
     frame = pd.read_csv(answers, keep_default_na=False)
     (message,) = codes(frame)
-    assert '"checked" says right or wrong of' in message
+    assert '"checked" marks' in message
     assert "calib judge" in message
     assert not codes(frame.assign(checked=np.where(frame["checked"] == "yes", "yes", "")))  # a flag, no marks
     assert not codes(frame.assign(checked=np.where(frame["checked"] == "", "no", frame["checked"])))
@@ -145,7 +145,7 @@ def test_what_it_needs_is_said(answers: Path) -> None:
         cc.judged.judged_answers(p.replace(metadata=p.metadata[["subject"]]))
     with pytest.raises(NotAnswerable, match="carry no column 'nobody'"):
         cc.judged.judged_answers(p, "nobody")
-    with pytest.raises(cc.InputError, match=r'column "subject", .* is no verdict'):
+    with pytest.raises(cc.InputError, match=r'column "subject", .* is not a verdict'):
         cc.judged.judged_answers(p, "subject")
     with pytest.raises(NotAnswerable, match="a summary holds counts"):
         cc.judged.judged_answers(summary)

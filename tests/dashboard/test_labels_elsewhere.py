@@ -111,4 +111,4 @@ def test_a_folder_is_judged_shown_and_copied_as_one_table() -> None:
     labels = "".join(f"{i % 2}\n" for i in range(80))
     Path("y.txt").write_text(labels)
     found = run("audit", "runs", "--labels", "y.txt", "--by-place", "--read", "label=label", "--estimator", "ece")
-    assert "joined with row i of y.txt by its place alone; both have 80 rows." in found.stderr
+    assert "joined with row i of y.txt, by row number only; both have 80 rows." in found.stderr

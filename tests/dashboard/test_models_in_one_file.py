@@ -139,7 +139,7 @@ def test_a_command_says_that_it_reads_the_models_of_a_file_as_one(files: dict[st
         assert result.exit_code == 0, result.output
         (line,) = [line for line in result.stderr.splitlines() if "names 2 models over the same 1,000" in line]
         assert line.startswith("both.jsonl: note: ")
-        assert "read as one, their rows are mixed." in line
+        assert "now they are read as one model." in line
 
 
 def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_commands_judge_every_model_of_columns_side_by_side(tmp_path: Path) -> N
     assert [row["model"] for row in shown["lines"]] == ["risk_old", "risk_new"]
     refused = CliRunner().invoke(main, ["gate", file, "--max-ece", "0.5"])
     assert refused.exit_code == 2
-    assert "choose the model that is read" in refused.output
+    assert "choose the model to read" in refused.output
     alone = CliRunner().invoke(main, ["compare", file, "--read", "model=risk_new"])
     assert alone.exit_code == 2
 
@@ -207,7 +207,7 @@ def test_commands_judge_every_model_of_columns_side_by_side(tmp_path: Path) -> N
 def test_a_file_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("p,label\n0.4,1\n3,0\n")
     (tmp_path / "none.csv").write_text("a,b,c\nx,y,z\n")
-    for name, why in (("bad.csv", "3 is above 1"), ("none.csv", "no columns are recognised as scores")):
+    for name, why in (("bad.csv", "3 is above 1"), ("none.csv", "no columns are recognized as scores")):
         for command in (("show", "skills"), ("show", "reliability"), ("slices",)):
             result = CliRunner().invoke(main, [*command, str(tmp_path / name)])
             assert result.exit_code == 2
@@ -243,7 +243,7 @@ def test_a_further_file_may_hold_several_models_and_no_more_than_can_be_shown(fi
     app = opened(Selection(source=Source(key), view="data", calibrators=()))
     (box,) = [box for box in app.selectbox if box.label == "This column names the model"]
     box.set_value("model").run()
-    assert any("names 9 models" in text and "choose the model whose rows" in text for text in said(app.error))
+    assert any("names 9 models" in text and "choose the model to read" in text for text in said(app.error))
     (box,) = [box for box in app.selectbox if box.label == "Model shown first"]
     box.set_value("m7").run()
     assert [json.loads(changed)["model"] for _, changed in chosen(app).readings] == ["m7"]

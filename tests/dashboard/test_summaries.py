@@ -209,7 +209,7 @@ def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():
     for wide, known in zip(apart, there, strict=True):
         assert wide["note"] or wide["low"] <= known["difference"] <= wide["high"]
     said = run("compare", "old-alone.parquet", "new-alone.parquet").stdout
-    assert "Not paired: these summaries keep other rows of one another" in said
+    assert "Not paired: these summaries have samples of different rows" in said
     assert "rows kept, paired" not in said
 
 

@@ -18,7 +18,7 @@ from dashboard.cli import main
 
 N, SILENT = 90, 30
 LEFT = f"{SILENT} records have no confidence and are left out"
-BESIDE = 'The file holds 2 models, and "raw" alone is judged, not "calibrated"'
+BESIDE = 'The file has 2 models. Only "raw" is evaluated, not "calibrated"'
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def test_every_output_of_the_gate_says_what_was_not_judged(name: str, sentence: 
 
 def test_the_library_says_it_and_who_chose_a_model_is_not_told() -> None:
     assert any(LEFT in note for note in read_predictions("tasks.json").notes)
-    with pytest.warns(UserWarning, match=r"^h2o.csv: The file holds 2 models") as caught:
+    with pytest.warns(UserWarning, match=r"^h2o.csv: The file has 2 models") as caught:
         found = read_predictions("h2o.csv")
     assert len(caught) == 1
     assert any(BESIDE in note for note in found.notes)
@@ -72,5 +72,5 @@ def test_every_finding_that_is_a_warning_is_a_warning_of_python() -> None:
     texts = [str(each.message) for each in caught]
     assert len(texts) == 2
     assert any("All 90 rows have the same confidence" in text for text in texts)
-    assert any("90 rows are attempts at 30 questions" in text for text in texts)
+    assert any("90 rows are repeated attempts at 30 questions" in text for text in texts)
     assert all(text.removeprefix("a.csv: ") in found.notes for text in texts)

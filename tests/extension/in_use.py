@@ -171,8 +171,8 @@ def test_a_file_is_read_as_its_csv_and_messages_name_its_lines() -> None:
     same = cc.read_predictions(ARFF.partition(b"@DATA\n")[2].join([b"p rose,p tulip,label\n", b""]), "flowers.csv")
     np.testing.assert_array_equal(cc.read_predictions(ARFF, "flowers.arff").probs, same.probs)
     for data, name, message in (
-        (ARFF, "flowers.csv", "flowers.csv is not CSV; it looks like ARFF: rename it to end in .arff"),
-        (b"p,label\n0.7,1\n", "p.arff", "p.arff is not ARFF; it looks like CSV: rename it to end in .csv"),
+        (ARFF, "flowers.csv", "flowers.csv is not CSV but looks like ARFF; rename it to end in .arff"),
+        (b"p,label\n0.7,1\n", "p.arff", "p.arff is not ARFF but looks like CSV; rename it to end in .csv"),
         (b"@relation x\n0.7\n", "x.arff", "x.arff has no line @data"),
         (ARFF + b"0.1\n", "flowers.arff", "flowers.arff, line 10"),
     ):

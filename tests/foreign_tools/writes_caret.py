@@ -62,7 +62,7 @@ def main(folder: str) -> None:
     for name in ("saved.csv", "row_names.csv", "semicolons.csv", "tabs.tsv"):
         tool.has(name, "caret", **said("once"), kept=name == "row_names.csv")
     tool.has("table.txt", asks="separated by spaces", kept=True)
-    tool.has("row_names.tsv", asks="names of rows")
+    tool.has("row_names.tsv", asks="Row names")
     tool.has("tuned.csv", "caret", models={"k=5": said("several", "5"), "k=9": said("several", "9")}, kept=True)
     tool.has("two_sided.csv", **said("plain"))
     tool.path("rows.csv").unlink()

@@ -62,7 +62,7 @@ def main(folder: str) -> None:
             (path,) = Path(there).rglob(f"details_{name}_*.parquet")
             shutil.copy(path, tool.path(f"details_{name}.parquet"))
             if name == "generated":
-                tool.has(f"details_{name}.parquet", asks="without one log-likelihood a choice")
+                tool.has(f"details_{name}.parquet", asks="without a log-likelihood for every choice")
                 continue
             right = [bool(accuracy.compute(doc, answer)) for doc, answer in pairs]
             of_gold = [float(share.compute(doc, answer)) for doc, answer in pairs]

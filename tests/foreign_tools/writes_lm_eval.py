@@ -139,7 +139,7 @@ def laid_out(folder: Path) -> dict[str, dict[str, Any]]:
          doc_to_choice=None, generation_kwargs={"until": ["\n"]},
          filter_list=[{"name": "strict", "filter": [{"function": "take_first"}]}, {"name": "number", "filter": [
              {"function": "regex", "regex_pattern": "(\\d+)"}, {"function": "take_first"}]}])  # fmt: skip
-    asks = {"asks": "one log-likelihood a row (loglikelihood)"}
+    asks = {"asks": "one log-likelihood per row (loglikelihood)"}
     task("last_word", letters, ("acc", "perplexity"), asks, output_type="loglikelihood", doc_to_target="{{answer}}",
          doc_to_choice=None)  # fmt: skip
     return truths

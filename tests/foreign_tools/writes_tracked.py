@@ -54,7 +54,7 @@ def mlflow(folder: str) -> None:
         artifacts = Path(tracker.MlflowClient().download_artifacts(run.info.run_id, "", there))
         for name, truth in (
             ("table.json", {"probs": probs, "labels": y, "classes": NAMES, "within": 1e-9}),
-            ("eval_results_table.json", {"asks": "predicted classes and no probabilities"}),
+            ("eval_results_table.json", {"asks": "predicted classes but no probabilities"}),
         ):
             shutil.copy(next(artifacts.rglob(name)), tool.path(name))
             tool.has(name, **truth, kept=True)

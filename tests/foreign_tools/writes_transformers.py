@@ -64,7 +64,7 @@ def main(folder: str) -> None:
     tool.path("all.json").write_text(json.dumps(lines))
     tool.has("all.json", "transformers-pipeline", probs=probs, **full)
     write_lines(tool.path("numbered.jsonl"), [{**line, "label": int(y)} for line, y in zip(lines, labels, strict=True)])
-    tool.has("numbered.jsonl", asks='"label" has numbers and the scores have names')
+    tool.has("numbered.jsonl", asks='"label" has numbers but the scores have names')
     tool.has("numbered.jsonl", "transformers-pipeline", probs=probs, chosen={"label_coding": "0-based"}, **full)
     one = pipe(texts)
     write_lines(tool.path("top.jsonl"), [{**o, "true": NAMES[y]} for y, o in zip(labels, one, strict=True)])
@@ -75,11 +75,11 @@ def main(folder: str) -> None:
     tool.path("top.csv").write_text("\n".join(rows))
     tool.has("top.csv", "transformers-table", **top, kept=True)
     tool.path("bare.csv").write_text("\n".join(row.rpartition(",")[0] for row in rows))
-    tool.has("bare.csv", asks="the predicted ones")
+    tool.has("bare.csv", asks="the labels are predictions")
     tool.path("bare.json").write_text(json.dumps(every))
-    tool.has("bare.json", "transformers-pipeline", asks="not the true ones")
+    tool.has("bare.json", "transformers-pipeline", asks="no true labels")
     tool.path("bare_top.json").write_text(json.dumps(one))
-    tool.has("bare_top.json", "transformers-pipeline", asks="not the true ones")
+    tool.has("bare_top.json", "transformers-pipeline", asks="no true labels")
     unnamed = classifier(None)
     other = transformers.pipeline("text-classification", model=unnamed, tokenizer=tokenizer)(texts, top_k=None)
     write_lines(tool.path("places.jsonl"), [{"label": int(y), "output": o} for y, o in zip(labels, other, strict=True)])
@@ -105,7 +105,7 @@ def zero_shot(tool: Written, model: Any, tokenizer: Any, texts: list[str], label
     truth = {"probs": probs, "labels": labels, "classes": NAMES, "within": 1e-5}
     tool.has("zero_shot.jsonl", "transformers-pipeline", chosen={"label": ["gold"]}, **truth)
     tool.path("zero_shot.json").write_text(json.dumps(found))
-    tool.has("zero_shot.json", asks="not the true ones")
+    tool.has("zero_shot.json", asks="no true labels")
 
 
 def trainer(tool: Written, model: Any, inputs: Any, labels: np.ndarray) -> None:

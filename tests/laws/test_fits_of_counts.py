@@ -99,7 +99,7 @@ def test_what_does_not_read_counts_says_so_and_the_rest_is_fitted(key, rows, mon
     cal = made(key)
     counts = Summary.of(rows)
     if not cal.reads_counts:
-        with pytest.raises(NotAnswerable, match="needs rows, and a summary holds counts"):
+        with pytest.raises(NotAnswerable, match="needs rows, but a summary contains only counts"):
             cal.fit_on(counts)
     else:
         assert cal.fit_on(counts).apply(rows).n_rows == rows.n_rows

@@ -193,7 +193,7 @@ def examples(rows):
                 "warning", "weights", f"column {NAMES[0]} is not used", {"weights": "w"}, "Use it"
             )
         ),
-        Checked("Weights that are used", "found", findings=(found_in_a_file,)),
+        Checked("Row weights", "found", findings=(found_in_a_file,)),
     ]
     return {type(one): one for one in found}
 

@@ -54,7 +54,7 @@ def test_bins_of_which_pairs_are_not_kept_are_refused_in_words(pair):
     _, counts = pair
     made = cc.estimate(counts, "class-wise", "ece", bins=12)
     for ask in (made.interval, made.verdict, lambda: made.noise_floor):
-        with pytest.raises(NotAnswerable, match="10 or 15 or 20 of them: choose these"):
+        with pytest.raises(NotAnswerable, match="10 or 15 or 20 bins of equal width"):
             ask()
     assert cc.estimate(counts, "class-wise", "mce", bins=12).interval().high > 0, "bounded bin by bin"
     older = dataclasses.replace(counts, class_pairs=None)

@@ -1,1 +1,1 @@
-"""What is doubtful about a table."""
+"""Checks that report doubtful points in a table of predictions."""

@@ -1,4 +1,4 @@
-"""Checks of columns beside the scores: weights, groups, marks of people, waiting times, outcomes, names."""
+"""Checks of the columns next to the scores: weights, groups, human marks, follow-up times, outcomes and names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calib_core.readers.tool_shapes import proposed_fields, question_of
 
 
 def unused_weights(subject: Subject) -> Iterator[Finding]:
-    """A column of numbers that is called weights, and is not used as such: body weights are called so too."""
+    """Find a numeric column that is called weights but is not used; body weights have such names, too."""
     table, reading = subject.table, subject.reading
     if reading.weights is not None:
         return
@@ -44,10 +44,11 @@ def unused_weights(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "note",
             "weights",
-            f"The column {quoted(name)} ({known.min():.4g} to {known.max():.4g}) is not used: every row counts once. "
-            f"If it says how much each row counts, the {len(values):,} rows are worth about {worth:,.0f} equal ones.",
+            f"The column {quoted(name)} ({known.min():.4g} to {known.max():.4g}) is not used, so every row counts "
+            f"once. If it contains row weights, the effective sample size of the {len(values):,} rows is about "
+            f"{worth:,.0f}.",
             {"weights": name},
-            f"Rows count as {quoted(name)} says",
+            f"Use {quoted(name)} as row weights",
         )
         return
 
@@ -60,9 +61,9 @@ _ATTEMPTS = (
 
 
 def belonging(subject: Subject) -> Iterator[Finding]:
-    """A column named as people, questions or authors are, whose values repeat, while no column is the group.
+    """Find a column that groups rows (people, questions, authors: by its name), while the reading has no group.
 
-    Of fewer values than intervals need groups a column divides rows by topic rather than telling who they are of.
+    A column with fewer values than intervals need groups divides rows by topic instead, and is not reported.
     """
     table, reading = subject.table, subject.reading
     if reading.group is not None:
@@ -72,11 +73,11 @@ def belonging(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "group",
-            f"{n:,} rows are attempts at {groups:,} questions by the column {quoted(name)}, and are taken for "
-            "independent: intervals are narrower than they should be, and attempts at one "
-            "question stand on both sides of a split.",
+            f"By the column {quoted(name)}, {n:,} rows are repeated attempts at {groups:,} questions. They are "
+            "treated as independent, so intervals are too narrow, and attempts at one question can fall on both "
+            "sides of a split.",
             {"group": name},
-            "Attempts at a question belong together",
+            "Group the attempts at each question",
         )
         return
     for name in named(table.columns, "group"):
@@ -87,18 +88,19 @@ def belonging(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "note",
             "group",
-            f"The column {quoted(name)} has {groups:,} values in {n:,} rows: if rows with the same value belong "
-            "together, naming it the group keeps them on one side of every split and makes intervals honest about it.",
+            f"The column {quoted(name)} has {groups:,} values in {n:,} rows. If rows with the same value are related, "
+            "use it as the group: intervals then allow for it, and splits keep each group on one side.",
             {"group": name},
-            "Rows with the same value belong together",
+            "Group rows with the same value",
         )
         return
 
 
 def _asked_again(table: Table, used: Collection[str]) -> str | None:
-    """The column of questions, by its name or the file's shape, with questions that come more than once; else None.
+    """Return the column of questions if some questions occur more than once, else None.
 
-    Rows of several models over the same questions are no attempts: a column that names models tells them apart.
+    The column is found by its name or by the file's shape. Rows of several models for the same question, distinguished
+    by a column of models, are not repeated attempts.
     """
     own = question_of(table)
     for name in (*([own] if own in table.columns else []), *named(table.columns, "question")):
@@ -118,9 +120,9 @@ def _asked_again(table: Table, used: Collection[str]) -> str | None:
 
 
 def _tried_again(table: Table, used: Collection[str]) -> str | None:
-    """The column of questions, where another numbers the attempts at each; None where there is none.
+    """Return the column of questions if another column numbers the attempts at each question, else None.
 
-    Every pair of both stands in one row, and questions come more than once: the same epoch of one row is no attempt.
+    Every pair of question and attempt occurs once, and some questions occur more than once.
     """
     numbered = [name for name in table.columns if name.strip().casefold() in _ATTEMPTS]
     for attempt in numbered[:1]:
@@ -141,7 +143,7 @@ def _tried_again(table: Table, used: Collection[str]) -> str | None:
 
 
 def people_marks(subject: Subject) -> Iterator[Finding]:
-    """A column that says right or wrong of some rows and nothing of the others, beside one that says it of all."""
+    """Find a column that marks some rows right or wrong, next to one that marks all of them."""
     table, reading = subject.table, subject.reading
     if reading.correct is None:
         return
@@ -152,9 +154,9 @@ def people_marks(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "note",
             "people-marks",
-            f"The column {quoted(name)} says right or wrong of {marked:,} of {table.n_rows:,} rows, and nothing of the "
-            f"others. If people marked these, drawn at random, and a judge all rows in {quoted(reading.correct)}, what "
-            "the judge says can be corrected: see Judged answers among the views of Explore, or run calib judge.",
+            f"The column {quoted(name)} marks {marked:,} of {table.n_rows:,} rows as right or wrong; the others are "
+            f"empty. If people marked a random sample and a judge marked every row in {quoted(reading.correct)}, the "
+            "judge's marks can be corrected. See Judged answers in Explore, or run calib judge.",
         )
         return
 
@@ -167,7 +169,7 @@ _TIMES = frozenset(
 
 
 def time_to_event(subject: Subject) -> Iterator[Finding]:
-    """A column of times beside a label that is called an event: rows without it may only not have been waited for."""
+    """Find follow-up times next to an event: a row without the event may be censored rather than event-free."""
     table, label = subject.table, subject.reading.label[0]
     if plain(label) not in _EVENTS or subject.scores.shape[1] > 2:
         return
@@ -176,9 +178,8 @@ def time_to_event(subject: Subject) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 "time-to-event",
-                f"{quoted(name)} stands beside {quoted(label)}: where the event may still come (censored rows), 0 is "
-                "no outcome. Probabilities are judged at one time: keep the rows that were followed until then, or had "
-                "the event before.",
+                f"{quoted(name)} looks like the follow-up time of {quoted(label)}. For censored rows, 0 is not an "
+                "outcome. Choose one time horizon. Remove the rows whose follow-up ended before it without the event.",
             )
             return
 
@@ -187,7 +188,7 @@ _DIGITS = ("0", "1")
 
 
 def outcome_by_values(subject: Subject) -> Iterator[Finding]:
-    """A column taken as the outcome of a lone risk for its values, and not for its name."""
+    """Find a column that is read as the outcome of a single risk because of its values, not its name."""
     table, reading = subject.table, subject.reading
     if subject.scores.shape[1] > 1 or len(reading.label) != 1 or table.joined is not None:
         return
@@ -198,15 +199,15 @@ def outcome_by_values(subject: Subject) -> Iterator[Finding]:
 
 
 def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tuple[str, ...]] | None, str | None]:
-    """The sentence, and the change to another column of two values where there is one."""
+    """Return the message, the change and its label; the change selects another two-valued column, if there is one."""
     values = two_values(table.columns[label])
     if set(values) <= set(_DIGITS):
         seen = f"contains only {' and '.join(values)}"
     else:
         seen = f"has the values {listed(values)}"
-    sentence = f"{quoted(label)} {seen}: it is read as the outcome."
+    sentence = f"{quoted(label)} {seen}, so it is read as the outcome."
     if {plain(value) for value in values} == {"1", "2"}:
-        sentence += f" The event is taken to be {quoted(reading.event or reading.classes[-1])}."
+        sentence += f" The event is assumed to be {quoted(reading.event or reading.classes[-1])}."
     others = outcome_columns(table, set(reading.used)) or tuple(
         name for name, column in table.columns.items()
         if name not in reading.used and called_covariate(name) and len(two_values(column)) == 2
@@ -217,7 +218,7 @@ def _told(table: Table, reading: Reading, label: str) -> tuple[str, dict[str, tu
 
 
 def unused_names(subject: Subject) -> Iterator[Finding]:
-    """An array that is called class names, and is as long as no row of scores, names a class twice, or is no text."""
+    """Find class names that cannot be used: their number differs from the classes, or they repeat, or are not text."""
     columns = subject.table.columns
     k = len(subject.reading.classes)
     for name in named(columns, "class names"):
@@ -226,18 +227,18 @@ def unused_names(subject: Subject) -> Iterator[Finding]:
         if name in subject.reading.used or len(column) == subject.table.n_rows:
             continue
         if len(column) != k:
-            why = f"{len(column):,} names for {k:,} classes"
+            why = f"it has {len(column):,} names for {k:,} classes"
         elif len(set(texts)) < k:
-            why = f"{quoted(next(text for text in texts if texts.count(text) > 1))} stands in it twice"
+            why = f"{quoted(next(text for text in texts if texts.count(text) > 1))} occurs twice"
         elif column.dtype != object:
-            why = "numbers and no text"
+            why = "they are numbers, not text"
         else:
             continue
         yield Finding("warning", "unused-names", f"The class names in {quoted(name)} are not used: {why}.")
 
 
 def look_alikes(subject: Subject) -> Iterator[Finding]:
-    """Names that look alike on screen, or hold characters nobody sees."""
+    """Find names that look alike on screen, or contain invisible characters."""
     table, reading = subject.table, subject.reading
     names = list(dict.fromkeys((*table.names, *reading.classes)))
     reported: list[str] = []
@@ -248,13 +249,13 @@ def look_alikes(subject: Subject) -> Iterator[Finding]:
         if hidden:
             reported.append(name)
             points = ", ".join(sorted({f"U+{ord(c):04X}" for c in hidden}))
-            yield Finding("warning", "names", f"The name {quoted(name)} holds characters that are not shown: {points}.")
+            yield Finding("warning", "names", f"The name {quoted(name)} contains invisible characters: {points}.")
     alike: dict[str, list[str]] = {}
     for name in reading.classes:
         alike.setdefault(_skeleton(name), []).append(name)
     for same in alike.values():
         if len(same) > 1:
-            yield Finding("warning", "names", f"Classes {listed(same)} look alike; they are kept apart.")
+            yield Finding("warning", "names", f"Classes {listed(same)} look alike but are different classes.")
 
 
 # Cyrillic and Greek letters that look like Latin ones.

@@ -1,4 +1,4 @@
-"""Check a table before anything is computed: the list of checks, their findings and the reading proposed."""
+"""Check a table before anything is computed: the list of checks, their findings and the proposed reading."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ Look = Callable[[Subject], Iterator[Finding]]
 
 @dataclass(frozen=True)
 class Checked(Shown):
-    """One thing that was looked for in a file, and what came of it.
+    """One check of a file and its outcome.
 
     Parameters
     ----------
-    title : what was looked for.
-    outcome : "found"; "passed" where nothing of the kind is in the file; "not applicable" where such a file cannot have
-        it; "skipped" where something else has to be settled before it can be told.
-    why : the reason of the last two; empty for the others.
-    findings : what was found.
+    title : the property that was checked.
+    outcome : "found" (there are findings); "passed"; "not applicable" to a file of this layout; or "skipped", because
+        another finding has to be resolved first.
+    why : the reason for the last two outcomes; otherwise empty.
+    findings : the findings.
     """
 
     title: str
@@ -60,54 +60,54 @@ class Checked(Shown):
     findings: tuple[Finding, ...] = ()
 
     def _facts(self) -> dict[str, object]:
-        return {"looked for": self.title, self.outcome: self.why or " ".join(each.message for each in self.findings)}
+        return {"check": self.title, self.outcome: self.why or " ".join(each.message for each in self.findings)}
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing to look for: its title, what looks, in which layouts, and whether it needs labels that are classes."""
+    """A check: its title, its function, the layouts it applies to, and its preconditions."""
 
     title: str
     look: Look
     wide: bool | None = None
-    """True: only where every class has a score; False: only where a row has one confidence; None: anywhere."""
+    """True: only files with a score for every class; False: only files with one confidence per row; None: all files."""
     settled: bool = False
-    """It would tell nothing while scores are out of range, or labels are no classes."""
+    """True: the check is meaningless while scores are out of range, or while labels are not classes."""
     unless: Look | None = None
-    """It would tell nothing where this look has found something."""
+    """The check is skipped if this other check has findings."""
 
 
 CHECKS = (
-    Check("Names that people can tell apart", look_alikes),
-    Check("A value in every row", missing),
-    Check("Numbers written as numbers", written_texts),
-    Check("Labels of another file beside their rows", labels_elsewhere),
-    Check("Rows that belong together", belonging),
-    Check("Weights that are used", unused_weights),
-    Check("A confidence that is one, and fits its labels", confidence, wide=False),
-    Check("Columns beside those of classes", beside_classes, wide=True),
-    Check("Marks of people beside a judge's", people_marks, wide=False),
-    Check("Class names that are used", unused_names, wide=True),
+    Check("Distinct names", look_alikes),
+    Check("No missing values", missing),
+    Check("Plain numbers", written_texts),
+    Check("Labels joined to their rows", labels_elsewhere),
+    Check("Independent rows", belonging),
+    Check("Row weights", unused_weights),
+    Check("Confidence range and labels", confidence, wide=False),
+    Check("Columns next to the classes", beside_classes, wide=True),
+    Check("Human marks next to a judge's", people_marks, wide=False),
+    Check("Class names", unused_names, wide=True),
     Check("No label among the scores", leak, wide=True),
-    Check("Scores that are what they are called", kind, wide=True),
-    Check("An outcome that is named as one", outcome_by_values, wide=True),
-    Check("Labels that are classes", label_coding, wide=True),
-    Check("Outcomes that are known for every row", time_to_event, wide=True),
-    Check("Probabilities that sum to 1", sums, wide=True, settled=True),
-    Check("Classes in the order of the labels", class_order, wide=True, settled=True),
-    Check("An order of classes that is known", assumed_order, wide=True, settled=True, unless=class_order),
-    Check("Labels of the same rows: better than chance", no_better_than_chance, True, True, unless=class_order),
-    Check("Classes that come true and are predicted", unused_classes, wide=True, settled=True),
-    Check("Rows that differ, and none impossible", repeated_rows, wide=True, settled=True),
+    Check("Score type", kind, wide=True),
+    Check("Outcome column", outcome_by_values, wide=True),
+    Check("Labels are classes", label_coding, wide=True),
+    Check("Complete follow-up", time_to_event, wide=True),
+    Check("Probabilities sum to 1", sums, wide=True, settled=True),
+    Check("Class order matches the labels", class_order, wide=True, settled=True),
+    Check("Class order is known", assumed_order, wide=True, settled=True, unless=class_order),
+    Check("Labels match the predictions", no_better_than_chance, True, True, unless=class_order),
+    Check("Every class occurs and is predicted", unused_classes, wide=True, settled=True),
+    Check("Distinct rows, none impossible", repeated_rows, wide=True, settled=True),
 )
-"""In the order in which they are made; another one is added here."""
+"""All checks, in the order in which they run; add new ones here."""
 
-_UNSETTLED = "scores or labels have to be settled first"
-_MIXED_UP = "what was found about the order of the classes comes first"
+_UNSETTLED = "first resolve the findings about scores or labels"
+_MIXED_UP = "first resolve the finding about the order of the classes"
 
 
 def checked(subject: Subject) -> Iterator[Checked]:
-    """Make every check of a table read in one way; InputError where it cannot be read so.
+    """Run every check on a table and its reading; InputError if the table cannot be read this way.
 
     >>> import numpy as np
     >>> from calib_core.readers.reading import Reading
@@ -116,13 +116,13 @@ def checked(subject: Subject) -> Iterator[Checked]:
     >>> t = Table("a.csv", "csv", {"p": p, "y": (p > 0.4).astype(int)})
     >>> done = list(checked(Subject(t, Reading(scores=("p",), label=("y",), classes=("no", "yes")))))
     >>> [each.title for each in done if each.outcome == "found"]
-    ['Scores that are what they are called']
+    ['Score type']
     """
     wide = subject.reading.layout == "wide"
     telling: set[Look] = set()
     for check in CHECKS:
         if check.wide not in (None, wide):
-            why = "rows have one score for every class" if wide else "rows have one confidence"
+            why = "the file has one score for every class" if wide else "the file has one confidence per row"
             yield Checked(check.title, "not applicable", why)
         elif check.settled and _unsettled(subject):
             yield Checked(check.title, "skipped", _UNSETTLED)
@@ -135,21 +135,21 @@ def checked(subject: Subject) -> Iterator[Checked]:
 
 
 def _unsettled(subject: Subject) -> bool:
-    """Nothing said about accuracy or rows would hold before scores and labels are read as they are meant."""
+    """True if scores are out of range or labels unknown, so that accuracy and repeated rows mean nothing yet."""
     return bool(subject.refused) or bool(subject.labels.unknown.any())
 
 
 __all__ = ["by_severity", "checks", "examine", "propose"]
 
 _WHOLE = "The file as a whole"
-_READABLE = "A file that can be read so"
+_READABLE = "The file can be read this way"
 _ORDER = {"problem": 0, "warning": 1, "note": 2}
 
 
 def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
-    """Everything worth knowing about a table read this way, problems first.
+    """Return all findings about a table and its reading, problems first.
 
-    A problem says why ``predictions`` would refuse; an empty tuple means nothing stands out.
+    A problem is a reason for which ``predictions`` would raise InputError. An empty tuple: nothing is doubtful.
 
     >>> import numpy as np
     >>> t = Table("a.csv", "csv", {"p": np.array([70.0, 20.0]), "y": np.array([1, 0])})
@@ -160,13 +160,13 @@ def examine(table: Table, reading: Reading) -> tuple[Finding, ...]:
 
 
 def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
-    """Everything that was looked for in a table read this way: found, passed, not applicable or skipped, and why.
+    """Return every check of a table and its reading with its outcome: found, passed, not applicable or skipped.
 
     >>> import numpy as np
     >>> p = np.linspace(0.1, 0.9, 20)
     >>> t = Table("a.csv", "csv", {"p": p, "y": (p > 0.4).astype(int)})
     >>> [(each.outcome, each.title) for each in checks(t, propose(t))][2]
-    ('passed', 'A value in every row')
+    ('passed', 'No missing values')
     """
     if reading.layout in OF_SUMMARIES:
         return (Checked(_WHOLE, "found", findings=_of_summary(table, reading)),)
@@ -179,7 +179,7 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
     done = [Checked(_WHOLE, "found" if whole else "passed", findings=tuple(whole))]
     try:
         for each in checked(Subject(rows, how)):
-            # One by one: those before the one that fails stand.
+            # One by one, so that the checks before a failing one are reported.
             done.append(_of_all_models(each) if reading.score_sets else each)
     except InputError as why:
         return _stopped(done, str(why))
@@ -187,7 +187,7 @@ def checks(table: Table, reading: Reading) -> tuple[Checked, ...]:
 
 
 def _of_all_models(check: Checked) -> Checked:
-    """Without changes of score columns, which would be those of one model where the reading has those of several."""
+    """Remove changes of score columns: they are for one model, while the reading has several."""
     settled = (
         replace(each, change=None, change_label=None) if "scores" in (each.change or {}) else each
         for each in check.findings
@@ -196,19 +196,21 @@ def _of_all_models(check: Checked) -> Checked:
 
 
 def by_severity(done: Iterable[Checked]) -> tuple[Finding, ...]:
-    """What checks have found, problems first."""
+    """Return the findings of all checks, problems first."""
     return tuple(sorted((found for each in done for found in each.findings), key=lambda found: _ORDER[found.severity]))
 
 
 def _stopped(done: list[Checked], why: str) -> tuple[Checked, ...]:
-    """What was checked until the table could not be read so; the rest is skipped."""
+    """Return the checks up to the point where the table could not be read; the others are skipped."""
     known = {each.title for each in done}
     rest = (
-        Checked(check.title, "skipped", "the file cannot be read so") for check in CHECKS if check.title not in known
+        Checked(check.title, "skipped", "the file cannot be read this way")
+        for check in CHECKS
+        if check.title not in known
     )
     return (
         *done,
-        Checked("A file that can be read so", "found", findings=(Finding("problem", "unreadable", why),)),
+        Checked(_READABLE, "found", findings=(Finding("problem", "unreadable", why),)),
         *rest,
     )
 
@@ -219,7 +221,10 @@ def _of_summary(table: Table, reading: Reading) -> tuple[Finding, ...]:
     except InputError as e:
         return (Finding("problem", "unreadable", str(e)),)
     if reading.layout == "kept-rows":
-        message = f"The {n:,} rows that a summary of {whole:,} keeps, chosen by a hash of their numbers."
-        return (Finding("note", "kept-rows", message, {"layout": "summary"}, "Back to the counts"),)
-    message = f"Counts of {n:,} rows, made by calib summarise: what needs rows says so."
-    return (Finding("note", "summary", message, {"layout": "kept-rows"}, "Look at the rows it keeps"),)
+        message = f"These are the {n:,} sampled rows stored in a summary of {whole:,} rows."
+        return (Finding("note", "kept-rows", message, {"layout": "summary"}, "Use the counts of all rows"),)
+    message = (
+        f"This is a summary: counts of {n:,} rows, written by calib summarise. Analyses that need rows are not "
+        "available."
+    )
+    return (Finding("note", "summary", message, {"layout": "kept-rows"}, "Use the sampled rows"),)

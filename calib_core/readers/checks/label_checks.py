@@ -1,4 +1,4 @@
-"""Findings about labels: how they count, the order of the classes, classes that never occur, labels among scores."""
+"""Checks of labels: their coding, the order of the classes, classes that never occur, and labels among the scores."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from calib_core.readers.text_encoding import looks_numeric, numbers
 from calib_core.text import percent
 
 _ENOUGH_ROWS = 50
-"""Rows below which perfect or poor accuracy is no evidence of anything."""
+"""With fewer rows, perfect or poor accuracy is no evidence."""
 _BETTER = 0.2
-"""By how much more often another order of the classes has to be right, to be evidence."""
+"""Minimum gain in accuracy for another order of the classes to be evidence."""
 
 
 def label_coding(subject: Subject) -> Iterator[Finding]:
@@ -49,7 +49,7 @@ def _unknown(subject: Subject) -> Finding:
                 return Finding(
                     "problem",
                     "labels",
-                    f"{why} Read as {coding}, every label is a class; accuracy "
+                    f"{why} Read as {coding}, every label is a class, and accuracy is "
                     f"{percent(subject.accuracy(other.codes))}.",
                     {"label_coding": coding},
                     label,
@@ -64,9 +64,9 @@ def _unknown(subject: Subject) -> Finding:
         return Finding(
             "problem",
             "labels",
-            f"{why} The labels are {some}: which score column is which?",
+            f"{why} The labels are {some}. Which score column belongs to which label?",
             {"classes": tuple(texts)},
-            f"The columns are {listed(texts, 3)}, in alphabetical order",
+            f"Columns are {listed(texts, 3)}, in alphabetical order",
         )
     return Finding("problem", "labels", why)
 
@@ -77,9 +77,9 @@ def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
     first, last = subject.reading.classes[0], subject.reading.classes[-1]
     values = numbers(subject.table.column(subject.reading.label[0]))
     sentence = (
-        f"Labels run from {np.nanmin(values):g} to {np.nanmax(values):g} and are counted from {base[0]}: "
-        f"{base[0]} is {quoted(first)}, {int(base[0]) + len(subject.reading.classes) - 1} is {quoted(last)}; "
-        f"accuracy {percent(here)}"
+        f"Labels run from {np.nanmin(values):g} to {np.nanmax(values):g} and are counted from {base[0]}: {base[0]} is "
+        f"{quoted(first)} and {int(base[0]) + len(subject.reading.classes) - 1} is {quoted(last)}. Accuracy is "
+        f"{percent(here)}"
     )
     if there.unknown.any():
         if base == "1-based":
@@ -89,7 +89,7 @@ def _base(subject: Subject, base: LabelCoding) -> Iterator[Finding]:
     yield Finding(
         "warning" if counted > here else "note",
         "labels",
-        f"{sentence} (counted from {other[0]}: {percent(counted)}).",
+        f"{sentence} ({percent(counted)} if counted from {other[0]}).",
         {"label_coding": other},
         f"Labels count from {other[0]}",
     )
@@ -106,12 +106,12 @@ def _variants(subject: Subject) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 "variants",
-                f"Classes {listed(same)} differ in capitals or spaces only; they are kept apart.",
+                f"Classes {listed(same)} differ only in capitals or spaces; they are treated as different classes.",
             )
 
 
 def class_order(subject: Subject) -> Iterator[Finding]:
-    """Whether the classes are in another order than the labels say."""
+    """Find signs that the score columns are in another order than the classes of the labels."""
     codes = subject.labels.codes
     known = codes >= 0
     n = int(known.sum())
@@ -120,28 +120,28 @@ def class_order(subject: Subject) -> Iterator[Finding]:
     accuracy = subject.accuracy(codes)
     if accuracy == 1 and n >= _ENOUGH_ROWS:
         yield Finding(
-            "warning", "perfect", f"All {n:,} rows predict their label: are the labels among the model's inputs?"
+            "warning", "perfect", f"All {n:,} predictions are right. Are the labels among the model's inputs?"
         )
     order, best = _best_order(codes[known], subject.predicted[known], subject.k, above=accuracy + _BETTER)
     chance = 1 / subject.k
-    # Two standard errors below chance: with few rows, bad luck is not worth a warning.
+    # Two standard errors below chance: with few rows, a worse result is only bad luck.
     below = accuracy < chance - 2 * np.sqrt(chance * (1 - chance) / n)
-    # A better order can be found for any few rows; only one that is much better, on many, is evidence.
+    # For any few rows some order looks better; only a much better order on many rows is evidence.
     better = n >= max(_ENOUGH_ROWS, 10 * subject.k) and best > accuracy + _BETTER
     if not (below or better):
         return
-    sentence = f"Accuracy is {percent(accuracy)} (chance is {percent(chance)}): is the order of the classes mixed up?"
+    sentence = f"Accuracy is {percent(accuracy)} (chance: {percent(chance)}). Are the classes in the wrong order?"
     if not better:
         yield Finding("warning", "class-order", sentence)
         return
     names = [subject.reading.classes[j] for j in order] if len(subject.reading.classes) == subject.k else []
-    sentence += f" With the score columns in the order {listed(names, 5)} it would be {percent(best)}."
+    sentence += f" With the score columns in the order {listed(names, 5)}, it would be {percent(best)}."
     change = _reordered(subject, order)
     yield Finding("warning", "class-order", sentence, change, f"Use this order ({percent(best)})" if change else None)
 
 
 def assumed_order(subject: Subject) -> Iterator[Finding]:
-    """Names of labels that no column of the scores has, taken in alphabetical order."""
+    """Find labels whose names no score column has, and which are therefore assigned in an assumed order."""
     table, reading, k = subject.table, subject.reading, subject.scores.shape[1]
     if reading.label_coding != "names" or k == 1 or set(reading.classes) <= set(digits(k)):
         return
@@ -158,10 +158,12 @@ def assumed_order(subject: Subject) -> Iterator[Finding]:
     yield Finding(
         "note" if surely else "warning",
         "assumed-order",
-        f"The score columns have no class names and are taken {order} for {listed(reading.classes, 5)}: accuracy "
+        f"The score columns have no class names and are assigned {order} to {listed(reading.classes, 5)}. Accuracy is "
         f"{percent(here)}"
         + (
-            ", in no other order higher." if surely else f", and up to {percent(best)} in another. Is that their order?"
+            "; no other order gives more."
+            if surely
+            else f", or up to {percent(best)} in another order. Is this the right one?"
         ),
         {"classes": other},
         f"The order is {listed(other, 3)}",
@@ -169,9 +171,9 @@ def assumed_order(subject: Subject) -> Iterator[Finding]:
 
 
 def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int, above: float) -> tuple[list[int], float]:
-    """For each predicted class the label it should stand for to be right most often, and how often that is.
+    """Return the label for each predicted class that gives the highest accuracy, and that accuracy.
 
-    Nothing is searched where no order can be right more often than ``above``: not even each class's commonest label is.
+    There is no search if an upper bound (the most frequent label of each predicted class) does not exceed ``above``.
     """
     counts = np.bincount(predicted * k + codes, minlength=k * k).reshape(k, k)
     if counts.max(axis=1).sum() <= above * len(codes):
@@ -181,7 +183,7 @@ def _best_order(codes: NDArray[np.int64], predicted: NDArray[np.intp], k: int, a
 
 
 def _reordered(subject: Subject, order: list[int]) -> dict[str, Any] | None:
-    """The change that lets score column j stand for class ``order[j]``."""
+    """Return the change that makes score column j represent class ``order[j]``."""
     names = subject.reading.classes
     if subject.reading.label_coding == "one-hot" or len(names) != subject.k:
         return None
@@ -192,7 +194,7 @@ def _reordered(subject: Subject, order: list[int]) -> dict[str, Any] | None:
         return {"classes": moved, "label_coding": "names"}
     if len(subject.reading.scores) != subject.k:
         return None
-    # The columns keep their names; it is the numbers of the labels that stand for other names.
+    # The columns keep their names; the label codes get other names.
     back = np.argsort(order)
     return {
         "scores": tuple(subject.reading.scores[j] for j in back),
@@ -230,14 +232,14 @@ def leak(subject: Subject) -> Iterator[Finding]:
                 "scores": tuple(names[i] for i in rest),
                 "classes": tuple(subject.reading.classes[i] for i in rest),
             }
-            problem = f"Score column {quoted(names[j])} holds the labels themselves."
-            # With two columns, scores that happen to be 0 and 1 are a sure model and not a leak.
+            problem = f"The score column {quoted(names[j])} contains the labels themselves."
+            # With two columns, scores that are all 0 or 1 mean a very confident model rather than a leak.
             if k > 2:
                 yield Finding("problem", "leak", problem, change, f"Leave out {quoted(names[j])}")
 
 
 def beside_classes(subject: Subject) -> Iterator[Finding]:
-    """Columns beside those called like the labels' classes: which are read as classes too, and which are not."""
+    """Find columns next to those named like the labels' classes, and report whether they are read as classes."""
     table, reading = subject.table, subject.reading
     if len(reading.label) != 1 or reading.label[0] not in table.columns or len(reading.classes) != len(reading.scores):
         return
@@ -251,26 +253,28 @@ def beside_classes(subject: Subject) -> Iterator[Finding]:
         summed = reading.kind != "logits"
         if summed and len(summed_block(table, alike, alike) or ()) != len(alike):
             return  # without them rows would not sum to 1
-        why = "with them rows sum to 1 better" if summed else f"their numbers are like those of {listed(alike, 3)}"
-        be, stand = ("is", "stands") if len(more) == 1 else ("are", "stand")
+        why = (
+            "with them, rows sum to 1 more closely" if summed else f"their numbers resemble those of {listed(alike, 3)}"
+        )
+        they = "It is" if len(more) == 1 else "They are"
         yield Finding(
             "note" if summed else "warning",
             "classes-beside",
-            f"No label is called {listed(more, 5)}, which {stand} side by side with columns of classes and {be} read "
-            f"as {_class(more)} that never came true: {why}.",
+            f"No label is called {listed(more, 5)}. {they} next to the class columns and read as {_class(more)} that "
+            f"never occurred: {why}.",
             _change(alike, spelled),
-            f"Leave {listed(more, 3)} out",
+            f"Leave out {listed(more, 3)}",
         )
     elif reading.kind == "logits":
         free = [name for name in table.columns if name not in reading.used and _free(table, name)]
         every = side_by_side_with(table, alike, free)
         if left := [name for name in every if name not in alike]:
-            be, stand = ("is", "stands") if len(left) == 1 else ("are", "stand")
+            they = "It is" if len(left) == 1 else "They are"
             yield Finding(
                 "note",
                 "classes-beside",
-                f"No label is called {listed(left, 5)}, which {stand} side by side with columns of classes and {be} "
-                "read as none.",
+                f"No label is called {listed(left, 5)}. {they} next to the class columns, but not read as "
+                f"{_class(left)}.",
                 _change(every, spelled),
                 f"Read {listed(left, 3)} as {_class(left)}",
             )

@@ -19,12 +19,12 @@ from calib_core.readers.table_findings import Finding
 from calib_core.text import count, percent, several
 
 MOST = 8
-"""Values of a column up to which it is offered as the one that names models: more are not told apart in a picture."""
+"""A column with more values is not offered as the column of models: a chart could not distinguish them."""
 _NAMES = frozenset({"model", "models", "model name", "model id", "llm", "system", "engine", "classifier"})
 
 
 def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> Finding | None:
-    """That a file holds several models and the first is read alone; None where one is chosen, or there is one."""
+    """Report that a file has several models and only the first is read; None if one was chosen or there is one."""
     if "model" in chosen or not reading.several or reading.model is None:
         return None
     names = model_names(table, reading)
@@ -32,23 +32,23 @@ def unchosen_model(table: Table, reading: Reading, chosen: Collection[str]) -> F
     return Finding(
         "warning",
         "models",
-        f"The file holds {len(names)} models, and {quoted(reading.model)} alone is judged, not {listed(others, 5)}; "
-        "choose the model, or read all of them.",
+        f"The file has {len(names)} models. Only {quoted(reading.model)} is evaluated, not {listed(others, 5)}. "
+        "Choose a model, or read all of them.",
         {"model": others[0]},
-        f"Judge {quoted(others[0])}",
+        f"Evaluate {quoted(others[0])}",
     )
 
 
 def names_models(table: Table, name: str) -> bool:
-    """Is a column called as those that name models are, or the one that names the files of a folder?"""
+    """True if the column is named as columns of models are, or names the files of a folder."""
     known = _NAMES if table.files is None else _NAMES | {FILE}
     return plain(name.replace("_", " ").replace("-", " ")) in known
 
 
 def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
-    """How the models of a file are joined; where none is named, the column that would name them."""
+    """Report how the models of a file are joined; if no column of models is set, suggest one."""
     if reading.score_sets:
-        if not table.origin:  # a shape says itself why it has several
+        if not table.origin:  # the findings of a known shape explain its models
             yield Finding("note", "models", _side_by_side(reading))
         return
     if reading.models is not None:
@@ -64,12 +64,12 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         try:
             found = joined(table, reading.replace(models=name, question=question))
         except InputError as why:
-            if question:  # else the column may name anything, as models of cars
+            if question:  # otherwise the column may name anything, such as car models
                 yield Finding(
                     "warning",
                     "models",
-                    f"The column {quoted(name)} names several models, whose rows are mixed as they are read now. They "
-                    f"cannot be compared pair by pair yet: {why}.",
+                    f"The column {quoted(name)} names several models, and their rows are read as if they were one "
+                    f"model's. They cannot be compared on the same questions yet: {why}.",
                 )
             continue
         models, questions = len(found.names), int(found.common.sum())
@@ -77,8 +77,8 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "note",
             "models",
-            f"The column {quoted(name)} names {models} models {each}: read as {models} models, they are compared pair "
-            f"by pair{_left_out(found)}; read as one, their rows are mixed.",
+            f"The column {quoted(name)} names {models} models {each}. Read as {models} models, they are compared "
+            f"question by question{_left_out(found)}; now they are read as one model.",
             {"models": name, "question": question},
             f"Read as {models} models",
         )
@@ -86,14 +86,17 @@ def several_models(table: Table, reading: Reading) -> Iterator[Finding]:
 
 
 def _side_by_side(reading: Reading) -> str:
-    """Which columns are which model's."""
+    """Return the message about which columns belong to which model."""
     sets = reading.score_sets
     own = reading.scores == sets
-    each = "each column is" if len(reading.scores) == len(sets) else f"{len(reading.scores) // len(sets)} columns are"
+    if len(reading.scores) == len(sets):
+        each = "each column contains one model's probability"
+    else:
+        each = f"each model has {len(reading.scores) // len(sets)} columns, with probabilities"
     what = f"of class {quoted(reading.classes[-1])}" if own and reading.classes else "of every class"
     return (
-        f"{listed(sets)} are read as {len(sets)} models side by side, since as classes of one model they would not sum "
-        f"to 1: {each} one model's probability {what}."
+        f"{listed(sets)} are read as {len(sets)} models side by side, because as classes of one model they would not "
+        f"sum to 1: {each} {what}."
     )
 
 
@@ -101,54 +104,57 @@ def _how_joined(table: Table, reading: Reading) -> Iterator[Finding]:
     try:
         found = joined(table, reading)
     except InputError:
-        return  # the finding that the file cannot be read says why
+        return  # another finding explains why the file cannot be read
     names, models = quoted(reading.models), len(found.names)
     if reading.question:
-        by = f"rows with the same {listed(reading.question)} belong to one question"
+        by = f"Rows with the same {listed(reading.question)} belong to the same question"
     else:
-        by = "no column tells questions apart, so that their rows are joined by place: the first of each, and so on"
-    kept = f"{count(int(found.common.sum()))} questions are answered by all of them"
+        by = "No column identifies questions, so row i of each model is matched with row i of the others"
+    shared = f"{count(int(found.common.sum()))} questions are answered by all models"
     checked = reading.question or reading.label
     yield Finding(
         "warning" if _left_out(found) or not checked else "note",
         "models",
-        f"The column {names} names {models} models; {by}: {kept}{_left_out(found)}.",
+        f"The column {names} names {models} models. {by}; {shared}{_left_out(found)}.",
     )
 
 
 def _left_out(found: JoinedRows) -> str:
-    """What is left out where models are joined, in brackets; nothing where all questions are common."""
+    """Return the number of questions left out by a join of models, in parentheses; empty if there are none."""
     left = len(found.common) - int(found.common.sum())
     what = "question is" if left == 1 else "questions are"
-    return f" ({count(left)} more {what} answered by some of them only, and left out)" if left else ""
+    return f" ({count(left)} more {what} left out because some models did not answer)" if left else ""
 
 
 def labels_elsewhere(subject: Subject) -> Iterator[Finding]:
-    """What the join left over on both sides; of rows joined by place also how well labels fit."""
+    """Report rows without a label and labels without a row; for joins by row number, also the accuracy."""
     if (met := subject.table.joined) is not None:
         yield from join_findings(met, "" if met.key else _fit(subject), _sharing(subject) if met.key else 0)
 
 
 def join_findings(met: LabelJoin, fit: str = "", shared: int = 0) -> Iterator[Finding]:
-    """What is to be known of a join; ``fit`` says how well the labels fit rows that were joined by place.
+    """Yield the findings about a join of predictions and labels.
 
-    ``shared``: how many rows have a key, and so a label, that others have too.
+    ``fit``: the sentence about accuracy, for joins by row number; ``shared``: the number of rows whose key, and thus
+    label, other rows also have.
 
     >>> met = LabelJoin("p.csv", "y.csv", ("id",), 7, left_out=2, left_out_places="row 3")
     >>> [each.code for each in join_findings(met)]
     ['joined', 'unlabelled']
     """
     if met.key is None:
-        return  # findings of the shape say what was joined
+        return  # the findings of a known shape explain the join
     if met.key:
         joined = f"{count(met.rows - met.left_out)} of {several(met.rows)} of {met.scores} have a label in {met.labels}"
-        yield Finding("note", "joined", f"{joined}, joined by {listed(met.key)}.")
+        yield Finding("note", "joined", f"{joined} (key: {listed(met.key)}).")
         if shared:
-            share = f"{several(shared)} of {met.scores} share {listed(met.key)}, and so a label, with others: are they "
-            which = "of several models, attempts at one question, or different rows whose keys were rounded?"
+            share = f"{several(shared)} of {met.scores} share {listed(met.key)}, and thus a label, with other rows. "
+            which = (
+                "Are they from several models, repeated attempts at one question, or different rows with rounded keys?"
+            )
             yield Finding("warning", "shared-labels", share + which)
     else:
-        by_place = f"Row i of {met.scores} is joined with row i of {met.labels} by its place alone; both have "
+        by_place = f"Row i of {met.scores} is joined with row i of {met.labels}, by row number only; both have "
         yield Finding("warning", "joined-by-place", f"{by_place}{several(met.rows)}.{fit}")
     if met.left_out:
         has, are = ("has", "is") if met.left_out == 1 else ("have", "are")
@@ -163,12 +169,12 @@ def join_findings(met: LabelJoin, fit: str = "", shared: int = 0) -> Iterator[Fi
             "warning",
             "unpredicted",
             f"{several(met.unused, 'labels')} of {met.labels} {'has' if met.unused == 1 else 'have'} no prediction in "
-            f"{met.scores}: {met.unused_places}. If the model was asked about them, what it left out is not judged.",
+            f"{met.scores}: {met.unused_places}. Questions that the model left unanswered are not evaluated.",
         )
 
 
 def _sharing(subject: Subject) -> int:
-    """Rows of one model that share their key with others, where nothing says yet that they belong together."""
+    """Count the rows of one model that share their key with others and are not yet in a group."""
     if subject.reading.group is not None or (met := subject.table.joined) is None:
         return 0
     keys = [label_texts(subject.table.columns[name]) for name in met.key or () if name in subject.table.columns]
@@ -176,10 +182,10 @@ def _sharing(subject: Subject) -> int:
 
 
 def _fit(subject: Subject) -> str:
-    """How often predictions are right beside these labels, and beside labels in any order."""
+    """Return the sentence that compares accuracy with these labels to accuracy with shuffled labels."""
     if subject.reading.layout != "wide" or subject.refused or not (known := subject.labels.codes >= 0).any():
         return ""
     predicted, truth = subject.predicted[known], subject.labels.codes[known]
     shuffled = float(np.bincount(predicted, minlength=subject.k) @ np.bincount(truth, minlength=subject.k))
     right, by_chance = percent(subject.accuracy(subject.labels.codes)), percent(shuffled / len(truth) ** 2)
-    return f" So joined, {right} of predictions are right; labels in any order would make {by_chance} right."
+    return f" With this join, accuracy is {right}; shuffled labels would give {by_chance}."

@@ -1,4 +1,4 @@
-"""Checks of scores: their kind, range and sums, missing and repeated values, confidences."""
+"""Checks of scores: their type, range and sums, missing and repeated values, and confidences."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from calib_core.readers.reading import ScoreKind
 from calib_core.readers.table_findings import Finding, Severity
 from calib_core.readers.text_encoding import missing_text, written_as
 from calib_core.readers.tool_shapes import neither_is_meant
-from calib_core.text import percent
+from calib_core.text import percent, several
 
 _WORST_ROWS = 2000
-"""Rows the rounding rule is asked about: the worst ones decide, and a copy of them all is not needed."""
+"""Number of rows passed to the rounding rule: the worst rows decide, so a copy of all rows is not needed."""
 
 
 def missing(subject: Subject) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def missing(subject: Subject) -> Iterator[Finding]:
             "missing",
             where,
             {"missing": "exclude"},
-            f"Leave out {len(rows):,} row{'s' * (len(rows) > 1)}",
+            f"Leave out {several(len(rows))}",
         )
     else:
         yield Finding(
@@ -53,7 +53,7 @@ def missing(subject: Subject) -> Iterator[Finding]:
 
 
 def written_texts(subject: Subject) -> Iterator[Finding]:
-    """Numbers that are written with percent signs or decimal commas, and what they are read as."""
+    """Report numbers written with percent signs or decimal commas, and how they are read."""
     reading, columns = subject.reading, subject.table.columns
     named = (*reading.scores, reading.confidence, reading.weights)
     found: dict[str, list[str]] = {}
@@ -76,13 +76,13 @@ def kind(subject: Subject) -> Iterator[Finding]:
     if subject.scores.shape[1] == 1:
         yield _one_column(subject)
     if len(subject.reading.classes) == 1:
-        yield Finding("problem", "one-class", "There is one class: nothing to calibrate.")
+        yield Finding("problem", "one-class", "There is only one class. At least two classes are needed.")
     yield from _called_otherwise(subject, kind, seen)
     if kind is not None and kind != chosen:
         yield Finding(
             "problem" if subject.refused else "warning",
             kind,
-            f"These look like {kind} ({seen}); they are read as {chosen}.",
+            f"The scores look like {kind} ({seen}), but they are read as {chosen}.",
             {"kind": kind},
             f"Read as {kind}",
         )
@@ -99,32 +99,32 @@ def kind(subject: Subject) -> Iterator[Finding]:
 
 
 def _called_otherwise(subject: Subject, kind: ScoreKind | None, seen: str) -> Iterator[Finding]:
-    """Columns that are called logits and read as probabilities, since their values are such."""
+    """Report columns that are called logits but read as probabilities because of their values."""
     name = subject.reading.scores[0]
     prefix = class_of(name) if len(subject.reading.scores) > 1 else None
     called = role(prefix[0] if prefix else name)
     if kind != "probabilities" or subject.reading.kind != kind or called not in ("logits", "log-probabilities"):
         return
     yield Finding(
-        # One column of small logits can lie in [0, 1] by itself; rows of them do not sum to 1.
+        # A single column of small logits can be in [0, 1]; rows of logits do not sum to 1.
         "warning" if subject.scores.shape[1] == 1 else "note",
         "called",
-        f"{quoted(name)} is called {called} and read as probabilities: {seen}.",
+        f"{quoted(name)} is called {called} but is read as probabilities: {seen}.",
         {"kind": called},
         f"Read as {called}",
     )
 
 
 def _one_column(subject: Subject) -> Finding:
-    """Of which class a lone column is the probability; a warning where its name and the outcome's may disagree."""
+    """Report the class that a single score column belongs to; a warning if score and outcome names may disagree."""
     positive, negative = subject.reading.classes[-1], subject.reading.classes[0]
     score, label = subject.reading.scores[0], subject.reading.label[0]
     opposite = other_class(score, label) if {positive, negative} == {"0", "1"} else False
     sentence = f"{quoted(score)} is read as the probability of class {quoted(positive)}"
     if opposite is None:
-        sentence += f" of {quoted(label)}; their names may be about opposite outcomes"
+        sentence += f" of {quoted(label)}, but their names may refer to opposite outcomes"
     elif opposite:
-        sentence += f" of {quoted(label)}, because their names are about opposite outcomes"
+        sentence += f" of {quoted(label)}, because their names refer to opposite outcomes"
     return Finding(
         "note" if opposite is False else "warning",
         "binary",
@@ -164,14 +164,15 @@ def sums(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "rescaled",
-            f"{text}, by at most {most:.2g}, as rounding explains; they are rescaled: use unrounded values if you can.",
+            f"{text}, by at most {most:.2g}, consistent with rounding. They are rescaled; use unrounded values if "
+            "possible.",
         )
     else:
         yield _row_sums(subject, off, scale)
 
 
 def _explained_by_rounding(subject: Subject, rows: NDArray[np.intp]) -> bool:
-    """Asked of Predictions, which owns the rule."""
+    """True if rounding explains the row sums; the rule is in Predictions."""
     try:
         Predictions(as_probabilities(subject.scores[rows], subject.reading), np.zeros(len(rows), dtype=int))
     except InputError:
@@ -186,19 +187,19 @@ def _row_sums(subject: Subject, off: NDArray[np.float64], scale: float) -> Findi
     change: dict[str, Any] | None = {"kind": kind} if kind not in (None, subject.reading.kind) else None
     label = f"Read as {kind}" if change else None
     if change is None and (change := _as_models(subject)) is not None:
-        label = f"Read as {len(subject.reading.scores)} models, each column one's"
+        label = f"Read as {len(subject.reading.scores)} models, one column each"
     return Finding(
         "problem",
         "row-sums",
-        f"{len(far):,} of {len(off):,} rows do not sum to {scale:g} ({seen}); the worst are "
-        f"{subject.table.places(worst)}, the first of them with {subject.survey.sums[worst[0]]:.6g}.",
+        f"{len(far):,} of {len(off):,} rows do not sum to {scale:g} ({seen}). The worst are "
+        f"{subject.table.places(worst)}; the first of them sums to {subject.survey.sums[worst[0]]:.6g}.",
         change,
         label,
     )
 
 
 def _as_models(subject: Subject) -> dict[str, Any] | None:
-    """The change that reads each column as another model's probability of one event; None where it cannot be."""
+    """Return the change that reads each column as one model's probability of the same event; None if impossible."""
     scores, label = subject.reading.scores, subject.reading.label
     texts = {str(text) for text in label_texts(subject.table.column(label[0]))} - {""} if len(label) == 1 else set()
     if len(scores) < 2 or len(texts) != 2 or any(not is_share(subject.table, name) for name in scores):
@@ -213,17 +214,17 @@ def repeated_rows(subject: Subject) -> Iterator[Finding]:
     duplicates, tied = subject.survey.duplicates, int(subject.survey.tied.sum())
     if n > 1 and duplicates == n - 1:
         yield Finding(
-            "warning", "constant", f"All {n:,} rows have the same scores: the model does not look at its input."
+            "warning", "constant", f"All {n:,} rows have the same scores. The model seems to ignore its input."
         )
     elif subject.scores.shape[1] > 1 and duplicates:
-        # Coarse scores repeat by themselves; what matters is how much fewer different rows there are.
+        # Coarse scores always repeat; what matters is the share of repeated rows.
         severity: Severity = "warning" if duplicates > 0.2 * n else "note"
         yield Finding(severity, "duplicates", f"{duplicates:,} of {n:,} rows have the scores of an earlier row.")
     if tied:
         yield Finding(
             "note",
             "ties",
-            f"{tied:,} of {n:,} rows have two largest scores; the first class is taken as the prediction.",
+            f"In {tied:,} of {n:,} rows, two classes tie for the largest score; the first is taken as the prediction.",
         )
     yield from zeros(subject)
 
@@ -243,17 +244,17 @@ def zeros(subject: Subject) -> Iterator[Finding]:
             "warning",
             "zeros",
             f"The true class has probability exactly 0 in {len(rows):,} of {len(codes):,} rows: "
-            f"{subject.table.places(rows)}. "
-            "Log loss and temperature scaling depend on these rows: use logits if you can.",
+            f"{subject.table.places(rows)}. Log loss and temperature scaling depend strongly on these rows; use "
+            "logits if possible.",
         )
 
 
 _FEWEST_ROWS = 50
-"""Rows below which poor accuracy is no evidence of anything."""
+"""With fewer rows, poor accuracy is no evidence."""
 _MOST_CLASSES = 256
-"""Classes up to which predicted ones are compared with shuffled labels, with a number for every row and class."""
+"""With more classes, predicted classes are not compared with shuffled labels (n x K numbers)."""
 _BETTER = 0.2
-"""By how much more often another base has to be right, to be evidence by itself."""
+"""Minimum gain in accuracy for another base to be evidence without the ranges of the codes."""
 
 
 def confidence(subject: Subject) -> Iterator[Finding]:
@@ -276,7 +277,7 @@ def confidence(subject: Subject) -> Iterator[Finding]:
         known, counts = stands_for(subject.reading), phrases(subject.table.column(name))
         some = ", ".join(f"{quoted(phrase)} {percent(known[phrase])}" for phrase in counts.index[:5])
         more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
-        yield Finding("note", "words", f"{quoted(name)} is in words, which stand for {some}{more}. {SOURCES}")
+        yield Finding("note", "words", f"{quoted(name)} contains words, read as: {some}{more}. {SOURCES}")
     if len(values) > 1 and found.duplicates == len(values) - 1:
         yield Finding("warning", "constant", f"All {len(values):,} rows have the same confidence.")
     if subject.reading.layout == "top-label":
@@ -302,7 +303,7 @@ def _claims(subject: Subject) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "never-right",
-            f"No row predicts its label: are predictions ({some}) and labels coded alike?",
+            f"No prediction is right. Do predictions ({some}) and labels use the same codes?",
         )
     elif known.sum() >= _FEWEST_ROWS:
         yield from _by_chance(predicted.codes[known], labels.codes[known], len(subject.reading.classes))
@@ -315,7 +316,7 @@ def _confidences_out_of_range(subject: Subject, why: str, low: float, high: floa
             yield Finding(
                 "problem",
                 "range",
-                f"{why} {len(pd.unique(values))} whole numbers up to {steps[-1]} look like ratings.",
+                f"{why} The {len(pd.unique(values))} whole numbers up to {steps[-1]} look like ratings.",
                 {"kind": "words", "words": numbers},
                 f"Ratings: {numbers[0].replace('=', ' is ')} … {numbers[-1].replace('=', ' is ')}",
             )
@@ -326,7 +327,7 @@ def _confidences_out_of_range(subject: Subject, why: str, low: float, high: floa
 
 
 def _other_base(subject: Subject, predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> Finding | None:
-    """Predicted classes that count from 0 where labels count from 1, or the other way round."""
+    """Report predicted classes that count from 0 while labels count from 1, or the reverse."""
     reading = subject.reading
     names = (str(reading.predicted), reading.label[0])
     if reading.predicted_coding is not None or any(
@@ -344,9 +345,9 @@ def _other_base(subject: Subject, predicted: NDArray[np.int64], labels: NDArray[
             return Finding(
                 "warning",
                 "labels",
-                f"Predicted classes run from {claims.min()} to {claims.max()} and labels from {truth.min()} to "
-                f"{truth.max()}; accuracy {percent(right)}. With predicted classes counted from {first} and labels "
-                f"from {1 - first} it would be {percent(moved)}.",
+                f"Predicted classes run from {claims.min()} to {claims.max()}, labels from {truth.min()} to "
+                f"{truth.max()}, and accuracy is {percent(right)}. With predicted classes counted from {first} and "
+                f"labels from {1 - first}, it would be {percent(moved)}.",
                 {"predicted_coding": codings[0], "label_coding": codings[1], "classes": digits(most)},
                 f"Predicted classes count from {first}, labels from {1 - first}",
             )
@@ -354,7 +355,7 @@ def _other_base(subject: Subject, predicted: NDArray[np.int64], labels: NDArray[
 
 
 def _by_chance(predicted: NDArray[np.int64], labels: NDArray[np.int64], k: int) -> Iterator[Finding]:
-    """Predicted classes that go with the labels no better than with shuffled ones."""
+    """Report predicted classes that match the labels no better than shuffled labels."""
     found = association(np.eye(k)[predicted], labels) if k <= _MOST_CLASSES else None
     if found is None or found >= CHANCE:
         return
@@ -362,6 +363,6 @@ def _by_chance(predicted: NDArray[np.int64], labels: NDArray[np.int64], k: int) 
     yield Finding(
         "warning",
         "chance",
-        f"Accuracy is {percent(float(np.mean(predicted == labels)))}, and labels shuffled over the rows would give "
-        f"{percent(shuffled)}: are labels shifted by a row, or in the order of another file?",
+        f"Accuracy is {percent(float(np.mean(predicted == labels)))}; shuffled labels would give {percent(shuffled)}. "
+        "Are labels shifted by a row, or in the order of another file?",
     )

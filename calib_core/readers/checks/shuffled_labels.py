@@ -1,4 +1,4 @@
-"""Findings about labels that go with their rows no better than shuffled ones would."""
+"""Checks of labels that match the scores no better than shuffled labels."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from calib_core.readers.table_findings import Finding
 from calib_core.text import percent
 
 _FEWEST_ROWS = 50
-"""Rows below which labels that seem shuffled are no evidence of anything."""
+"""With fewer rows, labels that seem shuffled are no evidence."""
 CHANCE, _SURE = 2.0, 5.0
-"""Standard deviations of shuffled labels: up to the first scores say nothing about labels, from the second much."""
+"""Standard deviations under shuffled labels: below the first there is no association, above the second a clear one."""
 USEFUL = 0.7
-"""Area under the ROC curve of a model worth having: what labels of other rows are told from."""
+"""AUC (area under the ROC curve) of a useful model: the alternative to labels of other rows."""
 _SURELY = 2.5
-"""Standard deviations below it that rows have to be ranked, for few events not to raise a false alarm."""
-SAYS_NOTHING = ": the scores say nothing about the labels. "
-"""Between what shows it and what may mend it."""
+"""Standard deviations that the AUC must be below ``USEFUL``, so that few events cause no false alarm."""
+SAYS_NOTHING = ". The scores carry no information about the labels. "
+"""Separates the evidence from the suggested fix in the message."""
 _BLOCK_VALUES = 1 << 18
 
 
 def no_better_than_chance(subject: Subject) -> Iterator[Finding]:
-    """Labels that scores say nothing about: shifted by a row, shuffled, or of other rows."""
+    """Report labels that are unrelated to the scores: shifted by a row, shuffled, or of other rows."""
     codes = subject.labels.codes
     scores = subject.scores
     if scores.shape[1] == 1:
@@ -39,7 +39,7 @@ def no_better_than_chance(subject: Subject) -> Iterator[Finding]:
         return
     predicted, truth = subject.predicted[known], codes[known]
     if scores.shape[1] == 2 or (predicted == predicted[0]).all():
-        # How often rows are right tells nothing where one class is predicted whatever comes: how they are ranked does.
+        # If one class is always predicted, accuracy is uninformative; the ranking of the rows is not.
         found = _ranks_by_chance(scores, codes, subject)
     else:
         found = _hits_by_chance(scores, codes, predicted, truth, subject)
@@ -50,40 +50,40 @@ def no_better_than_chance(subject: Subject) -> Iterator[Finding]:
         moved = np.roll(codes, shift)
         if (association(scores, moved) or 0.0) > _SURE:
             sentence += (
-                f"With the label of the row {where} accuracy would be {percent(subject.accuracy(moved))}: labels are "
-                "shifted by a row; put them beside their rows and save the file again."
+                f"With the label of the row {where}, accuracy would be {percent(subject.accuracy(moved))}: labels are "
+                "shifted by one row. Align them and save the file again."
             )
             break
     else:
-        sentence += "Are labels in the order of another file? Join scores and labels by an id of the rows."
+        sentence += "Are labels in the order of another file? Join scores and labels by a row identifier."
     yield Finding("warning", "chance", sentence)
 
 
 def _hits_by_chance(
     scores: Array, codes: NDArray[np.int64], predicted: NDArray[np.intp], truth: NDArray[np.int64], subject: Subject
 ) -> str | None:
-    """How often predictions are right, where it is no more often than with shuffled labels; None where it is."""
+    """Return the evidence that accuracy is no higher than with shuffled labels; None if it is higher."""
     if (found := association(scores, codes)) is None or found >= CHANCE:
         return None
     by_chance = float(np.bincount(predicted, minlength=subject.k) @ np.bincount(truth, minlength=subject.k))
     return (
-        f"Accuracy is {percent(subject.accuracy(codes))}, and labels shuffled over the rows would give "
+        f"Accuracy is {percent(subject.accuracy(codes))}; shuffled labels would give "
         f"{percent(by_chance / len(truth) ** 2)}"
     )
 
 
 def _ranks_by_chance(scores: Array, codes: NDArray[np.int64], subject: Subject) -> str | None:
-    """How rows are ranked by the event, or the class predicted most, where that is as by chance; None where it is not.
+    """Return the evidence that ranking by the score of one class is no better than chance; None if it is better.
 
-    Few events are no evidence: a good model may rank them by chance. Nothing is said unless the area under the ROC
-    curve lies clearly below what a useful model has, as well as near that of shuffled labels.
+    The class is the event, or else the class predicted most. A good model may rank few events by chance. So there is a
+    finding only if the AUC is near that of shuffled labels and clearly below that of a useful model.
     """
     classes = subject.reading.classes
     two = len(classes) == 2 == scores.shape[1]
     most = _event(subject) if two else int(np.bincount(subject.predicted, minlength=scores.shape[1]).argmax())
     known = (codes >= 0) & np.isfinite(scores).all(axis=1)
     values = scores[known].astype(np.float64)
-    # The score of a class against the others: of two, the difference, which is theirs for logits too.
+    # The score of a class against the others: for two classes the difference, which also serves for logits.
     margin = values[:, most] - (values[:, 1 - most] if values.shape[1] == 2 else 0.0)
     found = ranking(margin, codes[known] == most)
     if found is None or found.chance >= CHANCE or found.area + _SURELY * found.spread >= USEFUL:
@@ -92,19 +92,19 @@ def _ranks_by_chance(scores: Array, codes: NDArray[np.int64], subject: Subject) 
     if two:
         name = event_title(name, subject.reading.label[0] if subject.reading.label else "")
     return (
-        f"Of two rows, one of class {quoted(name)} and one of another, the first has more of this class in "
-        f"{percent(found.area)} of pairs, and labels shuffled over the rows would give 50 %"
+        f"A row of class {quoted(name)} scores higher on this class than a row of another class in "
+        f"{percent(found.area)} of pairs; shuffled labels would give 50 %"
     )
 
 
 def _event(subject: Subject) -> int:
-    """The code of the event of two classes."""
+    """Code of the event class of two classes."""
     classes, chosen = subject.reading.classes, subject.reading.event
     return event_of(classes) if chosen is None else classes.index(chosen)
 
 
 class Ranking(NamedTuple):
-    """The area under the ROC curve, its standard deviation for shuffled labels, how many of these it is above 1/2."""
+    """AUC, its standard deviation under shuffled labels, and its distance above 1/2 in standard deviations."""
 
     area: float
     spread: float
@@ -112,9 +112,9 @@ class Ranking(NamedTuple):
 
 
 def ranking(scores: NDArray[np.float64], outcomes: NDArray[np.bool_]) -> Ranking | None:
-    """How scores rank the rows where something came true above the others; None where nothing tells.
+    """AUC: how well scores rank the rows with the outcome above the others; None if it is undefined.
 
-    The area is the share of pairs of one row of each kind that are in order, equal scores counting half; its standard
+    The area is the share of pairs of one row of each kind that are in order, equal scores counting half. Its standard
     deviation over all orders of the labels takes equal scores into account (Lehmann 1975, Nonparametrics, chapter 1).
 
     >>> ranking(np.array([0.1, 0.2, 0.8, 0.9]), np.array([False, False, True, True])).area
@@ -125,7 +125,7 @@ def ranking(scores: NDArray[np.float64], outcomes: NDArray[np.bool_]) -> Ranking
     if not events or not others:
         return None
     _, place, ties = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # equal scores share the mean of theirs
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # tied scores get the mean of their ranks
     ties = ties.astype(np.float64)
     area = (float(ranks[outcomes].sum()) - events * (events + 1) / 2) / (events * others)
     variance = (n + 1 - float((ties**3 - ties).sum()) / (n * (n - 1))) / (12 * events * others)
@@ -136,11 +136,11 @@ def ranking(scores: NDArray[np.float64], outcomes: NDArray[np.bool_]) -> Ranking
 
 
 def association(scores: Array, codes: NDArray[np.int64]) -> float | None:
-    """How far scores go with labels, in standard deviations of labels shuffled over the rows; None where they are flat.
+    """Association of scores and labels, in standard deviations under shuffled labels; None for constant scores.
 
-    The sum over rows of the score of the true class, T = sum_i s[i, y_i], less its mean over all orders of the labels,
-    over its standard deviation there (Hoeffding 1951, Theorem 2). Rows without a label or with an infinite score are
-    left out.
+    The sum over rows of the score of the true class, T = sum_i s[i, y_i], minus its mean over all orders of the labels,
+    divided by its standard deviation over them (Hoeffding 1951, Theorem 2). Rows without a label or with an infinite
+    score are excluded.
 
     >>> s = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3], [0.4, 0.6]])
     >>> round(association(s, np.array([0, 1, 0, 1])), 2), round(association(s, np.array([1, 0, 1, 0])), 2)

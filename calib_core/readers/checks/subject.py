@@ -1,4 +1,4 @@
-"""Subject: a table and a reading of it, with what all findings need computed once."""
+"""A table and its reading, with quantities that several checks need, computed once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from calib_core.readers.table import Array, Table
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A table read in one way, examined."""
+    """A table and its reading, under examination."""
 
     table: Table
     reading: Reading
@@ -31,7 +31,7 @@ class Subject:
 
     @cached_property
     def survey(self) -> Survey:
-        """Every row of the scores, looked at once."""
+        """Summary of all score rows, computed in one pass."""
         return survey(self.scores)
 
     @cached_property
@@ -41,18 +41,18 @@ class Subject:
 
     @cached_property
     def labels(self) -> Coded:
-        """The labels as codes; InputError when there is not one a row."""
+        """Labels as codes; InputError unless there is one per row."""
         found = coded_labels(self.table, self.reading)
         if len(found.codes) != len(self.scores):
             raise InputError(
                 f"{self.table.name}: {len(found.codes):,} values of {quoted(self.reading.label[0])} for "
-                f"{len(self.scores):,} rows of {quoted(self.reading.scores[0])}; give one a row"
+                f"{len(self.scores):,} rows of {quoted(self.reading.scores[0])}; give one value per row"
             )
         return found
 
     @cached_property
     def predicted(self) -> NDArray[np.intp]:
-        """The class each row predicts."""
+        """The predicted class of each row."""
         if self.scores.shape[1] > 1:
             return self.survey.top
         middle = {"probabilities": 0.5, "percentages": 50.0, "logits": 0.0, "log-probabilities": np.log(0.5)}
@@ -60,7 +60,7 @@ class Subject:
 
     @cached_property
     def refused(self) -> str | None:
-        """The sentence about scores outside their range, or None."""
+        """The message about scores outside their range, or None."""
         try:
             kept = kept_rows(self.table, self.reading) if self.reading.missing == "exclude" else None
             check_scores(self.table, self.reading, self.scores, kept)
@@ -74,10 +74,10 @@ class Subject:
 
     @property
     def numeric_label(self) -> bool:
-        """Whether labels are numbers in the file."""
+        """True if the labels in the file are numbers."""
         return self.table.column(self.reading.label[0]).dtype != object
 
     def accuracy(self, codes: NDArray[np.int64]) -> float:
-        """Share of rows with a known label that predict it."""
+        """Share of labeled rows whose predicted class is the label."""
         known = codes >= 0
         return float(np.mean(self.predicted[known] == codes[known])) if known.any() else 0.0

@@ -1,4 +1,4 @@
-"""Files as other tools write them: a shape is one class in one of these files, which are imported here."""
+"""Shapes of files that other tools write: one class per shape; every module is imported here."""
 
 from calib_core.readers.foreign import (
     answer_confidences,

@@ -30,13 +30,13 @@ from calib_core.text import count, percent
 _FIELDS: Fields = {"layout": "confidence", "kind": "probabilities", "confidence": "confidence", "correct": "correct"}
 _SILENT, _PARTIAL = "no confidence", "a reward that is neither 0 nor 1"
 _BARE, _TIED = "no max_prob or exact_match", "several choices with the largest probability"
-_UNJUDGED = "no yes or no of the judge"
-"""Why records are left out."""
+_UNJUDGED = "no yes or no from the judge"
+"""Reasons for leaving records out."""
 
 
 @shape_of_records
 class AgentTasks(ShapeOfRecords):
-    """An object of tasks by their names, each with its reward and its confidence."""
+    """Object of tasks by name, each with its reward and its confidence."""
 
     key = "hal-harness"
     title = "agents' tasks of the HAL harness"
@@ -74,7 +74,7 @@ _ID = "instance_id"
 
 @shape_of_records
 class HelmRun(ShapeOfRecords):
-    """per_instance_stats.json or display_predictions.json; scenario_state.json is sent there."""
+    """Per-instance results (per_instance_stats.json, display_predictions.json); scenario_state.json is refused."""
 
     key = "helm"
     title = "instances of a HELM run (per_instance_stats.json or display_predictions.json)"
@@ -89,8 +89,8 @@ class HelmRun(ShapeOfRecords):
     def table(self, document: JsonDocument) -> Table:
         if "request_states" in document.first[0]:
             raise InputError(
-                f"{document.name} holds the requests of a HELM run; open per_instance_stats.json of the same folder, "
-                "which has max_prob and exact_match of every instance"
+                f"{document.name} contains the requests of a HELM run. Open per_instance_stats.json from the same "
+                "folder, which has max_prob and exact_match for every instance"
             )
         columns = Columns(document.name, _BARE, _TIED)
         for place, record in document.records:
@@ -105,8 +105,8 @@ class HelmRun(ShapeOfRecords):
                 columns.add({**_about(record), "confidence": confidence, "correct": int(correct)}, place)
         if not columns.rows and columns.left_out(_BARE):
             raise InputError(
-                f"{document.name}: no instance has max_prob and exact_match, which HELM gives where every choice is "
-                "asked by itself (separate adapters); there is no confidence in this run"
+                f"{document.name} has no instance with max_prob and exact_match, so this run has no confidence. HELM "
+                "writes them if every choice is a separate request (separate adapters)"
             )
         return columns.table(by_line=document.by_line)
 
@@ -125,7 +125,7 @@ def _about(record: Record) -> dict[str, Any]:
 
 
 def _stats(stats: Any) -> dict[str, float]:
-    """Means by name: of a list of statistics, or of an object of numbers."""
+    """Means by name, from a list of statistics or an object of numbers."""
     if isinstance(stats, dict):
         return {name: number(value) for name, value in stats.items()}
     found: dict[str, float] = {}
@@ -138,12 +138,12 @@ def _stats(stats: Any) -> dict[str, float]:
 
 _CONFIDENCE, _BELOW, _CORRECT = "confidence", "confidence below 100", "correct"
 _NO_CONFIDENCE = -1
-"""The confidence that some judges are told to write where the answer gives none."""
+"""The value that some judges are instructed to write if an answer gives no confidence."""
 
 
 @shape_of_records
 class HleAnswers(ShapeOfRecords):
-    """judged_{predictions}.json: an object of answers by the ids of their questions."""
+    """Object of answers by question id (judged_{predictions}.json)."""
 
     key = "hle-judged"
     title = "judged answers, as of Humanity's Last Exam (judged_….json)"
@@ -185,8 +185,8 @@ class HleAnswers(ShapeOfRecords):
             yield Finding(
                 "warning",
                 "foreign",
-                f"Confidences are from {values.min():.4g} to {values.max():.4g}, where this judge writes percentages: "
-                f"they are read as {reading.kind}.",
+                f"Confidences range from {values.min():.4g} to {values.max():.4g}, although this judge writes "
+                f"percentages. They are read as {reading.kind}.",
                 {"kind": other},
                 f"Read as {other}",
             )
@@ -194,8 +194,8 @@ class HleAnswers(ShapeOfRecords):
             yield Finding(
                 "warning",
                 "foreign",
-                f"{count(small)} of {count(len(values))} confidences lie between 0 and 1 and others above: all are "
-                "read as percentages, 0.9 as 0.9 %; write them on one scale.",
+                f"{count(small)} of {count(len(values))} confidences are between 0 and 1, and others are higher. All "
+                "are read as percentages (0.9 as 0.9 %); use one scale.",
             )
         full = values >= 100
         if not full.any() or reading.confidence != _CONFIDENCE:
@@ -204,15 +204,15 @@ class HleAnswers(ShapeOfRecords):
         yield Finding(
             "warning",
             "foreign",
-            f"{count(int(full.sum()))} of {count(len(full))} answers have confidence 100, of which {right} are right: "
-            "the judge writes 100 where an answer gave no confidence too, so that certain and missing look the same.",
+            f"{count(int(full.sum()))} of {count(len(full))} answers have confidence 100; {right} are right. The "
+            "judge also writes 100 if an answer gave no confidence, so the two cases cannot be distinguished.",
             {"confidence": _BELOW, "missing": "exclude"},
-            "Leave answers at 100 out",
+            "Leave out answers with 100",
         )
 
 
 def _shares(table: Table) -> bool:
-    """Do confidences run up to 1 and no further?"""
+    """True if confidences go up to 1 but no further."""
     return bool(table.columns[_CONFIDENCE].max() <= 1)
 
 
@@ -222,7 +222,7 @@ def _response(record: Record) -> Record:
 
 
 def _confidence(value: Any) -> float:
-    """The number, which may be written with a percent sign; NaN where there is none."""
+    """Confidence as a number; it may be written with a percent sign. NaN if there is none."""
     found = number(value.strip().removesuffix("%") if isinstance(value, str) else value)
     return np.nan if found == _NO_CONFIDENCE else found
 
@@ -255,12 +255,12 @@ _SCORERS = frozenset(
         "judge_5",
     ]
 )
-"""Names that are no other tool's; exact_match, which elsewhere says what is right, is beside sampled responses only."""
+"""Names that only this tool uses; exact_match, which elsewhere is the outcome, occurs next to sampled responses."""
 
 
 @shape_of_columns
 class UncertaintyTable(ShapeOfColumns):
-    """UQResult.to_df() as CSV or Parquet: a column for each scorer; what is right is joined by the user."""
+    """Scorer table (UQResult.to_df()) as CSV or Parquet: one column per scorer; the user adds the outcomes."""
 
     key = "uqlm"
     title = "results of uqlm (to_df)"
@@ -273,14 +273,14 @@ class UncertaintyTable(ShapeOfColumns):
         scorers = _scorers(table)
         if "confidence" not in chosen and len(scorers) > 1:
             raise InputError(
-                f"{table.name}: uqlm's scorers are confidences of their own over the same responses; choose confidence "
-                f"from {listed(scorers)}"
+                f"{table.name} has several confidences for each response, one from each scorer of uqlm. Choose "
+                f"confidence from {listed(scorers)}"
             )
         correct = chosen.get("correct") or next(iter(named(table.columns, "correct")), None)
         if correct is None:
             raise InputError(
-                f"{table.name}: uqlm does not tell whether responses are right; add a column correct of 1 and 0 "
-                "and open the file again"
+                f"{table.name} has scores of uqlm, but not which responses are right. Add a column correct with 1 or "
+                "0, and open the file again"
             )
         return {"layout": "confidence", "kind": "probabilities", "confidence": scorers[0], "correct": correct}
 

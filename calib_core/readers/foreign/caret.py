@@ -1,4 +1,4 @@
-"""Predictions that R's caret saves (savePredictions, classProbs = TRUE): pred, obs, a column a level, rowIndex."""
+"""Predictions saved by caret in R (savePredictions, classProbs = TRUE): pred, obs, one column per level, rowIndex."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BESIDE = frozenset({PREDICTED, LABEL, ROW, RESAMPLE, TUNING, "weights"})
 
 @shape_of_columns
 class Caret(ShapeOfColumns):
-    """Every combination of tuning parameters is a model; rows of a repeated cross-validation belong together."""
+    """Saved predictions; each set of tuning parameters is a model, repeated resamples of a row are grouped."""
 
     key, title = "caret", "predictions that caret saved"
 
@@ -27,7 +27,7 @@ class Caret(ShapeOfColumns):
         return {PREDICTED, LABEL, ROW} <= table.columns.keys() and len(_levels(table)) > 1
 
     def table(self, table: Table) -> Table:
-        """With a column that names the combination of tuning parameters, where there are several."""
+        """Add a column that names the combination of tuning parameters, if there are several."""
         parameters = _parameters(table)
         if TUNING in table.columns or not any(several(table, name) for name in parameters):
             return table
@@ -52,7 +52,7 @@ class Caret(ShapeOfColumns):
 
 
 def _levels(table: Table) -> tuple[str, ...]:
-    """Columns that are called as labels or predictions are, with those beside them that make rows sum to 1."""
+    """Return columns named like labels or predictions, with adjacent columns that complete a row sum of 1."""
     called = {name for name in texts_of(table, LABEL) | texts_of(table, PREDICTED) if _is_number(table, name)}
     names = list(table.columns)
     first = next((i for i, name in enumerate(names) if name in called), len(names))
@@ -67,7 +67,7 @@ def _is_number(table: Table, name: str) -> bool:
 
 
 def _parameters(table: Table) -> list[str]:
-    """Columns in which one row of one resample differs, as parameters of models do; not one that numbers the rows."""
+    """Return columns in which a row of one resample differs, as tuning parameters do; not row numbers."""
     beside = {*_BESIDE, *_levels(table)}
     rows = [label_texts(table.columns[name]) for name in (ROW, RESAMPLE) if name in table.columns]
     cells = pd.DataFrame({str(i): texts for i, texts in enumerate(rows)})

@@ -1,4 +1,4 @@
-"""Log-likelihoods of the choices of questions: which one they favour, how surely, and is it right."""
+"""Log-likelihoods of the choices of questions: the favored choice, its confidence and correctness."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from calib_core.readers.reading import Fields
 from calib_core.readers.table import Array
 
 CLASSES = "class names"
-"""A column of the names of choices, as many as there are choices; it is there where every row has as many."""
+"""Column of the names of the choices; present if every row has the same number of choices."""
 SCORES, PREDICTED, GOLD, CONFIDENCE, CORRECT = "log_likelihood", "predicted", "gold", "confidence", "correct"
 
 
 class ChoiceRows:
-    """Questions with a score for each choice, by any number of measures, and the place of the right choice.
+    """Questions with a score for each choice, on one or more measures, and the position of the right choice.
 
     >>> rows = ChoiceRows(("",))
     >>> rows.add([[-1.0, -2.0]], (0,), None, None); rows.add([[-3.0, -3.0, -1.0]], (1,), None, None)
@@ -44,9 +44,9 @@ class ChoiceRows:
         reported: float | None,
         names: Sequence[str] | None,
     ) -> None:
-        """One question: its choices' scores by each measure, the right choices, and what the file says of the answer.
+        """Add a question: its choices' scores by measure, the right choices, and the file's own result.
 
-        ``reported``, 1 or 0, counts where no right choice is known; ``names`` are the texts of the choices.
+        ``reported``, 1 or 0, is used if no right choice is known; ``names`` are the texts of the choices.
         """
         for kept, values in zip(self._scores, scores, strict=True):
             kept.extend(values)
@@ -62,7 +62,7 @@ class ChoiceRows:
             self._named_alike = names == self._names
 
     def finished(self) -> tuple[dict[str, Array], dict[str, Array]]:
-        """Columns, and matrices (n, K) where every question has as many choices."""
+        """Return columns, and matrices (n, K) if every question has the same number of choices."""
         counts = np.array(self._counts, dtype=np.int64)
         most = int(counts.max())
         alike = bool((counts == most).all())
@@ -91,18 +91,18 @@ class ChoiceRows:
 
 
 def _largest(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The largest entry of every row's softmax, and where it is; of equal ones the first."""
+    """Largest softmax entry of every row, and its position; the first on a tie."""
     starts = np.cumsum(counts) - counts
     row = np.repeat(np.arange(len(counts)), counts)
     most = np.maximum.reduceat(values, starts)
-    with np.errstate(over="ignore"):  # what is beyond all numbers from the largest has a share of 0
+    with np.errstate(over="ignore"):  # a score too far below the largest gets share 0
         total = np.add.reduceat(np.exp(values - most[row]), starts)
     place = np.where(values == most[row], np.arange(len(values)) - starts[row], len(values))
     return 1 / total, np.minimum.reduceat(place, starts)
 
 
 def places_among(values: Sequence[object], choices: int) -> Collection[int]:
-    """Those of the values that are places of choices, each once.
+    """Return the values that are valid positions of choices, without repeats.
 
     >>> places_among([2, 0, 2, 7, "1", True], 4)
     [0, 2]
@@ -111,7 +111,7 @@ def places_among(values: Sequence[object], choices: int) -> Collection[int]:
 
 
 def fields_of_choices(columns: Mapping[str, Array], wide: bool, measure: str = "") -> Fields:
-    """Fields of Reading: all choices' scores where ``wide``, else the favoured choice's confidence."""
+    """Fields of Reading: scores of all choices if ``wide``, else the confidence in the favored choice."""
     if wide:
         names = tuple(str(name) for name in columns[CLASSES])
         return {

@@ -1,11 +1,10 @@
-"""Detections in COCO's result format, the true boxes of an annotations file, and both together: which boxes are right.
+"""Match detections in COCO's result format with the true boxes of an annotations file.
 
-A box is right where it is matched with a true one, as COCO's own evaluation matches them. How much
-two boxes have to overlap is a choice: the matched table has a column for each threshold.
-
-Within an image and category the surest detection chooses first: the true box that overlaps it most, if it overlaps it
-enough and no surer detection has it. Regions that are ignored are chosen only where no other box is left, and those of
-crowds by any number of detections.
+A box is right if it is matched with a true box, by the rules of COCO's own evaluation. The overlap that a match needs
+is a choice, so the matched table has a column for each threshold.
+Within an image and category, detections choose in order of confidence. Each takes the true box with the largest
+overlap that reaches the threshold and is still free. Ignored regions are chosen only if no other box is left; crowd
+regions can be matched by any number of detections.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ from calib_core.readers.tool_shapes import (
 from calib_core.text import count, percent
 
 MOST_OF_AN_IMAGE = 100
-"""Detections of one image and category that COCO's evaluation looks at, the surest ones."""
+"""Maximum number of detections per image and category in COCO's evaluation; the most confident ones count."""
 _PAIRS_OF_A_BLOCK = 1 << 20
 _SLACK = 1e-10
-"""A threshold of 1 is reached by an overlap that rounding keeps from it, as there."""
+"""Tolerance for overlaps that rounding keeps below a threshold of 1, as in COCO's code."""
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -57,7 +56,7 @@ class Boxes:
     Parameters
     ----------
     corners : (n, 4) left, top, width and height, in pixels.
-    places : (n,) which image and category each is of, a number for each pair of them, from 0.
+    places : (n,) index of the pair of image and category of each box, from 0.
     """
 
     corners: Floats
@@ -65,7 +64,7 @@ class Boxes:
 
     @property
     def areas(self) -> Floats:
-        """Width by height, (n,)."""
+        """Areas in square pixels, (n,)."""
         return np.asarray(self.corners[:, 2] * self.corners[:, 3])
 
 
@@ -76,19 +75,19 @@ def matched(
     crowds: NDArray[np.bool_],
     thresholds: Sequence[float],
 ) -> tuple[Places, NDArray[np.bool_]]:
-    """For every detection and threshold the true box it is matched with, (n, T), -1 for none; and (n,) who took part.
+    """Match detections with true boxes: (n, T) box indices, -1 for no match; and (n,) which detections took part.
 
     Parameters
     ----------
-    detections, scores : (n,) boxes and how sure each is; none is NaN.
-    truths, crowds : (m,) true boxes, and which of them are regions of a crowd: these are ignored, and matched by
-        any number of detections that lie in them by the share that the threshold asks.
-    thresholds : overlaps, intersection over union, from which on two boxes match; above 0, up to 1.
+    detections, scores : (n,) boxes and their confidence scores, without NaN.
+    truths, crowds : (m,) true boxes, and which are crowd regions. Crowd regions are ignored, and any number of
+        detections match one if the share of each detection inside it reaches the threshold.
+    thresholds : minimum overlap (intersection over union) for a match; above 0, up to 1.
 
-    A detection beyond the ``MOST_OF_AN_IMAGE`` surest of its image and category takes no part. Equal scores keep the
-    order of the file; of equal overlaps the later true box is taken. InputError where boxes of one image are too many.
-    What can mislead: of two detections of one object the surer takes it and the other is unmatched, however well it
-    fits. Reference: cocodataset/cocoapi, PythonAPI/pycocotools/cocoeval.py, evaluateImg.
+    A detection beyond the ``MOST_OF_AN_IMAGE`` most confident of its image and category takes no part. Equal scores
+    keep the order of the file; for equal overlaps the later true box is taken. InputError if there are too many pairs.
+    What can mislead: of two detections of one object, the more confident is matched and the other is not, however well
+    it fits. Reference: cocodataset/cocoapi, PythonAPI/pycocotools/cocoeval.py, evaluateImg.
 
     >>> squares = lambda *left: Boxes(np.array([[x, 0.0, 10.0, 10.0] for x in left]), np.zeros(len(left), dtype=int))
     >>> found, part = matched(squares(1, 0, 30), np.array([0.9, 0.8, 0.7]), squares(0), np.array([False]), [0.5])
@@ -104,8 +103,8 @@ def matched(
     if pairs is None:
         return found, part
     chooser, chosen, overlap = pairs
-    # Those of one rank choose together: no two of them are of the same image and category. Their candidates stand
-    # side by side, the best of them last.
+    # Detections of one rank choose together: no two are of the same image and category. Their candidates are
+    # adjacent, the best one last.
     order = np.lexsort((chosen, overlap, ~crowds[chosen], chooser, rank[chooser]))
     chooser, chosen, overlap = chooser[order], chosen[order], overlap[order]
     ends = np.flatnonzero(np.diff(rank[chooser], append=MOST_OF_AN_IMAGE)) + 1
@@ -122,7 +121,7 @@ def matched(
 
 
 def _ranks(scores: Floats, places: Places) -> Places:
-    """How many detections of the same image and category are surer, or as sure and earlier in the file."""
+    """Rank of each detection in its image and category by score; ties keep the order of the file."""
     order = np.lexsort((-scores, places))
     starts = np.flatnonzero(np.diff(places[order], prepend=-1))
     ranks = np.empty(len(scores), dtype=np.intp)
@@ -133,7 +132,7 @@ def _ranks(scores: Floats, places: Places) -> Places:
 def _overlapping(
     detections: Boxes, truths: Boxes, crowds: NDArray[np.bool_], of: Places, least: float
 ) -> tuple[Places, Places, Floats] | None:
-    """Detections and true boxes of the same image and category that overlap enough, and by how much."""
+    """Pairs of a detection and a true box of the same image and category with enough overlap, and the overlap."""
     kept: list[tuple[Places, Places, Floats]] = []
     n = 0
     for who, box in _pairs(detections.places, truths.places, of):
@@ -149,12 +148,12 @@ def _overlapping(
 
 
 def _pairs(places: Places, true_places: Places, of: Places) -> Iterator[tuple[Places, Places]]:
-    """Pairs of a detection ``of`` some and a true box of the same image and category, a block at a time."""
+    """Yield pairs of a detection in ``of`` and a true box of the same image and category, in blocks."""
     order = np.argsort(true_places, kind="stable")
     first, last = (np.searchsorted(true_places[order], places[of], side) for side in ("left", "right"))
     of, first, counts = of[last > first], first[last > first], (last - first)[last > first]
     ends = np.cumsum(counts)
-    _check(int(ends[-1]) if len(ends) else 0, limits.BOX_PAIRS, "are to be compared")
+    _check(int(ends[-1]) if len(ends) else 0, limits.BOX_PAIRS, "need a comparison")
     begin = 0
     while begin < len(of):
         before = int(ends[begin] - counts[begin])
@@ -166,11 +165,11 @@ def _pairs(places: Places, true_places: Places, of: Places) -> Iterator[tuple[Pl
 
 
 def _overlaps(detections: Boxes, truths: Boxes, who: Places, box: Places, crowd: NDArray[np.bool_]) -> Floats:
-    """Intersection over union; over the detection alone where the true box is a crowd's region."""
+    """Intersection over union; for crowd regions, intersection over the area of the detection."""
     d, t = detections.corners[who], truths.corners[box]
     inner = np.minimum(d[:, :2] + d[:, 2:], t[:, :2] + t[:, 2:]) - np.maximum(d[:, :2], t[:, :2])
     common = np.where((inner > 0).all(axis=1), inner[:, 0] * inner[:, 1], 0.0)
-    # In this order, as there: the last bit decides whether a box reaches a threshold.
+    # The same order of operations as COCO's code: the last bit decides whether a box reaches a threshold.
     own = detections.areas[who]
     whole = np.where(crowd, own, own + truths.areas[box] - common)
     return np.divide(common, whole, out=np.zeros_like(common), where=common > 0)
@@ -182,21 +181,21 @@ def _check(n: int, most: int, what: str) -> None:
 
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, *(round(0.5 + 0.05 * k, 2) for k in range(10)))
-"""COCO's ten, and smaller ones, which are usual where objects are."""
+"""COCO's ten thresholds, and smaller ones, which are used for locating objects."""
 USUAL, STRICT = 0.5, 0.75
 IMAGE, CATEGORY, SIZE, CONFIDENCE, TRUE_BOXES = "image_id", "category", "box size", "confidence", "true boxes"
 _ID, _BOX, _SCORE, _CROWD = "category_id", "bbox", "score", "iscrowd"
 _IMAGES, _IDS, _NAMES = "ids of images", "ids of categories", "names of categories"
 _SMALL, _MEDIUM = 32**2, 96**2
-"""Pixels up to which COCO calls an object small, and medium."""
+"""Areas in pixels up to which COCO calls an object small, and medium."""
 _LOW = 0.01
-"""A lowest confidence above this one shows that boxes below it were not saved."""
+"""A lowest confidence above this value suggests that boxes below it were not saved."""
 _LARGEST = 1e10
-"""Pixels of a box beyond which COCO's evaluation ignores it."""
+"""Box areas in pixels above this value are ignored by COCO's evaluation."""
 
 
 def column_of(threshold: float) -> str:
-    """The column that says which boxes are right.
+    """Name of the column of outcomes at a threshold.
 
     >>> column_of(0.5)
     'matched at IoU 0.50'
@@ -206,7 +205,7 @@ def column_of(threshold: float) -> str:
 
 @shape_of_records
 class Detections(ShapeOfRecords):
-    """A list of boxes with their scores, which are right or wrong only beside the true boxes."""
+    """List of boxes with scores; they are right or wrong only relative to the true boxes."""
 
     key = "coco"
     title = "detections in COCO's result format"
@@ -226,27 +225,24 @@ class Detections(ShapeOfRecords):
                 without.append(place)
         notes = [lacking(without, "no score")] if without else []
         if rows.masks:
-            notes.append("The file holds masks or keypoints, too: detections are matched by their boxes alone.")
+            notes.append("The file also contains masks or keypoints; detections are matched by their boxes only.")
         return rows.table(notes)
 
     def fields(self, table: Table, chosen: Fields) -> Fields:
         raise InputError(
-            f"{table.name} holds {self.title}: a box is right only where it is matched with a true one; give the file "
-            "of annotations as its labels (labels= in Python, --labels of a command, or the field for labels in the "
-            "Data room)"
+            f"{table.name} contains {self.title}. A box is right only if it matches a true box: give the annotations "
+            "file as the labels (labels= in Python, --labels in commands, or the field for labels in the Data room)"
         )
 
     def joined(self, table: Table, labels: Table) -> Table:
         if labels.origin != TrueBoxes.key:
-            raise InputError(
-                f"{labels.name} holds no true boxes; detections are matched with those of an annotations file of COCO's"
-            )
+            raise InputError(f"{labels.name} has no true boxes; give a COCO annotations file as the labels")
         return _matched(table, labels)
 
 
 @shape_of_records
 class TrueBoxes(ShapeOfRecords):
-    """images, annotations and categories: what is to be detected."""
+    """Annotations file (images, annotations and categories) with the objects to be detected."""
 
     key = "coco-annotations"
     title = "true boxes in COCO's annotation format"
@@ -264,9 +260,9 @@ class TrueBoxes(ShapeOfRecords):
         images, categories = _objects(name, whole, "images"), _objects(name, whole, "categories")
         if any("neg_category_ids" in each for each in images):
             raise InputError(
-                f"{name} holds annotations as LVIS has them, which tell of a few categories only what is in an image: "
-                "right boxes of the others would count as wrong; match them with its own evaluation, and write "
-                "confidence, matched (0 or 1) and image_id for each box"
+                f"{name} contains LVIS annotations, which list only some categories per image. Right boxes of other "
+                "categories would count as wrong. Match them with LVIS's evaluation, and write confidence, matched (0 "
+                "or 1) and image_id for each box"
             )
         rows = _Rows(JsonDocument(name, (), ()))
         ignored = 0
@@ -275,8 +271,8 @@ class TrueBoxes(ShapeOfRecords):
             ignored += bool(each.get("ignore")) and not crowd
             rows.add(each, place, {_CROWD: int(crowd), _SCORE: number(each.get(_SCORE))})
         marked = (
-            f"{_boxes(ignored)} marked ignore and not iscrowd: matched like any other, as COCO's evaluation does; "
-            "mark them iscrowd to leave out what lies in them."
+            f"{_boxes(ignored)} marked ignore but not iscrowd: matched like any other box, as in COCO's evaluation. "
+            "Mark them iscrowd to leave out the detections inside them."
         )
         table = rows.table([marked] if ignored else [])
         beside: dict[str, Array] = {
@@ -286,12 +282,12 @@ class TrueBoxes(ShapeOfRecords):
         }
         columns = {**table.columns, **beside}
         if np.isnan(table.columns[_SCORE]).any():
-            del columns[_SCORE]  # true boxes have none; detections that are saved in this format have one each
+            del columns[_SCORE]  # true boxes have no score; detections saved in this format have one each
         return replace(table, columns=columns)
 
     def fields(self, table: Table, chosen: Fields) -> Fields:
         raise InputError(
-            f"{table.name} holds {self.title}, and no predictions; open the file of detections, and give this one as "
+            f"{table.name} contains {self.title}, not predictions. Open the file of detections, and give this one as "
             "its labels"
         )
 
@@ -299,14 +295,14 @@ class TrueBoxes(ShapeOfRecords):
         if _SCORE in table.columns and labels.origin == self.key:
             return _matched(table, labels)
         raise InputError(
-            f"{table.name} holds {self.title}, and no predictions; give the file of detections first and this one as "
+            f"{table.name} contains {self.title}, not predictions. Give the file of detections first, and this one as "
             "its labels"
         )
 
 
 @shape_of_columns
 class MatchedBoxes(ShapeOfColumns):
-    """Detections beside what they are matched with; boxes of one image belong together, as they share true boxes."""
+    """Detections with their matches; boxes of one image form a group, because they share true boxes."""
 
     key = "coco-matched"
     title = "detections matched with true boxes"
@@ -336,14 +332,15 @@ class MatchedBoxes(ShapeOfColumns):
         true = max(_whole(table.columns[TRUE_BOXES]), hits)
         other = STRICT if used == USUAL else USUAL
         left = len(right) - counted
-        crowd = f" {_boxes(left)} in the region of a crowd left out, neither right nor wrong." if left else ""
+        crowd = f" {_boxes(left)} in crowd regions left out." if left else ""
         yield Finding(
             "note",
             "foreign",
-            f"A box is right where it is matched at IoU ≥ {used:.2f} with a true box of its category and image, the "
-            f"surest box first and each true box once, as COCO's evaluation does: {percent(hits / max(counted, 1))} of "
-            f"{count(counted)} are.{crowd} {count(true - hits)} of {count(true)} true boxes are matched by none: a "
-            "missed object has no confidence, and calibration does not count it.",
+            f"A box is right if it matches a true box of its category and image at IoU ≥ {used:.2f}. The most "
+            "confident boxes choose first, and each true box is used once, as in COCO's evaluation. "
+            f"{percent(hits / max(counted, 1))} of {count(counted)} boxes are right.{crowd} {count(true - hits)} of "
+            f"{count(true)} true boxes have no match. Missed objects have no confidence, so they do not affect "
+            "calibration.",
             {"correct": column_of(other)},
             f"Match at IoU ≥ {other:.2f}",
         )
@@ -351,20 +348,20 @@ class MatchedBoxes(ShapeOfColumns):
             yield Finding(
                 "warning",
                 "never-right",
-                "No box is matched: boxes are left, top, width and height in pixels, in both files alike.",
+                "No box is matched. Boxes must be left, top, width and height in pixels, in both files.",
             )
         least = float(np.nanmin(numbers(table.columns[CONFIDENCE]), initial=np.inf))
         if _LOW < least < np.inf:
             yield Finding(
                 "note",
                 "foreign",
-                f"The lowest confidence is {least:.3g}: if boxes below it were not saved, nothing is said of them.",
+                f"The lowest confidence is {least:.3g}. If boxes below it were not saved, results do not cover them.",
             )
 
 
 @dataclass(eq=False)
 class _Rows:
-    """Boxes of a file, record by record."""
+    """Boxes of a file, collected record by record."""
 
     document: JsonDocument
     corners: array[float] = field(default_factory=lambda: array("d"))
@@ -381,12 +378,11 @@ class _Rows:
             where = self.document.where(place)
             if box is None and ("segmentation" in record or "keypoints" in record):
                 raise InputError(
-                    f"{where} is a mask or keypoints without a box; only boxes are matched: write bbox as well, or "
-                    "match them with pycocotools and write confidence, matched (0 or 1) and image_id for each"
+                    f"{where} is a mask or keypoints without a box. Only boxes are matched: add bbox, or match with "
+                    "pycocotools and write confidence, matched (0 or 1) and image_id for each"
                 )
             raise InputError(
-                f"{where}: bbox is {quoted(box)}; four numbers are needed: left, top, and a width and height of 0 or "
-                "more"
+                f"{where}: bbox is {quoted(box)}; it needs four numbers: left, top, and a width and height of 0 or more"
             )
         self.corners.extend(corners)
         self.columns.add({IMAGE: _name(record.get(IMAGE)), _ID: _name(record.get(_ID)), **more}, place)
@@ -397,12 +393,12 @@ class _Rows:
 
 
 def _name(value: Any) -> int | str:
-    """What an image or a category is called; 42.0, as pandas may write it, is 42."""
+    """Identifier of an image or category; 42.0, as pandas may write it, becomes 42."""
     return int(value) if isinstance(value, float) and value.is_integer() else identifier(value)
 
 
 def _whole(column: Array) -> int:
-    """The largest value of a column of counts, whatever else somebody wrote into it."""
+    """Largest value of a column of counts; other values are ignored."""
     values = numbers(column)
     return int(values[(values >= 0) & (values < 2**53)].max(initial=0))
 
@@ -419,14 +415,14 @@ def _objects(name: str, whole: Record, key: str) -> list[Record]:
     found: list[Record] = whole[key]
     for i, each in enumerate(found):
         if not isinstance(each, dict):
-            raise InputError(f"{name}: entry {i} of {key} is no object; save the annotations again")
+            raise InputError(f"{name}: entry {i} of {key} is not an object; save the annotations again")
     if not found:
-        raise InputError(f"{name} has no {key}; detections cannot be matched without them")
+        raise InputError(f"{name} has no {key}, which the matching of detections needs")
     return found
 
 
 def _matched(table: Table, labels: Table) -> Table:
-    """The detections that can be right or wrong, with a column for each threshold that says whether they are."""
+    """Return the detections that can be right or wrong, with a column of outcomes for each threshold."""
     kept, notes = _within(table, labels)
     truths = _keys(labels)
     inside = (truths[IMAGE].isin(labels.columns[_IMAGES]) & truths[_ID].isin(labels.columns[_IDS])).to_numpy()
@@ -438,8 +434,8 @@ def _matched(table: Table, labels: Table) -> Table:
     every = pd.DataFrame(np.column_stack([found_of.places, found_of.corners, scores]))
     if again := int(every.duplicated().sum()):
         notes.append(
-            f"{_boxes(again)} the same as an earlier one in image, category, place and score: only one of them can be "
-            "right; was an image or a run saved twice?"
+            f"{_boxes(again)} equal to an earlier one in image, category, position and score; only one of them can be "
+            "right. Check whether an image or a run was saved twice."
         )
     try:
         found, part = matched(found_of, scores, true, crowds, THRESHOLDS)
@@ -460,22 +456,22 @@ def _matched(table: Table, labels: Table) -> Table:
     columns |= {column_of(each): frozen(outcomes[:, k]) for k, each in enumerate(THRESHOLDS)}
     if not part.all():
         notes.append(
-            f"{_boxes(int((~part).sum()))} left out, beyond the {MOST_OF_AN_IMAGE} surest of their image and category: "
-            "COCO's evaluation does not look at more."
+            f"{_boxes(int((~part).sum()))} left out: beyond the {MOST_OF_AN_IMAGE} most confident of their image and "
+            "category, the limit of COCO's evaluation."
         )
     whole = Table(table.name, table.format, columns, rows=kept.rows, notes=(*table.notes, *labels.notes, *notes))
     return whole.take(np.flatnonzero(part))
 
 
 def _outcomes(found: NDArray[np.intp], crowds: NDArray[np.bool_], areas: NDArray[np.float64]) -> Array:
-    """ "1" right, "0" wrong, empty where neither, (n, T): texts, which mean the same in a file with gaps."""
+    """ "1" for right, "0" for wrong, empty for neither, (n, T); texts, so that a file with gaps keeps them."""
     hit = found >= 0
     neither = (hit & np.append(crowds, False)[found]) | (~hit & (areas > _LARGEST)[:, None])
     return np.array(["0", "1", ""], dtype=object)[np.where(neither, 2, hit)]
 
 
 def _within(table: Table, labels: Table) -> tuple[Table, list[str]]:
-    """Detections of images and categories that the annotations have, and notes on the others."""
+    """Return detections of annotated images and categories, and notes on the other detections."""
     notes: list[str] = []
     keys = _keys(table)
     rows = np.ones(len(keys), dtype=bool)
@@ -483,17 +479,17 @@ def _within(table: Table, labels: Table) -> tuple[Table, list[str]]:
         here = keys[name].isin(labels.columns[known]).to_numpy()
         if (unknown := rows & ~here).any():
             notes.append(
-                f"{_boxes(int(unknown.sum()))} left out, of {what} that {labels.name} does not list: "
+                f"{_boxes(int(unknown.sum()))} left out: {what} not in {labels.name}: "
                 f"{listed(pd.unique(keys[name][unknown]), 3)}."
             )
         rows &= here
     if not rows.any():
         raise InputError(
-            f"no box of {table.name} is of an image and a category that {labels.name} lists; are both of the same data?"
+            f"no box of {table.name} has an image and a category in {labels.name}; check that both are of the same data"
         )
     return table.take(np.flatnonzero(rows)), notes
 
 
 def _keys(table: Table) -> pd.DataFrame:
-    """Image and category of every box, as texts."""
+    """Image and category of every box, as text."""
     return pd.DataFrame({name: label_texts(table.columns[name]) for name in (IMAGE, _ID)})

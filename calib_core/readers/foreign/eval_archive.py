@@ -1,7 +1,7 @@
-"""
+"""Read logs of inspect_ai (.eval archives).
 
-The directory is zipfile's; members are unpacked here, in bounded memory whatever they promise, as Python's own zipfile
-knows zstd from 3.14 on alone.
+zipfile reads the directory; this module unpacks the members, in bounded memory whatever their declared size, because
+zipfile supports zstd only from Python 3.14 on.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from calib_core.readers.table import Table
 _ZSTD = 93
 _ENCRYPTED = 0x1
 _LOCAL = struct.Struct("<26xHH")
-"""Of the header before a member's data: the lengths of its name and of what follows the name."""
+"""Lengths of the name and of the extra field, in the local header of a member."""
 _OTHERS = 64
-"""Members of a log that are no samples."""
+"""Number of members of a log that are not samples."""
 _SAMPLE = re.compile(r"samples/[^/]+(/sample)?\.json")
 _SUMMARIES = re.compile(r"_journal/summaries/(?P<number>\d{1,9})\.json")
 
 
 def _promised(data: bytes) -> int:
-    """What the directory promises of the summaries and of the longest sample, twice, as they are Python's objects."""
+    """Unpacked bytes of the summaries plus the longest sample, doubled for Python objects, by the directory."""
     try:
         few = data.count(b"PK\x01\x02") <= limits.LOG_MEMBERS + _OTHERS
         entries = zipfile.ZipFile(io.BytesIO(data)).infolist() if few else []
-    except Exception:  # a damaged directory ends zipfile in six kinds of exceptions
+    except Exception:  # zipfile raises six types of exceptions on a damaged directory
         return len(data)
     sizes = {entry.filename: min(entry.file_size, limits.DOCUMENT_BYTES) for entry in entries}
     samples = [size for name, size in sizes.items() if _SAMPLE.fullmatch(name)]
@@ -56,7 +56,7 @@ def _promised(data: bytes) -> int:
     unpacked=_promised,
 )
 def parse_eval(data: bytes, name: str) -> Table:
-    """The samples of a log: their summaries, and samples themselves where only log-probabilities tell a confidence."""
+    """Return the samples of a log: summaries, and whole samples if confidence is only in log-probabilities."""
     archive = _Archive.of(data, name)
     headers = [member for member in ("header.json", "_journal/start.json") if member in archive.members]
     about: Any = archive.value(headers[0]) if headers else {}
@@ -67,23 +67,23 @@ def parse_eval(data: bytes, name: str) -> Table:
 
 
 def _summaries(archive: _Archive) -> list[Mapping[str, Any]]:
-    """What was written of every sample; of a run that did not end, from its journal."""
+    """Return the summaries of all samples; for an interrupted run, from its journal."""
     parts = [part for member in archive.members if (part := _SUMMARIES.fullmatch(member))]
     journal = [part[0] for part in sorted(parts, key=lambda part: int(part["number"]))]
     members = ["summaries.json"] if "summaries.json" in archive.members else journal
     values = [archive.value(member) for member in members]
     if not all(isinstance(value, list) for value in values):
-        raise InputError(f"{archive.name}: its summaries are no list of samples; save the log again")
+        raise InputError(f"{archive.name}: the summaries are not a list of samples; save the log again")
     found = [each for value in values for each in value]
     if not all(isinstance(each, dict) for each in found):
         raise InputError(f"{archive.name}: a summary is not an object; save the log again")
     if not found:
-        raise InputError(f"{archive.name} holds no finished sample; let the run go on, or choose another log")
+        raise InputError(f"{archive.name} has no finished sample; finish the run, or choose another log")
     return found
 
 
 def _with_outputs(archive: _Archive, summaries: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Summaries with what the model put out and what was stored, where samples hold it."""
+    """Yield summaries with the model's output and the store, where samples contain them."""
     beside: dict[tuple[str, str], dict[str, Any]] = {}
     for member in filter(_SAMPLE.fullmatch, archive.members):
         sample = archive.value(member)
@@ -95,7 +95,7 @@ def _with_outputs(archive: _Archive, summaries: Sequence[Mapping[str, Any]]) -> 
 
 
 def _tokens_alone(output: Any) -> Any:
-    """What a model put out, without its texts: log-probabilities alone."""
+    """Reduce a model's output to its log-probabilities, without texts."""
     choices = output.get("choices") if isinstance(output, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     return {"choices": [{"logprobs": first.get("logprobs")}]} if isinstance(first, dict) else None
@@ -103,7 +103,7 @@ def _tokens_alone(output: Any) -> Any:
 
 @dataclass
 class _Archive:
-    """The members of an archive, unpacked when they are asked for; what was unpacked is counted."""
+    """Members of an archive, unpacked on request; the total of unpacked bytes is limited."""
 
     name: str
     data: bytes
@@ -113,38 +113,38 @@ class _Archive:
     @classmethod
     def of(cls, data: bytes, name: str) -> _Archive:
         if data.count(b"PK\x01\x02") > limits.LOG_MEMBERS + _OTHERS:
-            raise InputError(f"{name} holds more than {limits.LOG_MEMBERS:,} members; save fewer samples")
+            raise InputError(f"{name} has more than {limits.LOG_MEMBERS:,} members; save fewer samples")
         try:
             entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
-        except Exception as e:  # a damaged directory ends zipfile in six kinds of exceptions
+        except Exception as e:  # zipfile raises six types of exceptions on a damaged directory
             raise InputError(f"{name} is damaged or cut off: its directory cannot be read; copy the log again") from e
         return cls(name, data, {entry.filename: entry for entry in entries})
 
     def value(self, member: str) -> Any:
-        """The JSON of a member."""
+        """Return the JSON value of a member."""
         where = f"{self.name}, {quoted(member)}"
         try:
             return DECODER.decode(self._bytes(self.members[member], where).decode("utf-8"))
         except (JsonRefusedError, InputError) as e:
             raise InputError(str(e) if str(e).startswith(where) else f"{where}: {e}") from e
         except RecursionError as e:
-            raise InputError(f"{where}: nested too deeply; save the log again") from e
+            raise InputError(f"{where} is nested too deeply; save the log again") from e
         except ValueError as e:
-            raise InputError(f"{where}: this is not valid JSON; copy the log again") from e
+            raise InputError(f"{where} is not valid JSON; copy the log again") from e
 
     def _bytes(self, entry: zipfile.ZipInfo, where: str) -> bytes:
         if entry.flag_bits & _ENCRYPTED:
             raise InputError(f"{where} is encrypted; save the log without a password")
         if entry.file_size > limits.DOCUMENT_BYTES:
             raise InputError(
-                f"{where} unpacks to {size(entry.file_size)}; at most {size(limits.DOCUMENT_BYTES)} are read: save "
-                "fewer samples"
+                f"{where} unpacks to {size(entry.file_size)}; the maximum is {size(limits.DOCUMENT_BYTES)}: save fewer "
+                "samples"
             )
         self.unpacked += entry.file_size
         if self.unpacked > limits.DECODED_BYTES:
             raise InputError(
-                f"{self.name} unpacks to more than {size(limits.DECODED_BYTES)}: save fewer samples, or confidence in "
-                "the metadata of scores, which is read without them"
+                f"{self.name} unpacks to more than {size(limits.DECODED_BYTES)}. Save fewer samples, or save "
+                "confidence in the metadata of scores, which is read without unpacking the samples"
             )
         start = entry.header_offset + _LOCAL.size
         if not _LOCAL.size <= start <= len(self.data):
@@ -158,7 +158,7 @@ class _Archive:
 
 
 def _unpacked(packed: bytes, entry: zipfile.ZipInfo, where: str) -> bytes:
-    """A member's content, of which one byte more than it promises is unpacked at most."""
+    """Unpack a member, at most one byte beyond its declared size."""
     most = entry.file_size + 1
     if entry.compress_type == zipfile.ZIP_STORED:
         return packed
@@ -168,7 +168,7 @@ def _unpacked(packed: bytes, entry: zipfile.ZipInfo, where: str) -> bytes:
         except zlib.error as e:
             raise InputError(f"{where} is damaged or cut off; copy the log again") from e
     if entry.compress_type != _ZSTD:
-        raise InputError(f"{where} is compressed in a way that is not read; save the log again with inspect_ai")
+        raise InputError(f"{where} uses an unsupported compression method; save the log again with inspect_ai")
     zstd = _zstd(where)
     try:
         found: bytes = zstd.ZstdDecompressor().decompress(packed, most)
@@ -178,10 +178,10 @@ def _unpacked(packed: bytes, entry: zipfile.ZipInfo, where: str) -> bytes:
 
 
 def _zstd(where: str) -> Any:
-    """Python's own zstd, which there is from 3.14 on, or the same for Python before."""
+    """Return Python's zstd module (3.14 and later) or the backport."""
     try:
         return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
     except ImportError as e:
         raise InputError(
-            f"{where} is compressed with zstd, which needs a package more: pip install 'calib[inspect]' and try again"
+            f"{where} is compressed with zstd, which needs another package. Run: pip install 'calib[inspect]'"
         ) from e

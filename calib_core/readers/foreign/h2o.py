@@ -1,4 +1,4 @@
-"""Predictions of H2O-3: predict, a probability a level (p0, p1 of levels 0 and 1), and calibrated ones beside them."""
+"""Predictions of H2O-3: predict, one probability per level (p0, p1 for levels 0 and 1), and calibrated ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SETS = ("raw", "calibrated")
 rule(
     "calibrated-too",
     "Probabilities before and after calibration",
-    "Nothing, where both are to be judged.",
+    "Nothing to do if both should be evaluated.",
     "calibrator",
 )
 
 
 @shape_of_columns
 class H2O(ShapeOfColumns):
-    """Levels that are numbers have a p before them; cal_ stands before calibrated probabilities."""
+    """Predictions of H2O: numeric levels have the prefix p, and calibrated probabilities the prefix cal_."""
 
     key, title = "h2o", "predictions of H2O"
 
@@ -47,21 +47,22 @@ class H2O(ShapeOfColumns):
             yield Finding(
                 "note",
                 "calibrated-too",
-                f"The file holds raw probabilities ({listed(_scores(table), 2)}) and calibrated ones "
-                f"({listed(calibrated, 2)}): {'two models of the same rows' if reading.score_sets else 'one is read'}.",
+                f"The file has raw probabilities ({listed(_scores(table), 2)}) and calibrated ones "
+                f"({listed(calibrated, 2)}): "
+                f"{'read as two models' if reading.score_sets else 'only one of them is read'}.",
             )
 
 
 def _calibrated(table: Table) -> tuple[str, ...]:
-    """The columns of calibrated probabilities, where all are there."""
+    """Columns of calibrated probabilities, if they are complete."""
     names = tuple(CALIBRATED + name for name in _scores(table))
     return names if set(names) <= table.columns.keys() else ()
 
 
 def _scores(table: Table) -> tuple[str, ...]:
-    """The columns behind the prediction, of which one at least is called as a prediction is, up to where they sum to 1.
+    """Return the columns after the prediction, at least one named like a prediction, until their sum is 1.
 
-    What stands behind probabilities is no class: a standard error, an offset, an age.
+    Columns after the probabilities are not classes: a standard error, an offset, an age.
     """
     names = list(table.columns)
     if PREDICTED not in names:

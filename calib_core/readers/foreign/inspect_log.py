@@ -1,4 +1,4 @@
-"""Logs of inspect_ai and frames of their samples: what scorers say of answers, and the confidence beside it."""
+"""Logs of inspect_ai and frames of their samples: the scorers' grades of answers, and the confidence."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ FROM_LOGPROBS, OF_SAMPLE, OF_STORE = "confidence_from_logprobs", "metadata_confi
 _PARTIAL = {"": math.nan, ", partly right as right": 1.0, ", partly right as wrong": 0.0}
 _ABSTAINED = {"": math.nan, ", no answer as wrong": 0.0}
 _DETAILS = ("_answer", "_explanation", "_metadata", "_value_history")
-"""Endings of what a frame of samples tells beside a score."""
+"""Suffixes of columns with details of a score in a frame of samples."""
 _BESIDE = ("id", "epoch", "task", "model", "eval_id")
-"""Columns that go along, beside those of the samples' own metadata."""
+"""Columns retained as metadata, in addition to the samples' own metadata."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grades:
-    """What a scorer says, (n,): 1 right, 0 wrong, between partly right, NaN where it says nothing; who abstained."""
+    """Grades of one scorer, (n,): 1 right, 0 wrong, between for partly right, NaN for none; and who abstained."""
 
     values: Float64s
     abstained: NDArray[np.bool_]
 
     def columns(self, scorer: str) -> dict[str, Array]:
-        """A column of what is right, without what is neither; and others that count it as right or wrong."""
+        """Return a column of unambiguous grades, and columns that count the others as right or wrong."""
         partial = (self.values > 0) & (self.values < 1)
         found = {}
         for some, as_partial in _PARTIAL.items() if partial.any() else (("", math.nan),):
@@ -63,7 +63,7 @@ class Grades:
 
 
 def grades(values: Iterable[object]) -> Grades | None:
-    """The grades of a scorer's values, such as C, I, P, N, 1 or 0; None of values that are no grades.
+    """Return the grades of a scorer's values, such as C, I, P, N, 1 or 0; None if they are not grades.
 
     >>> found = grades(["C", "I", "P", "N", None, 1, True])
     >>> found.values.tolist(), found.abstained.tolist().index(True)
@@ -77,12 +77,12 @@ def grades(values: Iterable[object]) -> Grades | None:
     if any(grade is None for grade in found):
         return None
     graded = np.array(found, dtype=np.float64)
-    # Numbers of which none is 0 or 1 are a measure of something, and no verdicts.
+    # Numbers that are never 0 or 1 are some measurement, not grades.
     return Grades(graded, abstained) if np.isin(graded, (0.0, 1.0)).any() else None
 
 
 def graded(table: Table) -> Table:
-    """The table with columns of what each scorer calls right, of columns such as "score_choice"."""
+    """Add columns of each scorer's grades, computed from columns such as "score_choice"."""
     found: dict[str, Array] = {}
     for name, column in table.columns.items():
         if not name.startswith(SCORE) or name.endswith(_DETAILS) or "confidence" in name.casefold():
@@ -93,7 +93,7 @@ def graded(table: Table) -> Table:
 
 
 def _grade(value: Any) -> float | None:
-    """One of them; None of what is no grade."""
+    """Return a single grade; None if the value is not a grade."""
     if value is None:
         return math.nan
     if isinstance(value, str):
@@ -113,17 +113,17 @@ def _grade(value: Any) -> float | None:
     return float(value) if math.isnan(value) or 0 <= value <= 1 else None
 
 
-# -- what the columns mean -------------------------------------------------------------------------------------
+# -- roles of the columns --------------------------------------------------------------------------------------
 
 
 def scorers(table: Table) -> list[str]:
-    """Names of the scorers that say right or wrong."""
+    """Names of the scorers that grade answers as right or wrong."""
     names = [name.removeprefix(CORRECT) for name in table.columns if name.startswith(CORRECT)]
     return [name for name in names if not name.endswith((*list(_PARTIAL)[1:], *list(_ABSTAINED)[1:]))]
 
 
 def confidences(table: Table, scorer: str = "") -> list[str]:
-    """Columns of confidences: the scorer's own, scorers of confidence, the sample's, others', of log-probabilities."""
+    """Columns of confidences: the scorer's own, confidence scorers, the sample's, others', from log-probabilities."""
     own = [f"{CONFIDENCE}{scorer}", f"{CONFIDENCE}{scorer}_metadata"]
     others = [name for name in table.columns if name.startswith(CONFIDENCE) and name != FROM_LOGPROBS]
     scored = [name for name in table.columns if name.startswith(SCORE) and "confidence" in name.casefold()]
@@ -136,7 +136,7 @@ def _confident(column: Array) -> bool:
 
 
 def fields(table: Table, chosen: Fields) -> Fields:
-    """Confidence and correctness, attempts at a question as a group; InputError to ask which scorer."""
+    """Return fields for confidence, correctness and attempts as groups; InputError if the scorer is ambiguous."""
     if chosen.get("layout", "confidence") != "confidence":
         return {}
     names = scorers(table)
@@ -148,8 +148,8 @@ def fields(table: Table, chosen: Fields) -> Fields:
     known = confidences(table, scorer)
     if not known and "confidence" not in chosen:
         raise InputError(
-            f"{table.name} says what is right and has no confidence in the answers: let the scorer put confidence into "
-            "its metadata (0 to 1, or 0 to 100), or log log-probabilities of the answer"
+            f"{table.name} contains which answers are right, but no confidence. Let the scorer write confidence to its "
+            "metadata (0 to 1, or 0 to 100), or log the log-probabilities of the answer"
         )
     beside = [n for n in table.columns if n in _BESIDE or (n.startswith(METADATA) and n != OF_SAMPLE)]
     found: Fields = {"layout": "confidence", "correct": correct, "metadata": tuple(beside)}
@@ -169,27 +169,27 @@ def _gaps(table: Table, *names: str) -> bool:
 def _which(table: Table, names: list[str]) -> str:
     if not names:
         return (
-            f"{table.name} has no scorer that says right or wrong (C and I, or 1 and 0): log one, or name a column of "
-            "1 and 0 as correct"
+            f"{table.name} has no scorer with right or wrong (C and I, or 1 and 0). Log one, or choose a column of 1 "
+            "and 0 as correct"
         )
     columns = [f"{CORRECT}{name}" for name in names]
     return (
-        f"{table.name} has {len(names)} scorers that say what is right, {listed(names, 5)}: choose one as correct, "
-        f"such as {quoted(columns[0])}"
+        f"{table.name} has {len(names)} scorers with right or wrong: {listed(names, 5)}. Choose one as correct, such "
+        f"as {quoted(columns[0])}"
     )
 
 
 def _attempts(table: Table) -> bool:
-    """Are there several questions, and of some of them more than one row?"""
+    """True if there are several questions, some with more than one row."""
     ids = label_texts(table.columns["id"])
     return 1 < len(set(ids.tolist())) < len(ids)
 
 
-# -- what they leave open --------------------------------------------------------------------------------------
+# -- findings --------------------------------------------------------------------------------------------------
 
 
 def findings(table: Table, reading: Reading) -> Iterator[Finding]:
-    """What stays open once a scorer is chosen."""
+    """Yield what remains ambiguous after a scorer is chosen."""
     correct = str(reading.correct)
     scorer = next((name for name in scorers(table) if correct.startswith(f"{CORRECT}{name}")), None)
     if scorer is not None:
@@ -205,16 +205,17 @@ def findings(table: Table, reading: Reading) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 "group",
-                f"{n:,} rows are attempts at {ids:,} questions, and are taken for independent: intervals come out "
-                "narrower than they are.",
+                f"The {n:,} rows are repeated attempts at {ids:,} questions but are treated as independent, so "
+                "intervals are too narrow.",
                 {"group": "id"},
-                "Attempts at a question belong together",
+                "Group the attempts at each question",
             )
         else:
             yield Finding(
                 "note",
                 "foreign",
-                f"{n:,} rows are attempts at {ids:,} questions: they are taken together and never averaged.",
+                f"The {n:,} rows are repeated attempts at {ids:,} questions. Attempts at a question are a group; they "
+                "are not averaged.",
             )
 
 
@@ -225,8 +226,8 @@ def _about_copies(table: Table) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "foreign",
-            f"{several(copies)} repeat a sample and epoch of the same run: if the run is in the file twice, remove one "
-            "copy; its rows are no further attempts.",
+            f"{several(copies)} repeat a sample and epoch of the same run. If the run is in the file twice, remove "
+            "one copy; its rows are not new attempts.",
         )
 
 
@@ -242,11 +243,11 @@ def _about_grades(table: Table, correct: str, scorer: str) -> Iterator[Finding]:
         partial = int((np.isnan(plain) & ~np.isnan(table.columns[name])).sum())
         as_what = ending.removeprefix(", partly right as ")
         now = "left out" if not some else f"counted as {some.removeprefix(', partly right as ')}"
-        message = f"{quoted(scorer)} calls {several(partial, 'answers')} partly right (P), {now}."
+        message = f"{quoted(scorer)} grades {several(partial, 'answers')} as partly right (P), {now}."
         yield Finding(
             "note" if some or as_what == "wrong" else "warning",
             "foreign",
-            message if some or as_what == "right" else "Or are answers that are partly right wrong?",
+            message if some or as_what == "right" else "Or should partly right answers count as wrong?",
             {"correct": f"{CORRECT}{scorer}{ending}{none}"},
             f"Count partly right as {as_what}",
         )
@@ -258,7 +259,8 @@ def _about_grades(table: Table, correct: str, scorer: str) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "foreign",
-            f"{quoted(scorer)} finds no answer (N) in {several(abstained)}, left out and not counted as wrong.",
+            f"{quoted(scorer)} found no answer (N) in {several(abstained)}; they are left out rather than counted as "
+            "wrong.",
             {"correct": f"{CORRECT}{scorer}{some}{ending}"},
             "Count no answer as wrong",
         )
@@ -273,28 +275,28 @@ def _about_confidence(table: Table, reading: Reading, scorer: str) -> Iterator[F
             yield Finding(
                 "note",
                 "foreign",
-                f"Confidence is taken from {quoted(used)}; there is {quoted(other)}, too{about}.",
+                f"Confidence is taken from {quoted(used)}; {quoted(other)} is also available{about}.",
                 {"confidence": other},
-                f"Take {other}",
+                f"Use {other}",
             )
     if used == FROM_LOGPROBS:
         known = numbers(table.columns[used])
         yield Finding(
             "note",
             "foreign",
-            "Confidence is the probability of the answer's letter among the letters of the options, from log-"
-            f"probabilities of its token (in {percent(float(np.isfinite(known).mean()))} of the rows); letters that "
-            "are not listed count as 0, which makes it a little too high.",
+            "Confidence is the probability of the answer's letter relative to all option letters, from the "
+            f"log-probabilities of its token ({percent(float(np.isfinite(known).mean()))} of rows have them). Letters "
+            "that are not listed count as 0, so it is slightly too high.",
         )
 
 
 _VERDICTS = ("score", "correct", "accuracy", "grade", "value")
-"""Keys of a score of several parts under which the verdict stands."""
+"""Keys under which a score with several parts stores its grade."""
 
 
 @shape_of_records
 class InspectLog(ShapeOfRecords):
-    """A log of inspect_ai: a row for each sample and epoch that was scored."""
+    """Log of inspect_ai: a row for each sample and epoch that was scored."""
 
     key = "inspect-log"
     title = "a log of inspect_ai"
@@ -327,11 +329,11 @@ def _unfinished(about: Mapping[str, Any]) -> list[str]:
     status = about.get("status", "started" if "eval" in about else "success")
     if status == "success":
         return []
-    return [f"The run did not end well (its status is {quoted(str(status))}): samples it lacks may be the harder ones."]
+    return [f"The run did not finish (status {quoted(str(status))}). Missing samples may be the harder ones."]
 
 
 def _scores(record: Record) -> Mapping[str, Mapping[str, Any]]:
-    """What scorers say of a sample, by their names; empty of a sample that was not scored."""
+    """Scores of a sample by scorer; empty for a sample that was not scored."""
     scores = record.get("scores")
     if not isinstance(scores, dict):
         return {}
@@ -339,7 +341,7 @@ def _scores(record: Record) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _verdicts(scores: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Each scorer's value, and parts of values of several parts, under a name of their own."""
+    """Yield each scorer's value; parts of a composite value get their own names."""
     for scorer, score in scores.items():
         value = score["value"]
         if not isinstance(value, dict):
@@ -365,7 +367,7 @@ def _single(value: Any) -> bool:
 
 
 def _confidences(record: Record, scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Every confidence a sample has, by the names of columns."""
+    """Return every confidence of a sample, by column name."""
     found: dict[str, Any] = {}
     for scorer, score in scores.items():
         value, metadata = score["value"], score.get("metadata")
@@ -386,7 +388,7 @@ def _confidences(record: Record, scores: Mapping[str, Mapping[str, Any]]) -> dic
 
 
 def has_confidence(record: Record) -> bool:
-    """Whether a sample, or its summary, tells a confidence without log-probabilities.
+    """True if a sample, or its summary, has a confidence apart from log-probabilities.
 
     >>> has_confidence({"metadata": {"confidence": 0.7}}), has_confidence({"scores": {"choice": {"value": "C"}}})
     (True, False)
@@ -396,9 +398,11 @@ def has_confidence(record: Record) -> bool:
 
 
 def letter_share(record: Record, scores: Mapping[str, Mapping[str, object]]) -> float | None:
-    """P(the answer's letter) among the option letters, from log-probabilities of the token that holds it.
+    """Probability of the answer's letter relative to all option letters, from log-probabilities of its token.
 
-    The token is the last that is the letter which a scorer reads as the answer, or any option's letter where none does.
+    The token is the last one equal to the letter that a scorer reads as the answer. Without such a letter, it is the
+    last
+    one equal to any option's letter.
     """
     options = record.get("choices")
     if not isinstance(options, list) or not 2 <= len(options) <= len(string.ascii_uppercase):
@@ -420,7 +424,7 @@ def letter_share(record: Record, scores: Mapping[str, Mapping[str, object]]) -> 
         if not weight[letter] and own <= 0:
             weight[letter] = math.exp(own)
         total = sum(weight.values())
-        # The letter alone says nothing of the others: what is left may be theirs.
+        # The letter alone determines nothing about the others: the remaining probability may be theirs.
         alone = sum(value > 0 for value in weight.values()) < 2
         return None if not total else weight[letter] if alone else weight[letter] / total
     return None
@@ -447,7 +451,7 @@ _DETAIL = "_metadata"
 
 @shape_of_columns
 class SamplesFrame(ShapeOfColumns):
-    """A row for each sample and epoch; the column target is the right answer, not whether it was given."""
+    """Frame of samples, a row per sample and epoch; its column target is the right answer, not an outcome."""
 
     key = "inspect-samples"
     title = "a frame of samples of inspect_ai (samples_df)"
@@ -474,13 +478,13 @@ class SamplesFrame(ShapeOfColumns):
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
         runs = values_of(table, "eval_id")
         if len(runs) > 1 and reading.models is not None:
-            message = f"The frame has {len(runs)} runs over the same questions, read as {len(runs)} models."
+            message = f"The frame has {len(runs)} runs on the same questions. They are read as {len(runs)} models."
             yield Finding("note", "foreign", message)
         yield from findings(table, reading)
 
 
 def _of_metadata(column: Array) -> Array:
-    """The confidence in the metadata of each score, which are JSON; missing where there is none."""
+    """Confidence from the JSON metadata of each score; missing if there is none."""
     return pd.Series([number(_metadata(text).get("confidence")) for text in column], dtype="float64").to_numpy()
 
 
@@ -493,6 +497,6 @@ def _metadata(text: str) -> Mapping[str, Any]:
 
 
 def _same_questions(table: Table) -> bool:
-    """Do runs answer the same questions, and each of them once an epoch?"""
+    """True if all runs answer the same questions, each question once per epoch."""
     rows = pd.DataFrame({name: label_texts(table.columns[name]) for name in ("eval_id", "id", "epoch")})
     return bool(rows.duplicated(["id", "epoch"]).any() and not rows.duplicated().any())

@@ -1,4 +1,4 @@
-"""What shapes of tables share: the column of labels by its values, and rows that repeat."""
+"""Helpers for tables with one column per class level: find the label column, and detect repeated rows."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from calib_core.readers.reading import Fields
 from calib_core.readers.table import Table
 
 MISSING = frozenset({"", "NA"})
-"""What R writes where a value is missing."""
+"""Text that R writes for a missing value."""
 _UNNAMEABLE = re.compile(r"[^\w.]")
-"""What R's make.names turns into a point."""
+"""Characters that R's make.names replaces by a point."""
 _NEAR = 0.05
 _LOOKED_AT = 5000
 
 
 def values_of(table: Table, name: str) -> list[str]:
-    """The different values of a column, as labels are written, in the order of the rows."""
+    """Distinct values of a column as label texts, in order of appearance."""
     return [str(text) for text in pd.unique(label_texts(table.columns[name]))]
 
 
 def texts_of(table: Table, name: str) -> set[str]:
-    """The different values of a column, missing ones apart."""
+    """Distinct values of a column, without missing ones."""
     return set(values_of(table, name)) - {""}
 
 
 def label_among(table: Table, levels: Iterable[str], but: Iterable[str] = ()) -> tuple[str, ...]:
-    """The one column all of whose values are levels; empty where there is none, or more than one.
+    """Return the one column whose values are all levels; empty if there is none or more than one.
 
     >>> rows = {"y": np.array(["a", "b"], dtype=object), "z": np.array(["a", "?"], dtype=object)}
     >>> label_among(Table("t.csv", "csv", rows), ("a", "b", "c"))
@@ -47,13 +47,13 @@ def label_among(table: Table, levels: Iterable[str], but: Iterable[str] = ()) ->
         for name, column in table.columns.items()
         if name not in apart and len(column) == n and set() < texts_of(table, name) - MISSING <= known
     ]
-    # 1.0 and 0.0 are labels where a value is missing; beside labels that are none, they are something else.
+    # 1.0 and 0.0 are labels if a value is missing; together with other values they are something else.
     found = [name for name in found if table.columns[name].dtype.kind != "f"] or found
     return (found[0],) if len(found) == 1 else ()
 
 
 def as_named(level: str) -> str:
-    """A level as the name of a column that R has passed on.
+    """Return a level as a column name after R's name conversion.
 
     >>> as_named("Class 1")
     'Class.1'
@@ -62,7 +62,7 @@ def as_named(level: str) -> str:
 
 
 def spelled(table: Table, levels: Sequence[str], but: Collection[str] = ()) -> tuple[str, ...]:
-    """Levels as the values of a column have them, where R has put points into column names: "Class.1" of "Class 1".
+    """Restore levels to the spelling in a column where R put points into column names: "Class.1" for "Class 1".
 
     >>> rows = {"y": np.array(["Class 1", "Class 2"], dtype=object)}
     >>> spelled(Table("t.csv", "csv", rows), ("Class.1", "Class.2", "Class.3"))
@@ -77,7 +77,7 @@ def spelled(table: Table, levels: Sequence[str], but: Collection[str] = ()) -> t
 
 
 def without_missing(table: Table, name: str) -> Table:
-    """The table with a label column whose texts for missing values are missing values.
+    """Return the table with missing-value texts of a label column as missing values.
 
     >>> t = Table("t.csv", "csv", {"y": np.array(["a", "NA"], dtype=object)})
     >>> without_missing(t, "y").columns["y"].tolist()
@@ -91,9 +91,9 @@ def without_missing(table: Table, name: str) -> Table:
 
 
 def as_classes(table: Table, names: Sequence[str], called: Collection[str]) -> tuple[str, ...]:
-    """The first of some columns side by side, up to where they sum to 1 best, with all that are ``called`` as classes.
+    """Return the leading columns whose sum is closest to 1, including all that are ``called`` like classes.
 
-    All of them where no sum is near 1, and where they are too few to sum.
+    Return all columns if no sum is near 1, or if there are too few columns.
 
     >>> rows = {"a": np.array([0.7, 0.2]), "b": np.array([0.3, 0.8]), "offset": np.array([0.0, 0.0])}
     >>> as_classes(Table("t.csv", "csv", rows), ("a", "b", "offset"), {"a"})
@@ -113,24 +113,24 @@ def as_classes(table: Table, names: Sequence[str], called: Collection[str]) -> t
 
 
 def repeats(table: Table, names: Iterable[str]) -> bool:
-    """Do the columns together have the same values in two rows?"""
+    """True if two rows have the same values in all of these columns."""
     return bool(pd.DataFrame({name: label_texts(table.columns[name]) for name in names}).duplicated().any())
 
 
 def several(table: Table, name: str) -> bool:
-    """Has the table a column of this name with more than one value?"""
+    """True if the table has a column of this name with more than one value."""
     return name in table.columns and len(texts_of(table, name)) > 1
 
 
 def known_fields(**fields: Unpack[Fields]) -> Fields:
-    """Fields of a reading, those left open apart."""
+    """Fields of a reading without the undetermined ones."""
     for name in [name for name, value in fields.items() if not value]:
         fields.pop(name)  # type: ignore[misc]
     return fields
 
 
 def tuned(table: Table, names: Iterable[str]) -> NDArray[np.object_]:
-    """The values of several columns as one text a row: "mtry=2, splitrule=gini"."""
+    """Combine the values of several columns into one text per row: "mtry=2, splitrule=gini"."""
     columns = {name: label_texts(table.columns[name]) for name in names}
     rows = (zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True))
     return np.array([", ".join(f"{name}={value}" for name, value in row) for row in rows], dtype=object)

@@ -1,4 +1,4 @@
-"""Details of lighteval: log-likelihoods of the choices of multiple-choice tasks, in nested columns of Parquet."""
+"""Details of lighteval: log-likelihoods of the choices of multiple-choice tasks, in nested Parquet columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 @shape_of_columns
 class Details(ShapeOfColumns):
-    """details_{task}_{date}.parquet, written with --save-details, and the data sets of details on the Hub."""
+    """Details files (details_{task}_{date}.parquet from --save-details) and details data sets on the Hub."""
 
     key = "lighteval"
     title = "details of lighteval (--save-details)"
@@ -35,15 +35,15 @@ class Details(ShapeOfColumns):
             choices, values = doc.get("choices") or [], [number(v) for v in answer.get("logprobs") or []]
             gold = _gold(doc.get("gold_index"), len(choices))
             if len(values) != len(choices) or len(values) < 2 or not all(map(math.isfinite, values)) or not gold:
-                along.leave_out(place, "not one log-likelihood a choice and a right choice")
+                along.leave_out(place, "no log-likelihood for every choice, or no right choice")
                 continue
             rows.add([values], gold, None, [str(choice).strip() for choice in choices])
             known = {name: number(value) for name, value in metric.items() if isinstance(value, int | float)}
             along.add({"id": str(doc.get("id")), "task": str(doc.get("task_name")), **known}, place)
         if not along.rows:
             raise InputError(
-                f"{table.name} holds {self.title} without one log-likelihood a choice: generated answers and "
-                "perplexities come without any confidence; save the details of a multiple-choice task"
+                f"{table.name} contains {self.title} without a log-likelihood for every choice. Generated answers and "
+                "perplexities have no confidence; save the details of a multiple-choice task"
             )
         columns, matrices = rows.finished()
         found = along.table(format=table.format, notes=table.notes, matrices=matrices)
@@ -60,10 +60,10 @@ class Details(ShapeOfColumns):
             yield Finding(
                 "note",
                 "foreign",
-                "Choices have other texts from row to row: “choice 1” is a place and no class, so that confidences are "
-                "judged.",
+                "The texts of the choices differ from row to row. “choice 1” is a position rather than a class, so "
+                "only confidences are evaluated.",
                 fields_of_choices(table.columns, True),
-                "Judge places as classes",
+                "Evaluate positions as classes",
             )
 
 

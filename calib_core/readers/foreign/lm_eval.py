@@ -1,6 +1,6 @@
 """Samples of the Language Model Evaluation Harness: log-likelihoods of the choices of multiple-choice tasks.
 
-Its own Brier score takes the softmax of the log-likelihoods; acc_norm divides them by the characters of each choice.
+The harness's Brier score uses the softmax of the log-likelihoods; acc_norm divides them by the length of each choice.
 """
 
 from __future__ import annotations
@@ -40,25 +40,28 @@ from calib_core.readers.tool_shapes import JsonDocument, Record, ShapeOfRecords,
 from calib_core.text import count, percent
 
 ABOUT = ("subject", "category", "topic", "difficulty")
-"""Keys of a document that say what its question is about."""
+"""Keys of a document that describe the topic of its question."""
 TASK = "task"
 ALONG = ("doc_id", TASK, *ABOUT)
 _MEASURES = {"": "acc", "_per_character": "acc_norm", "_mutual_info": "acc_mutual_info"}
-"""Endings of columns, and which of the harness' own numbers each goes with."""
+"""Column suffixes, and the harness's own metric for each."""
 _HOW = {
     "": "The confidence is the softmax of the choices' log-likelihoods",
-    "_per_character": "The confidence is the softmax of the choices' log-likelihoods divided by their characters",
-    "_mutual_info": "The confidence is the softmax of log-likelihoods with the question less those without it",
+    "_per_character": "The confidence is the softmax of log-likelihoods divided by the length of each choice",
+    "_mutual_info": "The confidence is the softmax of log-likelihoods with the question minus those without it",
 }
 _OTHER = {
-    "": ("as they are", "Take log-likelihoods as they are"),
-    "_per_character": ("divided by the characters of each choice", "Divide by the characters of each choice"),
-    "_mutual_info": ("less those without the question", "Subtract log-likelihoods without the question"),
+    "": ("Unchanged log-likelihoods", "Use unchanged log-likelihoods"),
+    "_per_character": ("Dividing by the length of each choice", "Divide by the length of each choice"),
+    "_mutual_info": (
+        "Subtracting log-likelihoods without the question",
+        "Subtract log-likelihoods without the question",
+    ),
 }
 
 
 def with_columns(table: Table, columns: Mapping[str, Array], measures: tuple[str, ...]) -> Table:
-    """The table with columns of choices; measures that say the same as the first are left out."""
+    """Add columns of the choices; measures that always agree with the first are left out."""
     same = [m for m in measures[1:] if np.allclose(columns[CONFIDENCE + m], columns[CONFIDENCE], atol=1e-12)]
     drop = {name + m for m in same for name in (CONFIDENCE, CORRECT, "predicted", SCORES)}
     every = {**table.columns, **columns}
@@ -70,7 +73,7 @@ def with_columns(table: Table, columns: Mapping[str, Array], measures: tuple[str
 
 
 def measure_of_task(table: Table) -> str:
-    """The measure whose answers the file itself counts: that of acc, where it has one and agrees with it."""
+    """Return the measure that the file's acc uses, if there is one and it agrees; else the default."""
     agreed = {m: _agreement(table, m) for m, name in _MEASURES.items() if CORRECT + m in table.columns}
     for measure in ("", "_per_character"):
         if agreed.get(measure, 0.0) == 1:
@@ -79,7 +82,7 @@ def measure_of_task(table: Table) -> str:
 
 
 def _agreement(table: Table, measure: str) -> float:
-    """The share of rows whose answer is right or wrong as the file says; 0 where it does not say."""
+    """Share of rows whose correctness matches the file's own; 0 if the file has none."""
     reported = table.columns.get(_MEASURES[measure])
     if reported is None or reported.dtype == object:
         return 0.0
@@ -87,17 +90,17 @@ def _agreement(table: Table, measure: str) -> float:
 
 
 def best_layout(table: Table) -> Layout:
-    """All choices where they are classes; else the choice that is favoured, or whether it is right."""
+    """Return wide if choices are classes; else the layout for the favored choice, or for correctness."""
     gold = table.columns[GOLD]
     if (gold == "").any() or len(pd.unique(gold)) < 2:
         return "confidence"
     if several(table, TASK) and SCORES not in table.matrices:
-        return "confidence"  # choices of one task are none of another's
+        return "confidence"  # choices of one task are not choices of another
     return "wide" if SCORES in table.matrices else "top-label"
 
 
 def shared_fields(table: Table) -> Fields:
-    """What goes along, no outcome among it; several filters are several models over the same questions."""
+    """Return metadata without outcomes; several filters are several models on the same questions."""
     filters = values_of(table, "filter")
     along: Fields = {"metadata": tuple(name for name in ALONG if name in table.columns)}
     if len(filters) < 2:
@@ -106,18 +109,18 @@ def shared_fields(table: Table) -> Fields:
 
 
 def _question(table: Table) -> tuple[str, ...]:
-    """What tells questions apart: their number, which starts again for each task."""
+    """Columns that identify questions: their number, which restarts in each task."""
     return (TASK, "doc_id") if several(table, TASK) else ("doc_id",)
 
 
 def findings(table: Table, reading: Reading) -> Iterator[Finding]:
-    """Everything that the file does not say by itself."""
+    """Yield everything that the file leaves ambiguous."""
     yield from _about_measure(table, reading)
     yield from _about_acc(table, reading)
     yield from _about_places(table, reading)
     yield from _about_repeats(table, reading)
     if len(filters := values_of(table, "filter")) > 1:
-        message = f"The file has {len(filters)} filters of the same answers, read as {len(filters)} models."
+        message = f"The file has {len(filters)} filters for the same answers, read as {len(filters)} models."
         yield Finding("note", "foreign", message)
 
 
@@ -137,8 +140,8 @@ def _about_measure(table: Table, reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "note",
             "foreign",
-            f"{_HOW[used]}, as {_MEASURES[used]} takes them (accuracy {_accuracy(table, used)}); {how}, as "
-            f"{_MEASURES[other]} takes them, confidences are others (accuracy {_accuracy(table, other)}).",
+            f"{_HOW[used]}, as in {_MEASURES[used]} (accuracy {_accuracy(table, used)}). {how}, as in "
+            f"{_MEASURES[other]}, gives other confidences (accuracy {_accuracy(table, other)}).",
             _change(table, reading, other),
             label,
         )
@@ -167,8 +170,8 @@ def _about_acc(table: Table, reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "foreign",
-            f"{_MEASURES[used]} is neither 0 nor 1 in {count(parts)} rows: the task counts several right choices a "
-            "question (as truthfulqa_mc2 does), so that one right choice a question is not what it asks for.",
+            f"In {count(parts)} rows, {_MEASURES[used]} is neither 0 nor 1. The task allows several right choices per "
+            "question (as in truthfulqa_mc2); here, one choice per question is right.",
         )
         return
     apart = int(((reported != table.columns[CORRECT + used]) & ~np.isnan(reported)).sum())
@@ -176,8 +179,8 @@ def _about_acc(table: Table, reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "foreign",
-            f"In {count(apart)} of {count(len(reported))} rows the choice that log-likelihoods favour is right where "
-            f"{_MEASURES[used]} says it is wrong, or the other way round: the task is scored by something else.",
+            f"In {count(apart)} of {count(len(reported))} rows, correctness by log-likelihood disagrees with "
+            f"{_MEASURES[used]}. The task uses another score.",
         )
 
 
@@ -189,27 +192,27 @@ def _about_places(table: Table, reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "note",
             "foreign",
-            f"In {count(unclear)} of {count(len(gold))} rows the target is not one of the choices alone: whether the "
-            "answer is right is still known, so that confidences are judged, and classes are not.",
+            f"In {count(unclear)} of {count(len(gold))} rows, the target is not exactly one of the choices. "
+            "Correctness is still known, so confidences are evaluated, but classes are not.",
         )
     if len(known) and len(pd.unique(known)) == 1 and len(known) > 1:
         yield Finding(
             "note" if reading.layout == "confidence" else "warning",
             "foreign",
-            f"The right choice is {quoted(known[0])} in every row (as in truthfulqa_mc1): its place says nothing of "
-            "the answer, so that confidences are judged and classes are not.",
+            f"The right choice is {quoted(known[0])} in every row (as in truthfulqa_mc1), so its position is "
+            "uninformative. Confidences are evaluated, but classes are not.",
             None if reading.layout == "confidence" else bare,
-            None if reading.layout == "confidence" else "Judge confidences alone",
+            None if reading.layout == "confidence" else "Evaluate confidences only",
         )
     elif reading.layout != "confidence" and str(known[0] if len(known) else "").startswith("choice "):
-        why = "have other texts" if CLASSES in table.columns else "are not as many"
+        why = "The texts of the choices" if CLASSES in table.columns else "The numbers of choices"
         yield Finding(
             "note",
             "foreign",
-            f"Choices {why} from row to row: “choice 1” is a place and no class, and what is said class by class is "
-            "said of places.",
+            f"{why} differ from row to row. “choice 1” is a position rather than a class, so class-wise results are "
+            "by position.",
             bare,
-            "Judge confidences alone",
+            "Evaluate confidences only",
         )
 
 
@@ -221,11 +224,12 @@ def _about_repeats(table: Table, reading: Reading) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "foreign",
-            f"{count(again)} rows repeat a document of the same filter (the harness appends to its file when it runs "
-            f"again{'' if alone else ', and writes another of the same task'}): "
-            f"{'name doc_id the group if they are meant, or ' if alone else ''}remove the first run.",
+            f"{count(again)} rows repeat a document of the same filter. The harness appends to its file on every run"
+            f"{'' if alone else ', and writes another file for the same task'}. "
+            f"{'If the repeats are intended, use doc_id as the group; otherwise r' if alone else 'R'}emove the first "
+            "run.",
             {"group": "doc_id"} if alone else None,
-            "Rows of a document belong together" if alone else None,
+            "Group the rows of each document" if alone else None,
         )
 
 
@@ -234,7 +238,7 @@ _NAME = re.compile(r"samples_(?P<task>.+?)(_\d{4}-\d\d-\d\dT[\d\-:.]+)?\.jsonl?"
 
 @shape_of_records
 class HarnessSamples(ShapeOfRecords):
-    """samples_{task}_{date}.jsonl, written with --log_samples; strings or numbers, whatever the version."""
+    """Samples file (samples_{task}_{date}.jsonl from --log_samples); numbers may be strings."""
 
     key = "lm-evaluation-harness"
     title = "samples of the Language Model Evaluation Harness (--log_samples)"
@@ -269,7 +273,7 @@ def _layout(table: Table, chosen: Fields) -> Fields:
 
 
 class _Rows:
-    """The records that can be used, and why others cannot."""
+    """Usable records, and the reasons for leaving out others."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -283,16 +287,16 @@ class _Rows:
         self._own_scoring = False
 
     def add(self, record: Record, place: int) -> bool:
-        """Whether the record was taken."""
+        """Add a record; return True if it was used."""
         pairs = _pairs(record.get("filtered_resps"))
         if pairs is None or len(pairs) < 2:
             self._generated += pairs is None
             self._single += pairs is not None
-            return self._leave("not two log-likelihoods or more", place)
+            return self._leave("fewer than two log-likelihoods", place)
         mutual = "acc_mutual_info" in record and len(pairs) % 2 == 0 and len(pairs) > 2
         contexts, texts = _requests(record.get("arguments"), len(pairs))
         if not all(map(math.isfinite, pairs)):
-            return self._leave("a log-likelihood that is no finite number", place)
+            return self._leave("a log-likelihood that is not a finite number", place)
         k = len(pairs) // 2 if mutual else len(pairs)
         values, without = pairs[:k], pairs[k:]
         texts, contexts = texts[:k], contexts[:k]
@@ -302,14 +306,14 @@ class _Rows:
         scores = [values]
         for measure in self.measures[1:]:
             if not (texts if measure == "_per_character" else mutual):
-                return self._leave("no texts of the choices", place)
+                return self._leave("no texts for the choices", place)
             if measure == "_per_character":
                 scores.append([*map(truediv, values, [len(text) or 1 for text in _spelled(record.get("doc"), texts)])])
             else:
                 scores.append([*map(sub, values, without)])
         reported = _yes_or_no(record.get("acc"))
         if texts and texts.count(texts[0]) == k and len(set(contexts)) == k:
-            # The choices are contexts, as of winogrande: the target is the text behind them, and no place of a choice.
+            # The choices are contexts (winogrande): the target is the text after them, not the position of a choice.
             gold: Collection[int] = _from_acc(values, reported)
             self._from_acc += len(gold)
             names = None
@@ -329,47 +333,50 @@ class _Rows:
         return False
 
     def scored(self, table: Table) -> Table:
-        """Without rows whose target is no choice, where acc is 0 in all of them: the harness counts them as wrong.
+        """Drop rows whose target is not a choice if acc is 0 in all of them: the harness counts them as wrong.
 
-        Where one of them is right, acc is the task's own, which knows more than the target.
+        If one of them is right, acc is the task's own and has more information than the target.
         """
         if self._own_scoring or not 0 < len(self._unknown) < self._taken:
             return table
-        note = f"{len(self._unknown):,} of {self._taken:,} rows have a target that is none of their choices: left out."
+        note = (
+            f"{len(self._unknown):,} of {self._taken:,} rows have a target that is not one of the choices; they are "
+            "left out."
+        )
         kept = np.delete(np.arange(self._taken), self._unknown)
         found = table.take(kept)
-        whole = {CLASSES: table.columns[CLASSES]} if CLASSES in table.columns else {}  # as many as rows, perhaps
+        whole = {CLASSES: table.columns[CLASSES]} if CLASSES in table.columns else {}  # perhaps as long as the rows
         return replace(found, columns={**found.columns, **whole}, notes=(*table.notes, note))
 
     def check(self, taken: int) -> None:
-        """InputError where no record has what a confidence can be taken from."""
+        """InputError if no record has the values that confidences need."""
         if taken:
             return
         if self._generated:
             raise InputError(
-                f"{self.name} holds generated answers (generate_until), which come without any confidence; log a "
+                f"{self.name} contains generated answers (generate_until), which have no confidence. Log a "
                 "multiple-choice task, or write confidence and correct for each answer"
             )
         if self._single:
             raise InputError(
-                f"{self.name} holds one log-likelihood a row (loglikelihood), the probability of the right text and no "
-                "confidence in an answer; log a multiple-choice task instead"
+                f"{self.name} has one log-likelihood per row (loglikelihood): the probability of the right text, not a "
+                "confidence in an answer. Log a multiple-choice task instead"
             )
-        raise InputError(f"{self.name} has 0 rows that can be read; {self.notes()[0]}")
+        raise InputError(f"{self.name} has no readable rows; {self.notes()[0]}")
 
     def notes(self) -> list[str]:
-        """Sentences about what was done with the records."""
+        """Notes on how the records were handled."""
         notes = [lacking(places, what) for what, places in self._left.items()]
         if self._from_acc:
             notes.append(
-                f"The target of {self._from_acc:,} rows is a text that all choices share (as in winogrande): the right "
-                "one of two choices is taken from acc."
+                f"In {self._from_acc:,} rows, the target is a text that all choices share (as in winogrande). The "
+                "right choice of the two is taken from acc."
             )
         return notes
 
 
 def _beside(record: Record, task: str | None) -> dict[str, Any]:
-    """What goes along with the scores."""
+    """Return the metadata of a record."""
     kept: dict[str, Any] = {"doc_id": identifier(record.get("doc_id")), "filter": str(record.get("filter") or "none")}
     if task is not None:
         kept["task"] = task
@@ -385,14 +392,14 @@ def _beside(record: Record, task: str | None) -> dict[str, Any]:
 
 
 def _pairs(answers: Any) -> list[float] | None:
-    """The log-likelihoods of [log-likelihood, is greedy] pairs; None of generated texts."""
+    """Log-likelihoods from pairs of log-likelihood and is_greedy; None for generated texts."""
     if not isinstance(answers, list) or not answers:
         return None
     if not isinstance(answers[0], list):
         # One request, or the pair itself: ["-3.2", "True"].
         return [number(answers[0])] if len(answers) == 2 and str(answers[1]).casefold() in ("true", "false") else None
     values = []
-    for pair in answers:  # a loop, and no function a pair: a million lines have four million
+    for pair in answers:  # a loop instead of a function per pair: a million lines have four million pairs
         if not isinstance(pair, list) or not pair:
             return None
         first = pair[0]
@@ -404,7 +411,7 @@ def _pairs(answers: Any) -> list[float] | None:
 
 
 def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
-    """Contexts and continuations of a row's requests; empty where they are not there."""
+    """Contexts and continuations of a row's requests; empty if they are missing."""
     contexts: list[str] = []
     texts: list[str] = []
     if isinstance(arguments, dict):
@@ -425,14 +432,14 @@ def _requests(arguments: Any, k: int) -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=64)
 def _names(k: int) -> tuple[str, ...]:
-    """Keys of a row's requests, the same for every row of as many."""
+    """Keys of a row's requests, depending only on their number."""
     return tuple(f"gen_args_{i}" for i in range(k))
 
 
 def _spelled(doc: Any, texts: Sequence[str]) -> Sequence[str]:
-    """The choices as the task has them, by whose characters acc_norm divides: without what it puts before them.
+    """Return the choices as the task defines them, without leading text: acc_norm divides by their characters.
 
-    A list of the document that spells them tells; else the space or line end before them is the task's.
+    If a list in the document matches, it decides; otherwise a leading space or line end belongs to the task.
     """
     inside = list(doc.values()) if isinstance(doc, dict) else []
     inside += [each for value in inside if isinstance(value, dict) for each in value.values()]
@@ -443,12 +450,12 @@ def _spelled(doc: Any, texts: Sequence[str]) -> Sequence[str]:
 
 
 def _spells(choice: Any, text: str) -> bool:
-    """Is the text a choice, but for space before it?"""
+    """True if the text equals the choice up to leading space."""
     return isinstance(choice, str) and text.endswith(choice) and not text.removesuffix(choice).strip()
 
 
 def _gold(target: Any, texts: Sequence[str], k: int) -> Collection[int]:
-    """The places of the right choices, which the harness writes as a number, a list of them or the text of a choice."""
+    """Positions of the right choices, which the harness writes as a number, a list or the text of a choice."""
     text = str(target).strip()
     if text.isdecimal():
         return (int(text),) if len(text) < 9 and int(text) < k else ()

@@ -1,4 +1,4 @@
-"""Tables that MLflow and Weights & Biases keep of an evaluation: columns and rows as JSON, often of classes alone."""
+"""Evaluation tables of MLflow and Weights & Biases: columns and rows as JSON, often only with predicted classes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MEASURED = ("/score", "/justification")
 
 @shape_of_records
 class LoggedTable(ShapeOfRecords):
-    """NAME.table.json of a run; of an image or a sound in a cell its path is kept."""
+    """Table of a run (NAME.table.json); media cells become their file paths."""
 
     key, title = "wandb-table", "a table of Weights & Biases"
 
@@ -40,15 +40,15 @@ class LoggedTable(ShapeOfRecords):
     def fields(self, table: Table, chosen: Fields) -> Fields:
         if not has_scores(table.names, chosen):
             raise InputError(
-                f"{table.name} is {self.title} with predicted classes and no scores; log the probabilities of the "
-                "classes as columns too, such as score_cat, score_dog"
+                f"{table.name} is {self.title} with predicted classes but no scores. Log the class probabilities as "
+                "columns, too, such as score_cat, score_dog"
             )
         return {}
 
 
 @shape_of_columns
 class EvaluationTable(ShapeOfColumns):
-    """eval_results_table.json of mlflow.evaluate: inputs, the target, outputs (the predicted class), METRIC/score."""
+    """Evaluation table (eval_results_table.json): inputs, target, outputs (the predicted class) and METRIC/score."""
 
     key, title = "mlflow-table", "a table of an evaluation of MLflow"
 
@@ -60,14 +60,14 @@ class EvaluationTable(ShapeOfColumns):
     def fields(self, table: Table, chosen: Fields) -> Fields:
         if not has_scores((name for name in table.names if not name.endswith(_MEASURED)), chosen):
             raise InputError(
-                f"{table.name} is {self.title}, which has predicted classes and no probabilities; log these with "
-                "mlflow.log_table, a column a class beside the labels"
+                f"{table.name} is {self.title} with predicted classes but no probabilities. Log them with "
+                "mlflow.log_table, one column per class next to the labels"
             )
         return {}
 
 
 def has_scores(names: Iterable[str], chosen: Fields) -> bool:
-    """Is a column called as scores are, or chosen as such?"""
+    """True if a column is named as scores are, or was chosen as scores."""
     every = tuple(names)
     if {"scores", "confidence"} & chosen.keys():
         return True
@@ -75,5 +75,5 @@ def has_scores(names: Iterable[str], chosen: Fields) -> bool:
 
 
 def _cell(value: Any) -> Any:
-    """Of an object of media its path; other values as they are."""
+    """Return the path of a media object; other values unchanged."""
     return value.get("path", "") if isinstance(value, dict) and "_type" in value else value

@@ -19,7 +19,7 @@ from calib_core.readers.tool_shapes import JsonDocument, Record, ShapeOfRecords,
 from calib_core.text import count
 
 _UNSCORED, _UNLABELLED = "no scores of the first record's choices", "no gold that is one of the choices"
-"""Why records are left out."""
+"""Reasons for leaving records out."""
 _MARK = "label: "
 _WRITTEN = "gold is written"
 _AS_TEXT, _AS_PLACE = "gold as text", "gold as place"
@@ -28,7 +28,7 @@ _PROBABILITY, _MINUS, _LOGARITHM = "probability", "minus PPL", "minus log of PPL
 
 @shape_of_records
 class OpenCompass(ShapeOfRecords):
-    """predictions/{model}/{dataset}.json: an object of records by their numbers."""
+    """Object of records by number (predictions/{model}/{dataset}.json)."""
 
     key = "opencompass"
     title = "predictions of OpenCompass"
@@ -41,8 +41,8 @@ class OpenCompass(ShapeOfRecords):
         names = next((list(found) for _, record in records if (found := _scores(record))), [])
         if not names:
             raise InputError(
-                f"{document.name} holds generated answers of OpenCompass, which come without any confidence; evaluate "
-                "with a CLP or PPL inferencer, or write confidence and correct for each answer"
+                f"{document.name} contains answers generated with OpenCompass, which have no confidence. Evaluate with "
+                "a CLP or PPL inferencer, or write confidence and correct for each answer"
             )
         golds = [record.get(GOLD) for _, record in records]
         zeros, codings = _zeros_left_out(golds), _codings(golds, names)
@@ -65,8 +65,8 @@ class OpenCompass(ShapeOfRecords):
     def fields(self, table: Table, chosen: Fields) -> Fields:
         if GOLD not in table.columns and "label" not in chosen:
             raise InputError(
-                f"{table.name}: golds are numbers that are choices and places of choices, counted from 0, alike: "
-                f'choose label from "{_AS_TEXT}" and "{_AS_PLACE}"'
+                f"{table.name}: the golds are numbers that could be choices or positions of choices, counted from 0. "
+                f'Choose label from "{_AS_TEXT}" and "{_AS_PLACE}"'
             )
         shared: Fields = {
             "layout": "wide",
@@ -79,8 +79,8 @@ class OpenCompass(ShapeOfRecords):
         if "scores" in chosen:
             return {**shared, "kind": "logits"}
         raise InputError(
-            f"{table.name}: PPL may be a perplexity or the mean negative log-likelihood of a token, and both compare "
-            f'choices by token; choose scores from "{_MINUS}" (it is a mean) and "{_LOGARITHM}" (it is a perplexity)'
+            f"{table.name}: PPL may be a perplexity or a mean negative log-likelihood per token. Choose scores: "
+            f'"{_MINUS}" if it is a mean, "{_LOGARITHM}" if it is a perplexity'
         )
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
@@ -89,13 +89,13 @@ class OpenCompass(ShapeOfRecords):
             yield Finding(
                 "warning",
                 "foreign",
-                f"{count(silent)} of {count(table.n_rows)} records have no gold, and no record has gold 0: OpenCompass "
-                "does not write a 0, so that they are read as the first choice.",
+                f"{count(silent)} of {count(table.n_rows)} records have no gold, and no record has gold 0. "
+                "OpenCompass omits zeros, so these records are read as the first choice.",
             )
 
 
 def _scores(record: Record) -> dict[str, float]:
-    """The number of every choice: its probability (CLP), or its PPL; empty where there are none."""
+    """Value of every choice: its probability (CLP) or PPL; empty if there is none."""
     choices, values = record.get("choices"), record.get("prediction")
     if isinstance(choices, list) and isinstance(values, list):
         return (
@@ -118,13 +118,13 @@ def _measures(values: Sequence[float], probabilities: bool) -> dict[str, list[fl
 
 
 def _zeros_left_out(golds: list[Any]) -> bool:
-    """Golds are numbers from 1 where they are there at all: those of 0 were not written."""
+    """True if golds are numbers from 1 or missing, because golds of 0 were omitted."""
     known = [gold for gold in golds if gold is not None]
     return len(known) < len(golds) and bool(known) and all(type(gold) is int and gold > 0 for gold in known)
 
 
 def _codings(golds: list[Any], names: Sequence[str]) -> tuple[str, ...]:
-    """How golds name choices, one way for the whole file: the one that fits more of them, both where that is open."""
+    """Return how golds name choices, for the whole file: the coding that fits more of them, or both on a tie."""
     known = [gold for gold in golds if gold is not None]
     found = {key: [coded(gold, names, False) for gold in known] for key, coded in _CODINGS.items()}
     fits = {key: sum(each is not None for each in names_of) for key, names_of in found.items()}
@@ -134,16 +134,16 @@ def _codings(golds: list[Any], names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _named(value: Any, names: Sequence[str], zeros: bool) -> str | None:
-    """The choice that is written as a gold is."""
+    """Choice whose text is the gold."""
     del zeros
     return None if value is None else next((name for name in names if name.strip() == str(value).strip()), None)
 
 
 def _placed(value: Any, names: Sequence[str], zeros: bool) -> str | None:
-    """The choice at the place that a gold is, the first of one that is not written where ``zeros`` are not."""
+    """Choice at the position given by the gold; with ``zeros`` omitted, a missing gold is the first choice."""
     value = 0 if zeros and value is None else value
     return names[value] if type(value) is int and 0 <= value < len(names) else None
 
 
 _CODINGS = {_AS_TEXT: _named, _AS_PLACE: _placed}
-"""A gold of 1 among choices "1", "2" and "3" is the first of them, or the second."""
+"""Codings of golds: among choices "1", "2" and "3", a gold of 1 is the first by text, the second by position."""

@@ -1,6 +1,6 @@
 """Output of Hugging Face pipelines: lists of labels with their scores, or a table of labels and scores.
 
-The same two names elsewhere are a true label and the probability of one class; the values tell them apart.
+In other files these two names mean a true label and the probability of one class; the values distinguish the cases.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PLACES = re.compile(r"LABEL_(\d+)")
 
 @shape_of_records
 class PipelineOutput(ShapeOfRecords):
-    """Records with a list of {label, score} under some key, or with labels and scores side by side (zero-shot)."""
+    """Records with a list of {label, score} under some key, or with parallel labels and scores (zero-shot)."""
 
     key = "transformers-pipeline"
     title = "output of a Hugging Face pipeline"
@@ -69,8 +69,8 @@ class PipelineOutput(ShapeOfRecords):
         beside = [name for name in table.columns if name not in (_CONFIDENCE, _PREDICTED, CLASSES)]
         if not beside:
             raise InputError(
-                f"{table.name} is {self.title}, which has predicted labels and their scores and not the true ones; add "
-                'the true label to each record: {"true": "POS", "scores": [{"label": "POS", "score": 0.9}, …]}'
+                f"{table.name} is {self.title}, which has predicted labels and scores but no true labels. Add the true "
+                'label to each record: {"true": "POS", "scores": [{"label": "POS", "score": 0.9}, …]}'
             )
         layout = chosen.get("layout") or ("wide" if _SCORES in table.matrices else "top-label")
         shared: Fields = {"layout": layout, "kind": "probabilities"}
@@ -84,9 +84,7 @@ class PipelineOutput(ShapeOfRecords):
 
     def findings(self, table: Table, reading: Reading) -> Iterator[Finding]:
         if _SCORES not in table.matrices:
-            message = (
-                "Each record has its largest scores only: confidences are judged, and classes by their predictions."
-            )
+            message = "Each record has only its largest scores, so confidences and predicted classes are evaluated."
             yield Finding("note", "foreign", message)
             return
         off = np.abs(table.matrices[_SCORES].sum(axis=1) - 1) > 0.05
@@ -94,29 +92,29 @@ class PipelineOutput(ShapeOfRecords):
             yield Finding(
                 "warning",
                 "foreign",
-                f"Scores of {count(int(off.sum()))} rows do not sum to 1: the pipeline may have taken several labels a "
-                "text (a sigmoid each), so that only the largest is read as a confidence.",
+                f"The scores of {count(int(off.sum()))} rows do not sum to 1. The pipeline may have used one sigmoid "
+                "per label (multi-label), so only the largest score is read, as a confidence.",
                 {"layout": "top-label", _CONFIDENCE: _CONFIDENCE, _PREDICTED: _PREDICTED},
                 "Read the largest score",
             )
 
 
 def _check_names(table: Table, labels: Collection[str]) -> None:
-    """InputError where labels are numbers and scores have names: the model's id2label alone says which is which."""
+    """InputError if labels are numbers but scores have names: only the model's id2label maps one to the other."""
     names = [str(name) for name in table.columns[CLASSES]]
     numbered = [name for name in labels if looks_numeric(table.columns[name])]
     called = looks_numeric(table.columns[CLASSES]) or all(map(_PLACES.fullmatch, names))
     if len(labels) != 1 or not numbered or called:
         return
     raise InputError(
-        f"{table.name}: {quoted(numbered[0])} has numbers and the scores have names, of which the pipeline does not "
-        "say which number is which (the model's id2label does); write names as true labels, or choose "
-        f"label_coding=0-based if they are {listed([f'{k} {name}' for k, name in enumerate(names)], 4)}"
+        f"{table.name}: {quoted(numbered[0])} has numbers but the scores have names. Only the model's id2label defines "
+        "which number is which name. Write names as true labels, or choose label_coding=0-based if they are "
+        f"{listed([f'{k} {name}' for k, name in enumerate(names)], 4)}"
     )
 
 
 def _classes(table: Table) -> Fields:
-    """LABEL_0, LABEL_1, … are places: their classes are called as labels of numbers are."""
+    """Classes for LABEL_0, LABEL_1, …, which are positions: named by numbers, as labels are."""
     names = [str(name) for name in table.columns[CLASSES]]
     places = [_PLACES.fullmatch(name) for name in names]
     labels = [column for name, column in table.columns.items() if name not in (_CONFIDENCE, _PREDICTED, CLASSES)]
@@ -127,12 +125,12 @@ def _classes(table: Table) -> Fields:
 
 
 def _ordered(names: set[str]) -> list[str]:
-    """LABEL_2 before LABEL_10, others by the alphabet."""
+    """Sort LABEL_2 before LABEL_10, and other names alphabetically."""
     return sorted(names, key=lambda name: (int(found[1]) if (found := _PLACES.fullmatch(name)) else -1, name))
 
 
 def _where(record: Record) -> str | None:
-    """The key whose value has the scores."""
+    """Key whose value contains the scores."""
     for key, value in record.items():
         inner = value[0] if isinstance(value, list) and value and isinstance(value[0], list) else value
         if isinstance(inner, list) and inner and all(_is_pair(each) for each in inner):
@@ -155,7 +153,7 @@ def _is_zero_shot(record: Any) -> bool:
 
 
 def _pairs(record: Record) -> tuple[dict[str, float], dict[str, Any]]:
-    """The score of every label, and what else the record has."""
+    """Return the score of every label, and the other values of the record."""
     if set(record) == {"label", "score"}:
         return {str(record["label"]): number(record["score"])}, {}
     key = _where(record)
@@ -181,12 +179,12 @@ def _plain(rest: Record) -> dict[str, Any]:
 
 _LABEL, _SCORE = "label", "score"
 _ROWS = 10
-"""Rows of two labels at least, all with a score of 1/2 or more, before a table without a truth is taken for output."""
+"""Minimum rows of at least two labels, all scored 1/2 or more, for a table without true labels to be output."""
 
 
 @shape_of_columns
 class PipelineTable(ShapeOfColumns):
-    """pandas.DataFrame(pipeline(texts)): no score is below 1 / K, as no largest of K probabilities is."""
+    """Table from pandas.DataFrame(pipeline(texts)): no score is below 1 / K, as the largest of K probabilities."""
 
     key = "transformers-table"
     title = "a table of a Hugging Face pipeline's labels and scores"
@@ -209,14 +207,14 @@ class PipelineTable(ShapeOfColumns):
             return {}
         truths = _truths(table)
         if not truths:
-            least = f"no score is below 1 / {len(texts_of(table, _LABEL))}, whatever the label"
+            least = f"no score is below 1 / {len(texts_of(table, _LABEL))}"
             raise InputError(
-                f"{table.name} is {self.title}, the predicted ones ({least}); add a column of the true labels, spelled "
-                f"alike, or choose layout=wide if {quoted(_LABEL)} is the true one"
+                f"{table.name} is {self.title}, and the labels are predictions ({least}). Add a column of true labels "
+                f"in the same spelling, or choose layout=wide if {quoted(_LABEL)} is the true label"
             )
         called = named(truths, "label") or truths
         if len(called) > 1 and "label" not in chosen:
-            raise InputError(f"{table.name}: {listed(called)} could all be the true label; choose label")
+            raise InputError(f"{table.name}: {listed(called)} could each be the true label; choose label")
         return {"layout": self.layout, "kind": "probabilities", "confidence": _SCORE, "predicted": _LABEL,
                 "label": (called[0],)}  # fmt: skip
 
@@ -225,8 +223,8 @@ class PipelineTable(ShapeOfColumns):
             yield Finding(
                 "note",
                 "foreign",
-                f"{quoted(_LABEL)} is read as the class that the pipeline predicted, {quoted(_SCORE)} as its "
-                f"probability and {quoted(reading.label[0])} as the true class.",
+                f"{quoted(_LABEL)} is read as the predicted class, {quoted(_SCORE)} as its probability, and "
+                f"{quoted(reading.label[0])} as the true class.",
             )
 
 
@@ -235,7 +233,7 @@ def _is_text(column: Array) -> bool:
 
 
 def _truths(table: Table) -> list[str]:
-    """Columns of classes that are predicted too, and of few others."""
+    """Columns whose values are predicted classes, up to a few others."""
     predicted = texts_of(table, _LABEL)
     found = {
         name: texts_of(table, name)

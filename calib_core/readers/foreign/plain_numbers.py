@@ -1,6 +1,6 @@
 """Plain arrays: two splits in one NPZ, and numbers without a header (LightGBM, XGBoost, numpy.savetxt).
 
-Files of evaluations that hold no confidence at all: each is named, and refused in one sentence.
+Also evaluation files without any confidence, which are recognized and refused with a reason.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TAGGED = re.compile(rf"(?P<name>.+)_(?P<last>{_TAGS})|(?P<first>{_TAGS})_(?P<re
 
 
 class _Split(NamedTuple):
-    """The arrays of one split: scores, labels, and what both are called without the split's name."""
+    """Arrays of one split: scores and labels, and their names without the split's name."""
 
     scores: str
     labels: str
@@ -45,7 +45,7 @@ class _Split(NamedTuple):
 
 @shape_of_columns
 class TwoSplits(ShapeOfColumns):
-    """Rows of both splits below one another, with a column that says which are for calibration."""
+    """Rows of both splits, stacked, with a column that marks the calibration rows."""
 
     key, title = "two-splits", "arrays of two splits, calibration and test"
 
@@ -59,8 +59,8 @@ class TwoSplits(ShapeOfColumns):
         widths = [table.matrices[split.scores].shape[1] for split in found]
         if widths[0] != widths[1]:
             raise InputError(
-                f"{table.name}: {quoted(fit.scores)} has {widths[0]:,} classes and {quoted(test.scores)} "
-                f"{widths[1]:,}; both splits need the same"
+                f"{table.name}: {quoted(fit.scores)} has {widths[0]:,} classes but {quoted(test.scores)} has "
+                f"{widths[1]:,}; both splits need the same number"
             )
         rows = [len(table.matrices[split.scores]) for split in found]
         words = np.repeat(np.array(["calibration", "test"], dtype=object), rows)
@@ -76,7 +76,7 @@ class TwoSplits(ShapeOfColumns):
 
 
 def _splits(table: Table) -> tuple[_Split, _Split] | None:
-    """Calibration and test arrays; None unless every array of the file is a matrix or a column of one of the two."""
+    """Return calibration and test arrays; None unless every array is a matrix or column of one of the two splits."""
     tagged: dict[str, dict[str, str]] = {}
     for name in table.names:
         found = _TAGGED.fullmatch(name)
@@ -105,7 +105,7 @@ def _one(table: Table, names: Mapping[str, str]) -> _Split | None:
 
 @shape_of_columns
 class NumberText(ShapeOfColumns):
-    """LightGBM_predict_result.txt, or numpy.savetxt of what predict gives; labels come from another file."""
+    """Predictions as bare numbers (LightGBM_predict_result.txt, numpy.savetxt); labels come from another file."""
 
     key, title = "number-text", "numbers without a header (LightGBM, XGBoost, numpy.savetxt)"
 
@@ -116,12 +116,12 @@ class NumberText(ShapeOfColumns):
         column = table.columns.get(ARRAY)
         if column is not None and column.dtype.kind == "i" and not {"scores", "label"} & chosen.keys():
             raise InputError(
-                f"{table.name} holds whole numbers, which are classes or labels and no probabilities; save what "
-                "predict_proba gives (of XGBoost the objective multi:softprob)"
+                f"{table.name} contains whole numbers, which are classes or labels rather than probabilities. Save the "
+                "output of predict_proba (in XGBoost, use the objective multi:softprob)"
             )
         if table.names == (ARRAY,) and "label" not in chosen and not _has_labels(table):
             raise InputError(
-                f"{table.name} holds {self.title} and no labels; give the file of labels too, whose row i is of row i "
+                f"{table.name} contains {self.title} but no labels. Also give a file of labels with the same row order "
                 "(labels=, --labels FILE)"
             )
         return {}
@@ -131,13 +131,13 @@ class NumberText(ShapeOfColumns):
             yield Finding(
                 "note",
                 "foreign",
-                f"Columns have no names: the first is read as class {quoted(reading.classes[0])}, the last as class "
-                f"{quoted(reading.classes[-1])}.",
+                f"The columns have no names. The first is read as class {quoted(reading.classes[0])}, the last as "
+                f"class {quoted(reading.classes[-1])}.",
             )
 
 
 def _has_labels(table: Table) -> bool:
-    """Is one of the columns of labels?"""
+    """True if one of the columns contains labels."""
     matrix = table.matrices.get(ARRAY)
     return matrix is not None and label_inside(np.asarray(matrix)) is not None
 
@@ -154,14 +154,14 @@ class EveryEvalEver(ShapeOfRecords):
 
     def table(self, document: JsonDocument) -> Table:
         raise InputError(
-            f"{document.name} holds {self.title}, whose schema has whether answers are right and no confidence; open "
-            "the log it was made from"
+            f"{document.name} contains {self.title}. They record whether answers are right, but no confidence; open "
+            "the original log"
         )
 
 
 @shape_of_records
 class OpenAIEvents(ShapeOfRecords):
-    """The event log of openai/evals."""
+    """Event log of openai/evals."""
 
     key = "openai-evals"
     title = "an event log of openai/evals"
@@ -174,14 +174,14 @@ class OpenAIEvents(ShapeOfRecords):
 
     def table(self, document: JsonDocument) -> Table:
         raise InputError(
-            f"{document.name} is {self.title}, which tells whether answers match and holds no confidence; write "
-            "confidence and correct for each sample"
+            f"{document.name} is {self.title}. It records whether answers match, but no confidence; write confidence "
+            "and correct for each sample"
         )
 
 
 @shape_of_columns
 class PredictedClasses(ShapeOfColumns):
-    """predict_results_{task}.txt of the run_glue scripts: the index and the predicted class of each row."""
+    """Predicted classes by index (predict_results_{task}.txt of the run_glue scripts)."""
 
     key = "glue-predictions"
     title = "predicted classes of a run_glue script"
@@ -191,6 +191,6 @@ class PredictedClasses(ShapeOfColumns):
 
     def table(self, table: Table) -> Table:
         raise InputError(
-            f"{table.name} holds {self.title}, the largest class of each row and no probabilities; save the softmax of "
-            "predictions from trainer.predict, with label_ids, in an NPZ"
+            f"{table.name} contains {self.title}, but no probabilities. Save the softmax of predictions from "
+            "trainer.predict, with label_ids, in an NPZ"
         )

@@ -1,4 +1,4 @@
-"""Predictions of R's tidymodels: a column .pred_LEVEL for every level, as predict() and collect_predictions() give."""
+"""Predictions of tidymodels in R: a column .pred_LEVEL for every level, from predict() and collect_predictions()."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 PREFIX, PREDICTED, ROW, CONFIG, RESAMPLE = ".pred_", ".pred_class", ".row", ".config", "id"
 MANGLED = f"X{PREFIX}"
-"""The prefix after a way through R that lets no name begin with a point."""
+"""The prefix after a conversion by R, which allows no name to begin with a point."""
 _ENDS = re.compile(r"(lower|upper)_(.+)", re.DOTALL)
-"""Ends of intervals, which stand beside the probability of their level."""
+"""Interval limits, which occur next to the probability of their level."""
 
 
 @shape_of_columns
 class Tidymodels(ShapeOfColumns):
-    """Probabilities of tidymodels; several candidates of a tuning are several models, never one."""
+    """Class probabilities; several candidates of a tuning are read as several models."""
 
     key, title = "tidymodels", "predictions of tidymodels"
 
@@ -34,7 +34,7 @@ class Tidymodels(ShapeOfColumns):
         return len(_scores(table)) > 1
 
     def table(self, table: Table) -> Table:
-        """With names as tidymodels gives them, and missing outcomes as such."""
+        """Restore tidymodels' column names, and mark missing outcomes as missing."""
         named = {_given(name): column for name, column in table.columns.items()}
         table = replace(table, columns=named) if len(named) == len(table.columns) else table
         label = _label(table)
@@ -47,7 +47,7 @@ class Tidymodels(ShapeOfColumns):
         candidates = several(table, CONFIG)
         question = tuple(name for name in (ROW, RESAMPLE) if name in table.columns)
         rows = (*question, CONFIG) if candidates else question
-        # The same row in several resamples, as in repeated cross-validation, is one row judged several times.
+        # The same row in several resamples (repeated cross-validation) is one row evaluated several times.
         again = ROW in table.columns and not repeats(table, rows) and repeats(table, [n for n in rows if n != RESAMPLE])
         return known_fields(
             layout="wide",

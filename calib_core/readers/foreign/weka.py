@@ -16,18 +16,18 @@ from calib_core.readers.tool_shapes import ShapeOfColumns, shape_of_columns
 
 _FIRST = ("inst#", "actual", "predicted", "error")
 _NAMED = re.compile(r"(\d+):(.*)", re.DOTALL)
-"""A class as Weka writes it: its number, counted from 1, and its name."""
+"""Class in Weka's output: a number, counted from 1, and a name."""
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
-"""A name with spaces or signs in it, as Weka writes the actual class; the predicted one it writes as it is."""
+"""Quoted name with spaces or signs; Weka quotes the actual class but not the predicted one."""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _UNKNOWN = "?"
-"""The class of a row without one, which Weka writes as "?" or, with any number, as "1:?"."""
+"""Unknown class, which Weka writes as "?" or, with any number, as "1:?"."""
 _OWN = re.compile(r"distribution(?:\[(\d+)\])?")
 
 
 @shape_of_columns
 class Weka(ShapeOfColumns):
-    """Classes are written as "2:versicolor", the probability of the predicted one as "*0.967"."""
+    """Output with classes as "2:versicolor" and the probability of the predicted class as "*0.967"."""
 
     key, title = "weka", "predictions that Weka wrote"
 
@@ -35,7 +35,7 @@ class Weka(ShapeOfColumns):
         return table.names[: len(_FIRST)] == _FIRST and bool(_scores(table) or "prediction" in table.columns)
 
     def table(self, table: Table) -> Table:
-        """With names for numbers and names, numbers without marks, and columns called like their classes."""
+        """Return the table with plain names and numbers, and score columns named after their classes."""
         scores = _scores(table)
         names = _names(table, len(scores))
         columns: dict[str, Array] = {}
@@ -46,7 +46,7 @@ class Weka(ShapeOfColumns):
                 columns[f"p({names[scores.index(name)]})"] = _without_marks(column)
             elif name == "prediction":
                 columns[name] = _without_marks(column)
-            elif name != "error":  # it says what actual and predicted say, and slices by it would be of the outcome
+            elif name != "error":  # it follows from actual and predicted; slices by it would be slices by the outcome
                 columns[name] = column
         return replace(table, columns=columns)
 
@@ -70,7 +70,7 @@ def _scores(table: Table) -> tuple[str, ...]:
 
 
 def _names(table: Table, k: int) -> list[str]:
-    """Names of classes by their numbers; one that is never true nor predicted has its number."""
+    """Names of classes by number; a class that never occurs gets its number as its name."""
     found = {}
     for name in ("actual", "predicted"):
         for text in texts_of(table, name):
@@ -85,7 +85,7 @@ def _without_numbers(column: Array) -> Array:
 
 
 def _unquoted(name: str) -> str:
-    """A name without the quotes and backslashes that Weka puts to it.
+    """Remove Weka's quotes and backslashes from a name.
 
     >>> _unquoted("'it\\\\'s high'"), _unquoted("it's high")
     ("it's high", "it's high")

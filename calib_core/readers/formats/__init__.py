@@ -1,1 +1,1 @@
-"""The bytes of a file become a table."""
+"""File formats: parsers from bytes to tables."""

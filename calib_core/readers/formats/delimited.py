@@ -1,10 +1,10 @@
-"""CSV, also separated by semicolons or tabs: text is kept verbatim and no line may lose or gain a field.
+"""CSV, also separated by semicolons or tabs: text stays verbatim, and every line must have the header's field count.
 
-pandas reads the values and the csv module the header; what is ours is that pandas guesses nothing: not a missing
-value, not an index, and no text that only looks like a number.
+pandas reads the values and the csv module the header. pandas may not guess missing values, an index, or
+numbers from text that only resembles them.
 
-The csv module counts where there are quotes; elsewhere numpy does, four times as fast: a file of 100 MB would take
-half as long again with the csv module alone.
+The csv module counts the fields of files with quotes; otherwise numpy does, four times as fast. With the csv module
+alone, a file of 100 MB would take half as long again.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from calib_core.readers.text_encoding import utf8, written_as
 ARRAY = "array"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)", re.IGNORECASE)
 _TABLES = (",", ";")
-"""What separates columns of tables, which have a header."""
+"""Delimiters of tables, which have a header."""
 
 
 def bare_numbers(data: bytes, name: str, exact: dict[str, object]) -> Table | None:
-    """The table of text whose lines are numbers with tabs or spaces between; None where the first may be a header.
+    """Return the table of lines of numbers separated by tabs or spaces; None if the first line may be a header.
 
-    Numbers with a decimal point are data. Whole numbers alone are data where they stand one a line, as labels do:
-    several may be the numbers of classes.
+    Numbers with a decimal point are data. Whole numbers are data only if there is one per line, as for labels: several
+    could be class names.
 
     >>> bare_numbers(b"0.7\\t0.3\\n0.2\\t0.8\\n", "p.txt", {}).matrices["array"].tolist()
     [[0.7, 0.3], [0.2, 0.8]]
@@ -56,14 +56,14 @@ def bare_numbers(data: bytes, name: str, exact: dict[str, object]) -> Table | No
     if _whole(fields) and not (len(fields) == 1 and _whole(below)):
         return None
     if b" " in data:
-        # As numpy.savetxt writes: any number of spaces apart.
+        # numpy.savetxt separates numbers by any number of spaces.
         data = b"\n".join(b"\t".join(line.split()) for line in data.split(b"\n"))
     try:
         lines = data_lines(data, 0, 1, "\t", len(fields), name)
     except InputError as why:
-        raise InputError(str(why).replace("the header has", "the first has")) from why
+        raise InputError(str(why).replace("the header has", "the first line has")) from why
     if (n_bytes := len(lines.numbers) * len(fields) * 8) > limits.DECODED_BYTES:
-        raise InputError(f"{name} has {size(n_bytes)} of numbers; at most {size(limits.DECODED_BYTES)} are read")
+        raise InputError(f"{name} has {size(n_bytes)} of numbers; the maximum is {size(limits.DECODED_BYTES)}")
     options: dict[str, Any] = {"sep": "\t", "header": None, "usecols": range(len(fields)), "index_col": False}
     try:
         numbers: pd.DataFrame = pd.read_csv(io.BytesIO(data), dtype=np.float64, **(options | exact))
@@ -79,7 +79,7 @@ def bare_numbers(data: bytes, name: str, exact: dict[str, object]) -> Table | No
 
 
 def _first_lines(data: bytes) -> tuple[str, str]:
-    """The first two lines that are not empty, without what surrounds them."""
+    """Return the first two nonempty lines, stripped."""
     filled = (line.strip(" \r\n") for line in data[: 2 * limits.HEADER_BYTES].decode("utf-8", "replace").splitlines())
     lines = [line for line in filled if line]
     return (*lines[:2], "", "")[0], (*lines[:2], "", "")[1]
@@ -90,13 +90,13 @@ def _whole(fields: Sequence[str]) -> bool:
 
 
 def _no_number(frame: pd.DataFrame, places: NDArray[np.int64], name: str) -> str:
-    """The sentence about the first field that is no number."""
+    """Return the message about the first field that is not a number."""
     texts = frame.to_numpy(dtype=object)
     wrong = np.array([[isinstance(v, str) and not _NUMBER.fullmatch(v.strip()) for v in row] for row in texts])
     row, column = (int(i) for i in np.argwhere(wrong)[0])
     return (
-        f"{name}, line {places[row]}: {quoted(texts[row, column])} is not a number; the first line is numbers, so that "
-        "every line has to be: write numbers alone, or a header line with a name for every column"
+        f"{name}, line {places[row]}: {quoted(texts[row, column])} is not a number. The first line contains numbers, "
+        "so every line must: write only numbers, or add a header line with a name for every column"
     )
 
 
@@ -105,7 +105,7 @@ _LF = ord("\n")
 
 @dataclass(frozen=True)
 class Lines:
-    """Line number of every row, and whether every row ends in one empty field more than the header has."""
+    """Line number of every row, and whether every row has one additional empty field at the end."""
 
     numbers: NDArray[np.int64]
     extra_field: bool
@@ -113,7 +113,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class _Counted:
-    """Of consecutive lines: number in the file, fields (0 for a blank line), whether the last field is empty."""
+    """Counts for consecutive lines: line number, fields (0 for a blank line), and whether the last field is empty."""
 
     numbers: NDArray[np.int64]
     fields: NDArray[np.int64]
@@ -121,11 +121,11 @@ class _Counted:
 
 
 def data_lines(data: bytes, start: int, first_line: int, delimiter: str, n_fields: int, name: str) -> Lines:
-    """Check every line from byte ``start`` on, the line ``first_line`` of the file, against the header's count."""
+    """Check every line from byte ``start``, which is line ``first_line``, against the number of header fields."""
     plain = data.find(b'"', start) < 0
     pieces = (_count_plain if plain else _count_quoted)(data, start, first_line, delimiter, name)
     numbers: list[NDArray[np.int64]] = []
-    # Rows ending in a delimiter are fine when all do: remember which of the two the first row was.
+    # A delimiter at the end of a row is valid if all rows have one: remember what the first row had.
     extra: bool | None = None
     for piece in pieces:
         filled = piece.fields > 0
@@ -148,16 +148,16 @@ def data_lines(data: bytes, start: int, first_line: int, delimiter: str, n_field
 
 def _ragged(name: str, line: int, fields: int, expected: int, delimiter: str, first_row: bool) -> str:
     if delimiter == "," and fields > expected:
-        hint = "; decimal commas? save with decimal points, or with ; between columns"
+        hint = ". Decimal commas? Save with decimal points, or with ; between columns"
     elif first_row and fields == expected + 1:
-        hint = "; names of rows, as R's write.table adds them? save with row.names = FALSE"
+        hint = ". Row names, as R's write.table adds them? Save with row.names = FALSE"
     else:
         hint = "; complete or remove the line"
-    return f"{name}, line {line} has {fields} field{'s' * (fields != 1)}, the header has {expected}{hint}"
+    return f"{name}, line {line} has {fields} field{'s' * (fields != 1)}, but the header has {expected}{hint}"
 
 
 def _count_plain(data: bytes, start: int, first_line: int, delimiter: str, name: str) -> Iterator[_Counted]:
-    """Without quotes a field ends at a delimiter or line end, wherever it stands: numpy counts them."""
+    """Count fields with numpy: without quotes, every delimiter or line end ends a field."""
     line = first_line
     while start < len(data):
         stop = min(start + limits.SCAN_BYTES, len(data))
@@ -165,7 +165,9 @@ def _count_plain(data: bytes, start: int, first_line: int, delimiter: str, name:
             stop = data.rfind(b"\n", start, stop) + 1 or data.find(b"\n", stop, start + limits.LINE_BYTES) + 1
             if not stop:
                 if len(data) - start > limits.LINE_BYTES:
-                    raise InputError(f"{name}, line {line} is longer than {limits.LINE_BYTES >> 20} MB; is it a table?")
+                    raise InputError(
+                        f"{name}, line {line} is longer than {limits.LINE_BYTES >> 20} MB; check that it is a table"
+                    )
                 stop = len(data)
         piece = _count_piece(data[start:stop], line, ord(delimiter), name)
         yield piece
@@ -174,7 +176,7 @@ def _count_plain(data: bytes, start: int, first_line: int, delimiter: str, name:
 
 def _count_piece(text: bytes, first_line: int, delimiter: int, name: str) -> _Counted:
     raw = np.frombuffer(text if text.endswith(b"\n") else text + b"\n", dtype=np.uint8)
-    # Mark before and after each field: its length is what lies between two marks.
+    # Mark before and after each field: its length is the distance between two marks.
     marks = np.flatnonzero((raw == delimiter) | (raw == _LF))
     ends = np.flatnonzero(raw[marks] == _LF)
     gaps = np.diff(marks, prepend=-1) - 1
@@ -185,14 +187,14 @@ def _count_piece(text: bytes, first_line: int, delimiter: int, name: str) -> _Co
     line_ends = marks[ends]
     last = gaps[ends] - ((raw[line_ends - 1] == ord("\r")) & (line_ends > 0) & (gaps[ends] > 0))
     blank = (fields == 1) & (last == 0)
-    # A line of spaces counts as blank, as pandas has it; such lines are rare enough to look at one by one.
+    # pandas treats a line of spaces as blank; such lines are rare, so they are checked one by one.
     for i in np.flatnonzero((fields == 1) & ~blank) if delimiter in (ord(","), ord(";"), ord("\t")) else ():
         blank[i] = not text[line_ends[i] - gaps[ends][i] : line_ends[i]].strip()
     return _Counted(first_line + np.arange(len(ends), dtype=np.int64), np.where(blank, 0, fields), (last == 0) & ~blank)
 
 
 def _count_quoted(data: bytes, start: int, first_line: int, delimiter: str, name: str) -> Iterator[_Counted]:
-    """With quotes a field may hold delimiters and line ends: the csv module counts, at about 100 MB/s."""
+    """Count fields with the csv module, at about 100 MB/s: quoted fields may contain delimiters and line ends."""
     handle = io.BytesIO(data)
     handle.seek(start)
     reader = csv.reader(io.TextIOWrapper(handle, "utf-8", newline=""), delimiter=delimiter, strict=True)
@@ -212,8 +214,8 @@ def _count_quoted(data: bytes, start: int, first_line: int, delimiter: str, name
             raise InputError(_oversized(name, line)) from e
         last = first_line + reader.line_num - 1
         raise InputError(
-            f"{name}, line {line}: a quote ({quoted('').strip()[0]}) is not closed or stands inside a field "
-            f"(reading stopped at line {last}); write a quote inside a field twice"
+            f"{name}, line {line}: a quote ({quoted('').strip()[0]}) is not closed or is inside a field (reading "
+            f"stopped at line {last}); double the quotes inside fields"
         ) from e
     yield _Counted(
         np.array(numbers, dtype=np.int64), np.array(fields, dtype=np.int64), np.array(last_empty, dtype=bool)
@@ -221,24 +223,24 @@ def _count_quoted(data: bytes, start: int, first_line: int, delimiter: str, name
 
 
 def _oversized(name: str, line: int) -> str:
-    return f"{name}, line {line}: a field is longer than {limits.FIELD_CHARS:,} characters; is a quote not closed?"
+    return f"{name}, line {line} has a field longer than {limits.FIELD_CHARS:,} characters; close all quotes"
 
 
 INDEX = "index"
-"""Name given to a first column without one, as ``DataFrame.to_csv`` writes its index."""
+"""Name for a first column without a name, such as the index that ``DataFrame.to_csv`` writes."""
 
 _DELIMITERS = ("\t", ";", ",")
 _WHOLE = re.compile(r"[+-]?\d+")
 _SPACED = re.compile(r'"[^"]*"( "[^"]*")+')
-"""A header of quoted names with spaces between them."""
+"""Header of quoted names separated by spaces."""
 _LOOKED_AT = 200
-"""Rows that tell how the numbers of a column are written."""
+"""Number of rows used to detect how a column's numbers are written."""
 _GUARDED = re.compile(rb"'[=+\-@\t]")
 _GUARDS = tuple(f"'{start}" for start in "=+-@\t")
-"""What files of ours, and spreadsheets, write before a text that would be computed as a formula."""
+"""Prefixes that this package and spreadsheets write before a text that would be computed as a formula."""
 _LEADING_ZERO_OR_SIGN = re.compile(rb"[,;\t\n\r \"](?:-?0[0-9]|\+|-0)")
 
-# Before pandas 3.1 the default parser could be off by one unit in the last place.
+# Before pandas 3.1, the default parser could be wrong by one unit in the last place.
 _EXACT: dict[str, Any] = (
     {} if tuple(int(v) for v in pd.__version__.split(".")[:2]) >= (3, 1) else {"float_precision": "round_trip"}
 )
@@ -254,14 +256,14 @@ class _Header:
 
 
 def _unpacked(data: bytes) -> int:
-    """A number for every field that the lines would have if all had as many as the first."""
+    """Estimate 8 bytes per field, assuming that all lines have as many fields as the first."""
     first = data[: max(data.find(b"\n", 0, limits.HEADER_BYTES), 0)]
     return data.count(b"\n") * 8 * (1 + max(first.count(delimiter.encode()) for delimiter in _DELIMITERS))
 
 
 @file_format("csv", "CSV", ("csv", "tsv", "txt"), unpacked=_unpacked)
 def parse_csv(data: bytes, name: str) -> Table:
-    """A delimited text table with a header line, or of nothing but numbers.
+    """Parse a delimited text table with a header line, or one with only numbers.
 
     >>> parse_csv(b"p,label\\n0.7,001\\n0.2,1\\n", "a.csv").columns["label"].tolist()
     ['001', '1']
@@ -272,7 +274,7 @@ def parse_csv(data: bytes, name: str) -> Table:
     header = _header(data, name)
     lines = data_lines(data, header.stop, header.line + 1, header.delimiter, len(header.names), name)
     _check_size(lines, header, name)
-    notes = ["Every line ends with a delimiter; the empty last field was left out."] * lines.extra_field
+    notes = ["Every line ends with a delimiter; the empty last field was removed."] * lines.extra_field
     source = _Source(data, header, lines, name)
     frame, decimal_comma = _frame(source)
     if decimal_comma:
@@ -281,7 +283,7 @@ def parse_csv(data: bytes, name: str) -> Table:
     if _GUARDED.search(data) and (_guarded(columns) or any(map(_guarded, columns.values()))):
         unique_names([_bare(column) for column in columns], name)
         columns = {_bare(column): _unguarded(values) for column, values in columns.items()}
-        notes.append("Apostrophes before texts that begin like a formula ('=1+1) were left out.")
+        notes.append("Apostrophes before text that looks like a formula ('=1+1) were removed.")
     return Table(name, "csv", columns, lines=lines.numbers, notes=tuple(notes))
 
 
@@ -305,20 +307,22 @@ def _unguarded(values: Array) -> Array:
 def _header(data: bytes, name: str) -> _Header:
     start = len(data) - len(data.lstrip(b" \r\n"))
     if start == len(data):
-        raise InputError(f"{name} is empty; it needs a header line and one line a prediction")
+        raise InputError(f"{name} is empty. It needs a header line and one line per prediction")
     line = data.count(b"\n", 0, start) + 1
     start = data.rfind(b"\n", 0, start) + 1
     end = data.find(b"\n", start, start + limits.HEADER_BYTES)
     if end < 0 and len(data) - start > limits.HEADER_BYTES:
-        raise InputError(f"{name}: the header line is longer than {size(limits.HEADER_BYTES)}; is it a table?")
+        raise InputError(
+            f"{name}: the header line is longer than {size(limits.HEADER_BYTES)}; check that it is a table"
+        )
     end = len(data) if end < 0 else end
     text = data[start:end]
     for delimiter in _DELIMITERS:
-        # Counted before anything parses: a million columns keep parsers busy for minutes.
+        # Count before parsing: a million columns keep parsers busy for minutes.
         if text.count(delimiter.encode()) > limits.COLUMNS:
             raise InputError(
-                f"{name} has {text.count(delimiter.encode()) + 1:,} columns; at most {limits.COLUMNS:,} are read: "
-                "rows are predictions and columns are classes (transposed?)"
+                f"{name} has {text.count(delimiter.encode()) + 1:,} columns; the maximum is {limits.COLUMNS:,}. Rows "
+                "are predictions and columns are classes; the table may be transposed"
             )
     names, delimiter = _split_header(text.decode("utf-8"), name, line)
     return _Header(_checked_names(names, name, line, delimiter), delimiter, line, min(end + 1, len(data)))
@@ -327,16 +331,16 @@ def _header(data: bytes, name: str) -> _Header:
 def _split_header(text: str, name: str, line: int) -> tuple[list[str], str]:
     splits: dict[str, list[str]] = {}
     for delimiter in _DELIMITERS:
-        # The wrong delimiter can stand behind a closing quote, which is an error; the right one cannot.
+        # The wrong delimiter can follow a closing quote, which is an error; the right one cannot.
         with contextlib.suppress(csv.Error):
             splits[delimiter] = next(csv.reader([text.rstrip("\r")], delimiter=delimiter, strict=True))
     if _SPACED.fullmatch(text.rstrip("\r")):
         raise InputError(
-            f"{name}, line {line}: columns are separated by spaces, as R's write.table does; save them with commas, "
-            "as write.csv(rows, file, row.names = FALSE) does"
+            f"{name}, line {line}: columns are separated by spaces, as in R's write.table. Save them with commas, for "
+            "example with write.csv(rows, file, row.names = FALSE)"
         )
     if not splits or text.count('"') % 2:
-        raise InputError(f"{name}, line {line}: the header has a quote that is not closed; close it")
+        raise InputError(f"{name}, line {line}: a quote in the header is not closed; close it")
     best = max(splits, key=lambda d: len(splits[d]))
     return splits[best], best
 
@@ -347,8 +351,8 @@ def _checked_names(names: list[str], name: str, line: int, delimiter: str) -> tu
         names = names[:-1]
     if any(_is_number(n) and not _WHOLE.fullmatch(n.strip()) for n in names) or all(map(_is_number, names)):
         raise InputError(
-            f"{name}, line {line} is all data ({quoted(delimiter.join(names))}): the header line is missing; "
-            "add one with a name for every column, such as p_cat,p_dog,label"
+            f"{name}, line {line} contains data ({quoted(delimiter.join(names))}), so the header line is missing. Add "
+            "one with a name for every column, such as p_cat,p_dog,label"
         )
     if names[0] == "":
         names = [INDEX, *names[1:]]
@@ -362,7 +366,7 @@ def _checked_names(names: list[str], name: str, line: int, delimiter: str) -> tu
 
 
 def _weka_names(names: list[str]) -> list[str]:
-    """Names for the columns behind "distribution", which Weka leaves without: a column a class, one named for all.
+    """Name the columns after "distribution", which Weka leaves unnamed: one column per class.
 
     >>> _weka_names(["inst#", "actual", "distribution", "", "age"])
     ['inst#', 'actual', 'distribution[1]', 'distribution[2]', 'age']
@@ -386,11 +390,11 @@ def _is_number(text: str) -> bool:
 def _check_size(lines: Lines, header: _Header, name: str) -> None:
     n = len(lines.numbers)
     if n == 0:
-        raise InputError(f"{name} has a header and 0 rows; add one line a prediction")
+        raise InputError(f"{name} has no data rows. Expected one line per prediction below the header")
     if n * len(header.names) * 8 > limits.DECODED_BYTES:
         raise InputError(
             f"{name} has {n:,} rows of {len(header.names):,} columns, {size(n * len(header.names) * 8)} of numbers; "
-            f"at most {size(limits.DECODED_BYTES)} are read: save fewer rows, or float32 in an NPZ"
+            f"the maximum is {size(limits.DECODED_BYTES)}. Save fewer rows, or float32 in an NPZ"
         )
     check_rows(name, n, len(header.names))
 
@@ -406,7 +410,7 @@ class _Source:
     name: str
 
     def read(self, columns: Sequence[int] | None = None, **options: Any) -> pd.DataFrame:
-        """The chosen columns through pandas, never guessing an index, a missing value or a header."""
+        """Read the chosen columns with pandas, without guessing an index, missing values or a header."""
         width = len(self.header.names)
         try:
             frame: pd.DataFrame = pd.read_csv(
@@ -437,7 +441,7 @@ class _Source:
 
 
 def _frame(source: _Source) -> tuple[pd.DataFrame, bool]:
-    """The table, and whether its decimals are written with a comma."""
+    """Return the table, and whether its decimals are written with a comma."""
     frame = source.read()
     commas = [j for j in range(frame.shape[1]) if _has_decimal_commas(frame[j])]
     if not commas:
@@ -446,13 +450,14 @@ def _frame(source: _Source) -> tuple[pd.DataFrame, bool]:
     if points:
         a, b = (quoted(source.header.names[j]) for j in (commas[0], points[0]))
         raise InputError(
-            f"{source.name}: column {a} has decimal commas and column {b} decimal points; use points in every column"
+            f"{source.name}: column {a} has decimal commas but column {b} has decimal points; use points in every "
+            "column"
         )
     return source.read(decimal=","), True
 
 
 def _has_decimal_commas(column: Column) -> bool:
-    """Does "0,5" stand in it? "1,234" by itself may be 1234, and stays the text it is."""
+    """True if "0,5" occurs in the column; "1,234" may mean 1234 and stays text."""
     if column.dtype.kind in "iufb":
         return False
     some = [str(v).strip() for v in column.iloc[:_LOOKED_AT]]
@@ -460,14 +465,14 @@ def _has_decimal_commas(column: Column) -> bool:
 
 
 def _columns(frame: pd.DataFrame, source: _Source) -> dict[str, Array]:
-    """Numeric columns as arrays, floats side by side in one block; everything else as the text it was."""
+    """Return numeric columns as arrays, floats adjacent in one block, and other columns as verbatim text."""
     kinds = {j: frame[j].dtype.kind for j in range(frame.shape[1])}
     floats = [j for j in range(frame.shape[1]) if kinds[j] == "f"]
     block = frozen(np.ascontiguousarray(frame[floats].to_numpy(dtype=np.float64))) if floats else np.empty((0, 0))
     arrays: dict[int, Array] = {j: block[:, i] for i, j in enumerate(floats)}
     whole = [j for j in range(frame.shape[1]) if kinds[j] in "iu"]
     arrays |= {j: frame[j].to_numpy() for j in whole}
-    # "True" and "TRUE", "001" and "1", or integers too large for 64 bits would merge: read those again as text.
+    # "True" and "TRUE", "001" and "1", or integers beyond 64 bits would become equal: read those as text.
     again = [j for j in range(frame.shape[1]) if kinds[j] == "b" or (kinds[j] == "O" and frame[j].dtype == object)]
     if whole and _LEADING_ZERO_OR_SIGN.search(source.data, source.header.stop - 1):
         again += whole
@@ -482,5 +487,5 @@ def _verbatim(column: Column) -> NDArray[np.object_]:
 
 
 def _not_canonical(column: Column) -> bool:
-    """Whether some integer is written in two ways, or in another way than Python writes it."""
+    """True if some integer is written in two ways, or differently from Python's notation."""
     return any(str(int(v)) != v.strip() for v in pd.unique(column))

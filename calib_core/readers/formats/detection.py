@@ -1,6 +1,6 @@
-"""Which format a file has: by its first bytes, and by its name, which must agree.
+"""Detect a file's format by its first bytes and its name, which must agree.
 
-Text in one Unicode form: an accented letter may be one character or two, and is the same letter.
+Text is normalized to one Unicode form: an accented letter may be one character or two, but is the same letter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from calib_core.readers.tool_shapes import of_columns
 
 
 def composed(text: str) -> str:
-    """The text in Unicode's form NFC, in which equal texts are equal characters.
+    """Return the text in Unicode's form NFC, in which equal texts have equal characters.
 
     >>> composed("cha\u0301t") == "ch\u00e1t"
     True
@@ -35,7 +35,7 @@ def composed(text: str) -> str:
 
 
 def one_form(table: Table) -> Table:
-    """The table with names and texts in the form NFC, and a note where some were written otherwise.
+    """Return the table with names and texts in form NFC, and a note if some were in another form.
 
     >>> rows = Table("a.csv", "csv", {"y": np.array(["cha\u0301t", "ch\u00e1t"], dtype=object)})
     >>> len(set(one_form(rows).columns["y"])), len(one_form(rows).notes)
@@ -48,7 +48,7 @@ def one_form(table: Table) -> Table:
     if not changed and names == list(table.names):
         return table
     where = f"some texts of {quoted(changed[0])}" if changed else "some names of columns"
-    note = f"Accented letters in {where} are written as two characters (form NFD) and read as one (form NFC)."
+    note = f"Accented letters in {where} were written as two characters (form NFD) and are read as one (form NFC)."
     return replace(
         table,
         columns={composed(name): column for name, column in found.items()},
@@ -68,9 +68,9 @@ def _composed(column: Array) -> Array:
 _REFUSED = (
     (
         b"ARROW1",
-        "a Feather (Arrow) file, which is not read because damaged ones crash their reader; save it as Parquet",
+        "a Feather (Arrow) file, which is not supported because damaged ones crash their reader; save it as Parquet",
     ),
-    (b"FEA1", "a Feather file, which is not read because damaged ones crash their reader; save it as Parquet"),
+    (b"FEA1", "a Feather file, which is not supported because damaged ones crash their reader; save it as Parquet"),
     (b"\x1f\x8b", "compressed with gzip; unpack it first"),
     (b"BZh", "compressed with bzip2; unpack it first"),
     (b"\xfd7zXZ", "compressed with xz; unpack it first"),
@@ -86,21 +86,19 @@ _PICKLE = tuple(bytes([0x80, version]) for version in range(2, 6))
 
 
 def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) -> Table:
-    """The named columns and matrices of a CSV, Parquet, NPZ, NPY or JSON Lines file, before they are given a meaning.
+    """Read a CSV, Parquet, NPZ, NPY or JSON Lines file as named columns and matrices, before their roles are known.
 
-    ``read_predictions`` goes on from here: it takes these columns for scores and labels. The format is told by the
-    bytes, and the ending of the name must agree with it. What can mislead: text stays as it is written (001
-    and 1 are two labels), and in CSV an empty field or a word among numbers leaves the whole column as text;
-    ``Table.numeric`` reads it as numbers.
+    ``read_predictions`` continues from here: it finds scores and labels among the columns. The bytes determine the
+    format, and the ending of the name must agree. What can mislead: text stays verbatim (001 and 1 are two labels). In
+    CSV, an empty field or a word among numbers makes the whole column text; ``Table.numeric`` converts it to numbers.
 
     Parameters
     ----------
-    source : a path, or the bytes of a file together with its ``name``. Of a folder the files of one shape are read as
-        one table, as an evaluation writes one for each task.
-    name : the file's name, for its ending and for messages; the last part of the path where it is not given. It is
-        never opened.
+    source : a path, or the bytes of a file together with its ``name``. For a folder, all files of one shape are read as
+        one table, because evaluations often write one file per task.
+    name : the file's name, for its ending and for messages; by default the last part of the path. It is never opened.
 
-    Raises InputError, in one sentence, for anything that is not a sound table; nothing in a file is ever executed.
+    Raises InputError for anything that is not a valid table; nothing in a file is ever executed.
 
     >>> table = read_table(b"p,label\\n0.7,1\\n0.2,0\\n", "preds.csv")
     >>> table.names, table.columns["p"].tolist(), table.place(1)
@@ -108,7 +106,7 @@ def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) 
     """
     if isinstance(source, bytes):
         if name is None:
-            raise InputError('bytes need a file name, whose ending tells the format: name="preds.csv"')
+            raise InputError('bytes need a file name, whose ending determines the format: name="preds.csv"')
         return _table(source, name)
     if Path(source).is_dir():
         return folder_table(source, read_table)
@@ -116,12 +114,12 @@ def read_table(source: str | os.PathLike[str] | bytes, name: str | None = None) 
 
 
 def table_of_lines(data: bytes, name: str) -> Table:
-    """The table of some lines of a longer JSON Lines file."""
+    """Return the table of some lines of a longer JSON Lines file."""
     return of_columns(one_form(parse_lines(data, name)))
 
 
 def file_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file of at most the size that is read; InputError says why it cannot be had."""
+    """Return the content of a file within the size limit; InputError if it cannot be read."""
     name = file_label(os.fspath(path))
     try:
         n_bytes = Path(path).stat().st_size
@@ -131,7 +129,7 @@ def file_bytes(path: str | os.PathLike[str]) -> bytes:
     except ValueError as e:
         raise InputError(f"{name} is not a path that can be opened; check it") from e
     if n_bytes > limits.FILE_BYTES:
-        raise InputError(f"{name} has {size(n_bytes)}; at most {size(limits.FILE_BYTES)} are read: save fewer rows")
+        raise InputError(f"{name} has {size(n_bytes)}; the maximum is {size(limits.FILE_BYTES)}. Save fewer rows")
     return data
 
 
@@ -141,19 +139,19 @@ def _table(data: bytes, filename: str) -> Table:
         raise InputError(f"{name} is empty (0 bytes); choose another file")
     if len(data) > limits.FILE_BYTES:
         raise InputError(
-            f"{name} has {size(len(data))}; at most {size(limits.FILE_BYTES)} are read: "
-            "save float32 in an NPZ, or fewer rows"
+            f"{name} has {size(len(data))}; the maximum is {size(limits.FILE_BYTES)}. Save float32 in an NPZ, or fewer "
+            "rows"
         )
     found, expected = looks_like(data, name), by_ending(filename)
     if expected is not None and expected != found:
         raise InputError(
-            f"{name} is not {expected.title}; it looks like {found.title}: rename it to end in .{found.endings[0]}"
+            f"{name} is not {expected.title} but looks like {found.title}; rename it to end in .{found.endings[0]}"
         )
     return of_columns(one_form(found.parse(data, name)))
 
 
 def looks_like(data: bytes, name: str) -> FileFormat:
-    """The format the bytes themselves show; InputError for the formats that are known and not read."""
+    """Return the format that the bytes indicate; InputError for known formats that are not supported."""
     if data.startswith(_PICKLE):
         raise InputError(
             f"{name} contains Python objects (a pickle), which are never loaded; save plain arrays with numpy.savez"
@@ -165,7 +163,7 @@ def looks_like(data: bytes, name: str) -> FileFormat:
             raise InputError(f"{name} is {what}")
     start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.lower().startswith(_HTML):
-        raise InputError(f"{name} is a page of HTML; download the file itself, which may need signing in")
+        raise InputError(f"{name} is an HTML page; download the file itself, which may need signing in")
     if start.startswith(b"["):
-        raise InputError(f"{name} is a JSON list, and not of objects; write one JSON object a line (JSON Lines)")
+        raise InputError(f"{name} is a JSON list whose entries are not objects; write one JSON object per line")
     return plain_text()

@@ -1,4 +1,4 @@
-"""Folders of files of one shape, as tools write one for each task: the rows of all, with a column that says whose."""
+"""Folders of files of one shape, such as one per task: read as one table, with a column of file names."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from calib_core.readers.proposal.label_codes import label_texts
 from calib_core.readers.table import Array, Table, file_label
 
 FILE = "file"
-"""The column that names the file of each row, where no other column does."""
+"""Column that names the file of each row, unless another column does."""
 _MOST_NOTES = 5
 
 
 def folder_table(path: str | os.PathLike[str], read: Callable[[Path], Table]) -> Table:
-    """The rows of all files of a folder that are of one shape, in the order of their names.
+    """Read all files of a folder that have one shape, in the order of their names, as one table.
 
-    Columns that not all of them have are left out, and so are files of another kind, such as results beside samples:
-    notes say which. InputError where shapes differ, or a file of the same ending cannot be read.
+    Columns that some files lack are left out, and so are files of other types, such as results next to samples; notes
+    list both. InputError if shapes differ, or if a file with the same ending cannot be read.
     """
     name, paths = file_label(os.fspath(path).rstrip("/\\")), _files(Path(path))
     tables: dict[str, Table] = {}
@@ -45,12 +45,12 @@ def folder_table(path: str | os.PathLike[str], read: Callable[[Path], Table]) ->
         raise refused[damaged[0]]
     beside = [each.name for each in paths if each.name not in kept]
     notes = [f"{len(kept)} files of {name} are read as one table."]
-    notes += [f"Left out of {name}, as files of another kind: {listed(beside, 3)}."] if beside else []
+    notes += [f"Files of other types in {name} are left out: {listed(beside, 3)}."] if beside else []
     return _one_table(name, kept, notes)
 
 
 def folder_digest(path: str | os.PathLike[str]) -> str:
-    """The hash of the names and contents of a folder's files."""
+    """Hash of the names and contents of a folder's files."""
     whole = hashlib.sha256()
     for each in _files(Path(path)):
         whole.update(f"{each.name}\0{hashlib.sha256(each.read_bytes()).hexdigest()}\n".encode(errors="surrogatepass"))
@@ -58,7 +58,7 @@ def folder_digest(path: str | os.PathLike[str]) -> str:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files that may be read, by their names; InputError where there are none, or too many bytes."""
+    """Return the readable files, by name; InputError if there are none, or if they are too large."""
     try:
         every = sorted(folder.iterdir(), key=lambda each: each.name)
     except OSError as e:
@@ -67,12 +67,13 @@ def _files(folder: Path) -> list[Path]:
     name = file_label(str(folder))
     if not found:
         inside = [each.name for each in every if each.is_dir()]
-        hint = f"; name one of its folders, {listed(inside, 3)}" if inside else ""
-        raise InputError(f"{name} is a folder without a file that can be read ({', '.join(all_endings())}){hint}")
+        hint = f"; choose one of its folders: {listed(inside, 3)}" if inside else ""
+        raise InputError(f"{name} is a folder without a readable file ({', '.join(all_endings())}){hint}")
     n_bytes = sum(each.stat().st_size for each in found)
     if n_bytes > limits.FILE_BYTES:
         raise InputError(
-            f"{name} has {size(n_bytes)} of files; at most {size(limits.FILE_BYTES)} are read: put fewer into a folder"
+            f"{name} has {size(n_bytes)} of files; the maximum is {size(limits.FILE_BYTES)}. Put fewer files into a "
+            "folder"
         )
     return found
 
@@ -82,7 +83,7 @@ def _ending(name: str) -> str:
 
 
 def _of_one_shape(name: str, tables: Mapping[str, Table]) -> dict[str, Table]:
-    """The tables of the one shape that is known, or of the one set of columns; InputError where there are several."""
+    """Return the tables of the only known shape or set of columns; InputError if there are several."""
     groups: dict[object, dict[str, Table]] = {}
     for each, table in tables.items():
         groups.setdefault(table.origin or (frozenset(table.columns), frozenset(table.matrices)), {})[each] = table
@@ -90,8 +91,8 @@ def _of_one_shape(name: str, tables: Mapping[str, Table]) -> dict[str, Table]:
     if len(groups) > 1 and len(known) != 1:
         first, second = (next(iter(group)) for group in list(groups.values())[:2])
         raise InputError(
-            f"{name} holds files of {len(groups)} shapes, such as {listed([first, second])}; put those of one shape "
-            "into a folder of their own, and give a file of labels apart (labels=, --labels)"
+            f"{name} has files of {len(groups)} shapes, such as {listed([first, second])}. Use one folder per shape, "
+            "and give a file of labels separately (labels=, --labels)"
         )
     return known[0] if known else next(iter(groups.values()))
 
@@ -104,9 +105,11 @@ def _one_table(name: str, tables: Mapping[str, Table], notes: Sequence[str]) -> 
     if matrices:
         columns |= _about_columns(first)
     left = sorted({key for table in tables.values() for key in table.names} - {*columns, *matrices})
-    notes = [*notes, *([f"Left out, as not all files have them alike: {listed(left, 5)}."] if left else [])]
+    notes = [*notes, *([f"Left out because the files differ in them: {listed(left, 5)}."] if left else [])]
     own = [f"{each}: {note}" for each, table in tables.items() for note in table.notes]
-    notes += own[:_MOST_NOTES] + ([f"{len(own) - _MOST_NOTES} more notes on its files."] if own[_MOST_NOTES:] else [])
+    notes += own[:_MOST_NOTES] + (
+        [f"{len(own) - _MOST_NOTES} more notes about its files."] if own[_MOST_NOTES:] else []
+    )
     files = np.repeat(np.array(list(tables), dtype=object), rows)
     if not any(_names_files(key, list(tables.values())) for key in columns):
         columns[FILE if FILE not in columns else f"{FILE} of {name}"] = frozen(files.copy())
@@ -126,20 +129,20 @@ def _one_table(name: str, tables: Mapping[str, Table], notes: Sequence[str]) -> 
 
 
 def _of_rows(key: str, tables: Mapping[str, Table]) -> list[Array] | None:
-    """A column of every table that has a value a row; None where some table has none."""
+    """Return the column of every table, if it has one value per row everywhere; else None."""
     every = [table.columns.get(key) for table in tables.values()]
     found = [c for c, table in zip(every, tables.values(), strict=True) if c is not None and len(c) == table.n_rows]
     return found if len(found) == len(tables) else None
 
 
 def _below(arrays: Sequence[Array]) -> Array:
-    """Columns below one another, as texts where one of them is."""
+    """Concatenate columns, as text if one of them is text."""
     texts = any(array.dtype == object for array in arrays)
     return frozen(np.concatenate([label_texts(array) for array in arrays] if texts else list(arrays)))
 
 
 def _matrices(tables: Sequence[Table]) -> dict[str, NDArray[np.generic]]:
-    """Matrices that every table has with as many columns; none where columns stand for other things."""
+    """Concatenate matrices that every table has with the same width, unless their columns differ in meaning."""
     first = tables[0]
     if any(_about_columns(table).keys() != _about_columns(first).keys() for table in tables) or any(
         not np.array_equal(each, _about_columns(first)[key])
@@ -156,11 +159,11 @@ def _matrices(tables: Sequence[Table]) -> dict[str, NDArray[np.generic]]:
 
 
 def _about_columns(table: Table) -> dict[str, Array]:
-    """Columns that are not one value a row, such as names of classes."""
+    """Columns without one value per row, such as names of classes."""
     return {key: column for key, column in table.columns.items() if len(column) != table.n_rows}
 
 
 def _names_files(key: str, tables: Sequence[Table]) -> bool:
-    """Has a column one value in each file, and another in every file?"""
+    """True if a column is constant in each file and different between files."""
     values = [set(label_texts(table.columns[key]).tolist()) for table in tables]
     return all(len(each) == 1 for each in values) and len(set.union(*values)) == len(tables)

@@ -1,14 +1,11 @@
-"""JSON files: one object per line, lists and documents of objects; nested records become columns and matrices.
+"""JSON files: one object per line, or lists and documents of objects; nested records become columns and matrices.
 
+The standard library's decoder reads each line exactly, and input that JSON readers usually accept silently is
+refused with a reason. pandas.read_json is not used: it rounds numbers, accepts NaN and duplicate keys, and reports no
+line numbers; pyarrow, which is better, is an optional dependency.
 
-
-The standard library's decoder reads each line. pandas.read_json is not used: it rounds numbers, lets NaN and doubled
-keys pass and names no line; pyarrow, which does better, is an extra.
-
-What no shape knows is flattened: a column for every path, such as "scores.choice.value", and a matrix where every
-record has a list of as many numbers.
-
-JSON as text: decoded exactly, and what JSON readers usually let pass is refused in words.
+Records of no known shape are flattened: one column per path, such as "scores.choice.value", and a matrix if every
+record has a list with the same number of numbers.
 """
 
 from __future__ import annotations
@@ -31,8 +28,8 @@ from calib_core.readers.table import Table
 from calib_core.readers.text_encoding import utf8
 from calib_core.readers.tool_shapes import JsonDocument, Record, shape_of
 
-AS_LINES = 'write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
-"""What to do about text that is no JSON."""
+AS_LINES = 'write one object per line, such as {"probs": [0.7, 0.3], "label": 0}'
+"""Remedy for text that is not JSON."""
 
 
 _OPENS, _SPACES = ("{", "["), " \t\n\r"
@@ -40,23 +37,23 @@ _SPACE = re.compile(f"[{_SPACES}]*")
 
 
 class JsonRefusedError(ValueError):
-    """Something JSON readers usually let pass; the message says what."""
+    """Input that JSON readers usually accept silently; the message names it."""
 
 
 def lines_of(data: bytes, name: str) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not empty, with their numbers; InputError for one that is too long."""
+    """Yield the nonempty lines with their numbers; InputError for a line that is too long."""
     stream = io.BytesIO(data)
     for place, line in enumerate(iter(lambda: stream.readline(limits.LINE_BYTES + 1), b""), 1):
         if len(line.removesuffix(b"\n")) > limits.LINE_BYTES:
             raise InputError(
-                f"{name}, line {place} is longer than {limits.LINE_BYTES >> 20} MB; put one JSON object on a line"
+                f"{name}, line {place} is longer than {limits.LINE_BYTES >> 20} MB; put one JSON object on each line"
             )
         if text := line.strip():
             yield place, text
 
 
 def decoder(constant: Callable[[str], object]) -> json.JSONDecoder:
-    """A decoder that refuses keys given twice and numbers too large; ``constant`` answers for NaN and Infinity.
+    """Return a decoder that refuses duplicate keys and oversized numbers; ``constant`` converts NaN and Infinity.
 
     >>> decoder(as_missing).decode('{"p": [0.1, 1]}')
     {'p': [0.1, 1]}
@@ -65,14 +62,14 @@ def decoder(constant: Callable[[str], object]) -> json.JSONDecoder:
 
 
 def decoded(text: bytes, where: str, by: json.JSONDecoder) -> Any:
-    """The value of a text; InputError in one sentence, which begins with its place, for what is no value.
+    """Decode a text; InputError, starting with its place, if it is not a JSON value.
 
     >>> decoded(b"[1, 2]", "a.json", json.JSONDecoder())
     [1, 2]
     """
     try:
         plain = text.decode("utf-8")
-        if plain[:1] in _OPENS:  # nothing to skip before it
+        if plain[:1] in _OPENS:  # no leading space to skip
             value, end = by.raw_decode(plain)
             if not plain[end:].strip(_SPACES):
                 return value
@@ -82,7 +79,7 @@ def decoded(text: bytes, where: str, by: json.JSONDecoder) -> Any:
 
 
 def elements(text: bytes, where: str, by: json.JSONDecoder) -> Iterator[object]:
-    """The values of a list, one by one: all together cost ten times the text. InputError as ``decoded`` has it.
+    """Yield the values of a list one by one, because all at once need ten times the text; errors as ``decoded``.
 
     >>> list(elements(b" [1, {}]", "a.json", json.JSONDecoder()))
     [1, {}]
@@ -104,7 +101,7 @@ def elements(text: bytes, where: str, by: json.JSONDecoder) -> Iterator[object]:
 
 
 def _behind(plain: str, place: int) -> int:
-    """The place of what follows spaces."""
+    """Index of the first character after spaces."""
     found = _SPACE.match(plain, place)
     return found.end() if found else place
 
@@ -113,13 +110,13 @@ def _in_words(error: Exception, where: str) -> InputError:
     if isinstance(error, JsonRefusedError):
         return InputError(f"{where}: {error}")
     if isinstance(error, RecursionError):
-        return InputError(f"{where}: nested too deeply; use one flat object a line")
-    what = "an integer has too many digits" if "integer string" in str(error) else "this is not valid JSON"
-    return InputError(f"{where}: {what}; {AS_LINES}")
+        return InputError(f"{where} is nested too deeply; use one flat object per line")
+    what = "has an integer with too many digits" if "integer string" in str(error) else "is not valid JSON"
+    return InputError(f"{where} {what}; {AS_LINES}")
 
 
 def one_value(text: bytes) -> bool:
-    """Is a text one JSON value?
+    """True if the text is one JSON value.
 
     >>> one_value(b'{"p": 0.5}'), one_value(b'{"p":')
     (True, False)
@@ -132,11 +129,11 @@ def one_value(text: bytes) -> bool:
 
 
 def as_missing(name: str) -> None:
-    """NaN, Infinity or -Infinity, which are not JSON though Python writes them, in records: no value."""
+    """Convert NaN, Infinity and -Infinity in records to missing values; they are not JSON, but Python writes them."""
 
 
 def as_number(name: str) -> float | None:
-    """The same in columns of numbers: infinite ones are such, as logits of impossible classes are.
+    """Convert NaN, Infinity and -Infinity in number columns; infinite logits of impossible classes stay infinite.
 
     >>> as_number("NaN"), as_number("-Infinity")
     (None, -inf)
@@ -149,26 +146,26 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise JsonRefusedError(f"key {quoted(twice)} is given twice; give each key once")
+        raise JsonRefusedError(f"key {quoted(twice)} occurs twice; use each key once")
     return found
 
 
 def _real(text: str) -> float:
     value = float(text)
     if math.isinf(value):
-        raise JsonRefusedError(f"{quoted(text)} is too large for a number")
+        raise JsonRefusedError(f"{quoted(text)} is too large for a number; write a smaller one")
     return value
 
 
 _LOOKED_AT = 50
 _DEEPEST = 16
-"""Levels of nested objects that are flattened: deeper ones are documents put where a value belongs."""
+"""Maximum depth of nested objects; deeper ones are documents in the place of a value."""
 _INSIDE = ("samples", "predictions", "results", "rows", "records", "data", "instances", "examples")
-"""Keys under which a document's one list of records usually stands."""
+"""Usual keys of the only list of records in a document."""
 
 
 DECODER = decoder(as_missing)
-"""Reads records, in which NaN and Infinity are missing values: their rows are counted where the value is needed."""
+"""Decoder for records, with NaN and Infinity as missing values: their rows are counted if the value is needed."""
 
 
 def document_table(
@@ -177,18 +174,18 @@ def document_table(
     about: Mapping[str, object] | None = None,
     by_line: bool = False,
 ) -> Table:
-    """The table of records, numbered by line or by place: of their shape where one is known, else flattened."""
+    """Return the table of records, numbered by line or position, by their shape if known, else flattened."""
     counted = _counted(name, records, by_line)
     first = list(islice(counted, _LOOKED_AT))
     if not first:
-        raise InputError(f"{name} has 0 rows; it needs one JSON object for each prediction")
+        raise InputError(f"{name} has no records; it needs one JSON object per prediction")
     document = JsonDocument(name, [record for _, record in first], chain(first, counted), about or {}, by_line)
     found = shape_of(document)
     return flattened(document) if found is None else replace(found.table(document), origin=found.key)
 
 
 def document_records(name: str, value: object) -> tuple[Iterable[object], Mapping[str, object]] | None:
-    """The records of a JSON document, and what stands beside them; None of an object that holds no records.
+    """Return the records of a JSON document and its other values; None for an object without records.
 
     >>> rows, about = document_records("a.json", {"columns": ["p"], "data": [[0.7]], "ncols": 1})
     >>> list(rows), about
@@ -202,7 +199,7 @@ def document_records(name: str, value: object) -> tuple[Iterable[object], Mappin
         rows = _split(name, value["columns"], value["data"])
         return rows, {k: v for k, v in value.items() if k not in ("columns", "data")}
     if shape_of(JsonDocument(name, [value], [(0, value)])) is not None:
-        return [value], {}  # the only line of many
+        return [value], {}  # one line of many
     if value and all(isinstance(each, dict) for each in value.values()):
         return _by_id(value), {}
     for key in _INSIDE:
@@ -213,7 +210,7 @@ def document_records(name: str, value: object) -> tuple[Iterable[object], Mappin
 
 
 def _named(rows: list[Any]) -> list[Any]:
-    """A list of records; lists of objects, as pipelines write one for each text, become records of one value."""
+    """Return a list of records; lists of objects, as in pipeline output, become records with one value."""
     lists = rows and all(isinstance(row, list) for row in rows)
     return [{"list": row} for row in rows] if lists else rows
 
@@ -226,15 +223,15 @@ def _is_split(columns: Any, data: Any) -> bool:
 def _split(name: str, columns: list[str], data: list[Any]) -> Iterator[Any]:
     if len(set(columns)) < len(columns):
         twice = next(each for each in columns if columns.count(each) > 1)
-        raise InputError(f"{name}: column {quoted(twice)} is there twice; give every column its own name")
+        raise InputError(f"{name} has two columns called {quoted(twice)}; give every column its own name")
     for i, row in enumerate(data):
         if not isinstance(row, list) or len(row) != len(columns):
-            raise InputError(f"{name}: row {i} of data has not one value for each of the {len(columns):,} columns")
+            raise InputError(f"{name}: row {i} of data needs one value for each of the {len(columns):,} columns")
         yield dict(zip(columns, row, strict=True))
 
 
 def _by_id(value: Mapping[str, Any]) -> list[Any]:
-    """Objects by their ids, the id as a column; columns of objects by row turned round."""
+    """Return objects with their ids as a column; columns of objects by row are transposed."""
     inner = [tuple(each) for each in value.values()]
     rows = inner[0]
     if rows and all(each == rows for each in inner) and list(rows) == [str(i) for i in range(len(rows))]:
@@ -245,7 +242,7 @@ def _by_id(value: Mapping[str, Any]) -> list[Any]:
 
 
 def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]] | None:
-    """Rows of an object whose lists have one length and are not all of numbers, and what stands beside them."""
+    """Return the rows of an object whose lists have equal lengths, not all of numbers, and its other values."""
     lists = {key: each for key, each in value.items() if isinstance(each, list) and each}
     if len(lists) < 2 or len({len(each) for each in lists.values()}) > 1:
         return None
@@ -258,7 +255,7 @@ def _columns(value: Mapping[str, Any]) -> tuple[Iterable[Any], Mapping[str, Any]
 
 
 def flattened(document: JsonDocument) -> Table:
-    """Records of no known shape as columns and matrices; what a record lacks is missing in its row."""
+    """Flatten records of no known shape to columns and matrices; absent values are missing."""
     columns = Columns(document.name)
     for place, record in document.records:
         columns.add(_by_path(record, document.where(place)), place)
@@ -266,18 +263,18 @@ def flattened(document: JsonDocument) -> Table:
 
 
 def _by_path(record: Record, where: str) -> dict[str, Any]:
-    """The values of a record by their dotted paths."""
+    """Return the values of a record by dotted path."""
     found: dict[str, Any] = {}
     for path, value in _paths(record, where):
         if path in found:
-            raise InputError(f"{where}: two values are at {quoted(path)}; rename one of the keys")
+            raise InputError(f"{where} has two values at {quoted(path)}; rename one of the keys")
         found[path] = value
     return found
 
 
 def _paths(record: Record, where: str, before: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
     if depth > _DEEPEST:
-        raise InputError(f"{where}: nested too deeply; at most {_DEEPEST} levels of objects are read")
+        raise InputError(f"{where} is nested too deeply; the maximum is {_DEEPEST} levels of objects")
     for key, value in record.items():
         if isinstance(value, dict):
             yield from _paths(value, where, f"{before}{key}.", depth + 1)
@@ -286,7 +283,7 @@ def _paths(record: Record, where: str, before: str = "", depth: int = 0) -> Iter
 
 
 def _in_numbers(values: list[Any]) -> list[Any]:
-    """Numbers that are written as texts, one with a decimal point at least; other lists as they are."""
+    """Convert numbers written as text, if one has a decimal point; other lists are unchanged."""
     if not all(isinstance(each, str) for each in values) or not any("." in each for each in values):
         return values
     found = [number(each) for each in values]
@@ -297,23 +294,22 @@ def _counted(name: str, records: Iterable[tuple[int, Any]], by_line: bool) -> It
     for place, record in records:
         if not isinstance(record, dict):
             raise InputError(
-                f"{name}, {'line' if by_line else 'record'} {place} is not an object; every record needs names for "
-                "its values"
+                f"{name}, {'line' if by_line else 'record'} {place} is not an object; every record needs named values"
             )
         yield place, record
 
 
 _LIST_OF_OBJECTS = re.compile(rb"[ \t\n\r]*\[[ \t\n\r]*\{")
-"""The beginning of a list of objects, which are read one by one."""
+"""Beginning of a list of objects, which are read one by one."""
 
 
 def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
-    """The table of a document, or of lines with objects inside; None where lines are flat, or no JSON at all.
+    """Return the table of a document, or of lines with nested objects; None for flat lines and for text without JSON.
 
     Parameters
     ----------
     data : UTF-8 text.
-    lines : it is known to be lines, as a part of a file of many.
+    lines : True if the text is known to be lines, as part of a longer file.
     """
     if data[:4096].lstrip().startswith(b"["):
         if _LIST_OF_OBJECTS.match(data) is None:
@@ -330,7 +326,7 @@ def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
     following = next(every, None)
     first = _tried(text)
     if first is None or (following is not None and not isinstance(first, dict)):
-        # Not an object a line: a document over several lines, or damaged, which the strict reader puts in words.
+        # Not one object per line: a document over several lines, or damage, which the strict reader reports.
         return None if lines else _of_document(_tried(data), name)
     if following is None and not lines:
         found = _of_document(first, name)
@@ -342,12 +338,12 @@ def nested_table(data: bytes, name: str, lines: bool = False) -> Table | None:
 
 
 def _one_long_line(data: bytes) -> bool:
-    """Does it have one line, too long to be one of many, as documents written without spaces are?"""
+    """True for one line that is too long to be one of many, such as a document written without line breaks."""
     return len(data) > limits.LINE_BYTES and b"\n" not in data[: limits.LINE_BYTES] and b"\n" not in data.rstrip()
 
 
 def _of_document(value: Any, name: str) -> Table | None:
-    """The table of one JSON value; None where it is an object without records."""
+    """Return the table of one JSON value; None for an object without records."""
     found = document_records(name, value)
     if found is None:
         return None
@@ -356,7 +352,7 @@ def _of_document(value: Any, name: str) -> Table | None:
 
 
 def _nested(value: Any) -> bool:
-    """Is it what a flat line cannot hold: an object, objects in a list, or a list of texts?"""
+    """True for a value that flat lines cannot contain: an object, a list of objects, or a list of texts."""
     if isinstance(value, list):
         return any(isinstance(each, dict) for each in value) or (
             bool(value) and all(isinstance(each, str) for each in value)
@@ -370,7 +366,7 @@ def _records(data: bytes, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _tried(text: bytes) -> Any:
-    """The value of a text; None where it is no JSON or too large to be one value."""
+    """Decode a text; None if it is not JSON or too large to be one value."""
     if len(text) > limits.DOCUMENT_BYTES:
         return None
     try:
@@ -380,7 +376,7 @@ def _tried(text: bytes) -> Any:
 
 
 def _value(text: bytes, where: str) -> Any:
-    """One JSON value, of whatever kind."""
+    """Decode one JSON value of any type."""
     _check(text, where)
     return decoded(text, where, DECODER)
 
@@ -388,13 +384,13 @@ def _value(text: bytes, where: str) -> Any:
 def _check(text: bytes, where: str) -> None:
     if len(text) > limits.DOCUMENT_BYTES:
         raise InputError(
-            f"{where} has {size(len(text))}; at most {size(limits.DOCUMENT_BYTES)} of one JSON document are read: "
-            "write one JSON object a line"
+            f"{where} has {size(len(text))}; the maximum for one JSON document is {size(limits.DOCUMENT_BYTES)}. Write "
+            "one JSON object per line"
         )
 
 
 _OBJECTS = re.compile(rb"\s*(\[\s*){0,2}\{")
-"""The beginning of an object, of a list of objects, or of a list of such lists."""
+"""Beginning of an object, of a list of objects, or of a list of such lists."""
 
 
 def _starts_with_an_object(data: bytes) -> bool:
@@ -403,7 +399,7 @@ def _starts_with_an_object(data: bytes) -> bool:
 
 
 def _unpacked(data: bytes) -> int:
-    """Python's objects, as measured: those of a document, which is decoded at once, or of the columns of lines."""
+    """Estimate the memory of Python objects: of a document, decoded at once, or of the columns of lines."""
     start = data[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
     document = start.startswith(b"[") or start.partition(b"\n")[0].strip() == b"{" or b"\n" not in data.rstrip()
     return 2 * len(data) if document else len(data) * 4 // 3
@@ -411,7 +407,7 @@ def _unpacked(data: bytes) -> int:
 
 @file_format("jsonl", "JSON Lines", ("jsonl", "ndjson", "json"), recognise=_starts_with_an_object, unpacked=_unpacked)
 def parse_jsonl(data: bytes, name: str) -> Table:
-    """Columns and matrices of a JSON Lines file; numbers are read exactly, missing values are null.
+    """Parse a JSON Lines file to columns and matrices; numbers are exact, missing values are null.
 
     >>> t = parse_jsonl(b'{"probs": [0.7, 0.3], "label": "cat"}\\n', "a.jsonl")
     >>> t.matrices["probs"].tolist(), t.columns["label"].tolist()
@@ -421,7 +417,7 @@ def parse_jsonl(data: bytes, name: str) -> Table:
 
 
 def parse_lines(data: bytes, name: str) -> Table:
-    """The same of some lines of a longer file, one of which alone is no document."""
+    """Parse some lines of a longer file, in which a single line is not a document."""
     return _parsed(data, name, lines=True)
 
 
@@ -437,9 +433,9 @@ def _flat(content: bytes, name: str) -> Table:
     for line, text in lines_of(content, name):
         columns.add(_record(text, f"{name}, line {line}"), line)
     if not columns.rows:
-        raise InputError(f"{name} has 0 rows; it needs one JSON object a line")
+        raise InputError(f"{name} has no records; it needs one JSON object per line")
     if not columns.names:
-        raise InputError(f"{name} has no keys; write one object a line with scores and a label")
+        raise InputError(f"{name} has no keys; write one object per line with scores and a label")
     return columns.table(by_line=True)
 
 

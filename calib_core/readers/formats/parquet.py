@@ -1,7 +1,7 @@
-"""Parquet, decoded in a process of its own: small files can ask for any amount of memory, and decoders can crash.
+"""Parquet files, decoded in a separate process: small files can demand any amount of memory, and decoders can crash.
 
-The footer is a Thrift structure in the compact protocol; its first three fields are read, nothing behind them, in a
-bounded number of steps whatever the bytes say. (Types and fields: parquet.thrift, FileMetaData and SchemaElement.)
+The footer is a Thrift structure in the compact protocol. Only its first three fields are read, in a bounded number
+of steps whatever the bytes contain. (Types and fields: parquet.thrift, FileMetaData and SchemaElement.)
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _SCHEMA, _ROWS = 2, 3
 _TYPE, _REPETITION, _CHILDREN = 1, 3, 5
 _REPEATED = 2
 _BYTES = {0: 1, 1: 4, 2: 8, 3: 8, 4: 4, 5: 8}
-"""Of a number by its physical type; all others are text, of which a row takes a place and mostly a word of its own."""
+"""Bytes of a value by physical type; other types are text, with a reference per row and often a string of its own."""
 _TEXT_BYTES = 24
 _NESTED_TIMES = 4
-"""Bytes that a file with lists in its rows is counted as, for each of its own: how long lists are is told nowhere."""
+"""Factor from file bytes to estimated memory for files with lists, whose lengths are not in the footer."""
 _DEEPEST = 16
 
 
 class _DamagedError(Exception):
-    """No footer."""
+    """The footer is invalid."""
 
 
 def promised_bytes(data: bytes) -> int:
-    """Bytes of the numbers of a file, by rows and types of its columns; its length where its footer says nothing.
+    """Estimate the bytes of numbers from rows and column types in the footer; the file's length if it has none.
 
     >>> promised_bytes(b"PAR1")
     4
@@ -64,7 +64,7 @@ class _Footer:
         self.next = 0
 
     def shape(self) -> tuple[int, int, bool]:
-        """Rows, bytes of a row, and whether rows hold lists."""
+        """Number of rows, bytes per row, and whether rows contain lists."""
         last, row, lists = 0, 0, False
         while True:
             kind, last = self._field(last)
@@ -84,7 +84,7 @@ class _Footer:
                 self._skip(kind)
 
     def _element(self) -> tuple[int, bool]:
-        """Bytes that a row takes in a column, none where it is a group of columns; and whether it is repeated."""
+        """Bytes per row of a column, 0 for a group of columns; and whether it is repeated."""
         found, last = {}, 0
         while True:
             kind, last = self._field(last)
@@ -98,7 +98,7 @@ class _Footer:
         return size, found.get(_REPETITION) == _REPEATED
 
     def _field(self, last: int) -> tuple[int, int]:
-        """The type and the number of the next field after the field ``last``."""
+        """Type and number of the next field after the field ``last``."""
         head = self._byte()
         kind, step = head & 15, head >> 4
         return kind, last if kind == _STOP else last + step if step else self._whole()
@@ -111,7 +111,7 @@ class _Footer:
         if depth > _DEEPEST or kind == _MAP or kind > _STRUCT:
             raise _DamagedError
         if kind == _BINARY:
-            length = self._count()  # moves on itself
+            length = self._count()  # this advances the position
             self.next += length
         elif kind in (_BYTE, _DOUBLE):
             self.next += 1 if kind == _BYTE else 8
@@ -120,7 +120,7 @@ class _Footer:
         elif kind in (_LIST, _SET):
             size, inner = self._list()
             for _ in range(size):
-                # In a list a truth value has a byte of its own.
+                # In a list, each truth value takes one byte.
                 self._skip(_BYTE if inner in (_TRUE, _FALSE) else inner, depth + 1)
         elif kind == _STRUCT:
             last = 0
@@ -162,7 +162,7 @@ _HAS_LIMITS = importlib.util.find_spec("resource") is not None
     unpacked=promised_bytes,
 )
 def parse_parquet(data: bytes, name: str) -> Table:
-    """The columns of a Parquet file: numbers, booleans and text; nested columns are refused by name."""
+    """Parse the columns of a Parquet file: numbers, booleans and text; nested columns are refused by name."""
     _check_frame(data, name)
     if importlib.util.find_spec("pyarrow") is None:
         raise InputError(f"{name}: reading Parquet needs pyarrow; run: pip install calib[parquet]")
@@ -171,24 +171,25 @@ def parse_parquet(data: bytes, name: str) -> Table:
 
 
 def _check_frame(data: bytes, name: str) -> None:
-    """What can be told from the first and last bytes."""
+    """Check the first and last bytes."""
     if len(data) < 12 or data[:4] != MAGIC or data[-4:] != MAGIC:
         raise InputError(f"{name} is not a complete Parquet file (it is encrypted, damaged or cut off); save it again")
     footer = int.from_bytes(data[-8:-4], "little")
     if footer > len(data) - 12:
-        raise InputError(f"{name} is damaged or cut off: its footer promises {size(footer)}; save it again")
+        raise InputError(f"{name} is damaged or cut off: its footer declares {size(footer)}; save it again")
     if footer > limits.FOOTER_BYTES:
         raise InputError(
-            f"{name} has a footer of {size(footer)}, at most {size(limits.FOOTER_BYTES)} are read; "
-            "save it with fewer columns or larger row groups"
+            f"{name} has a footer of {size(footer)}; the maximum is {size(limits.FOOTER_BYTES)}. Save it with fewer "
+            "columns or larger row groups"
         )
 
 
 def _from_child(data: bytes, name: str) -> bytes:
-    """What the child wrote; whatever ends the child is a file that could not be read safely."""
+    """Return the child's output; any abnormal end of the child means that the file could not be read safely."""
     with tempfile.TemporaryFile() as out:
-        # The source goes in by file, not by -m: the child needs pyarrow and nothing of this package. -P keeps this
-        # folder out of its path, whose module names are not for others.
+        # The source is passed as a file, without -m: the child needs pyarrow and nothing from this package. -P keeps
+        # this
+        # folder, whose module names could shadow others, out of its path.
         command = [sys.executable, "-P", "-W", "ignore", str(Path(parquet_child.__file__)), json.dumps(bounds())]
         try:
             child = subprocess.run(
@@ -208,7 +209,7 @@ def _from_child(data: bytes, name: str) -> bytes:
 
 
 def _in_process(data: bytes, name: str) -> bytes:
-    """Where processes cannot be limited (Windows): the same decoding, guarded by the bounds of the footer alone."""
+    """Decode without a child process on systems without process limits (Windows), guarded by the footer's bounds."""
     try:
         return b"".join(bytes(part) for part in parquet_child.decoded(data, bounds()))
     except (Exception, MemoryError) as e:
@@ -231,7 +232,7 @@ def bounds() -> dict[str, int]:
 
 
 def _columns(output: bytes, name: str) -> dict[str, Array]:
-    """The arrays the child wrote: a line of JSON, then plain numbers; it is trusted no more than the file."""
+    """Return the arrays in the child's output: a line of JSON, then plain numbers; it is not trusted either."""
     end = output.find(b"\n")
     try:
         described = json.loads(output[: max(end, 0)])
@@ -261,7 +262,7 @@ def check_lengths(names: list[str], name: str) -> None:
 
 
 def _array(output: bytes, column: dict[str, Any], start: int, rows: int, blocks: dict[int, Array]) -> Array:
-    """One column as a view of the block it lies in, so that neighbours stay neighbours."""
+    """Return one column as a view of its block, so that adjacent columns stay adjacent."""
     dtype = np.dtype(str(column["dtype"]))
     if dtype.kind not in "biuf":
         raise ValueError(dtype)
@@ -277,7 +278,7 @@ def _array(output: bytes, column: dict[str, Any], start: int, rows: int, blocks:
 
 
 def columns_of(path: str | os.PathLike[str], columns: Sequence[str]) -> tuple[int, dict[str, str]]:
-    """The number of rows and the types of these columns, as pyarrow names them; InputError where there are none."""
+    """Return the number of rows and pyarrow's types of these columns; InputError if a column is missing."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -287,4 +288,4 @@ def columns_of(path: str | os.PathLike[str], columns: Sequence[str]) -> tuple[in
         return metadata.num_rows, {name: str(schema.field(name).type) for name in columns}
     except (pa.ArrowException, OSError, KeyError) as e:
         name = file_label(os.fspath(path))
-        raise InputError(f"{name} is no Parquet file with the columns {', '.join(columns)}; check it") from e
+        raise InputError(f"{name} is not a Parquet file with the columns {', '.join(columns)}; check it") from e

@@ -1,8 +1,8 @@
-"""Decodes one Parquet file from standard input to plain numbers on standard output, within fixed limits.
+"""Decode one Parquet file from standard input to plain numbers on standard output, within fixed limits.
 
-Run as a script in a process of its own, which may die: it imports pyarrow and nothing of this project. Output: one
-line of JSON naming the columns (or saying why the file is refused), then their numbers. Neighbouring columns of one
-type are written side by side as one matrix of rows, text as a number a row with its words in the JSON.
+This script runs in a separate process, which may die; it imports pyarrow and nothing from this project. Output: one
+line of JSON with the columns (or the reason for a refusal), then the numbers. Adjacent columns of one type are written
+as one matrix of rows. Text is written as codes, with its strings in the JSON.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 _ALIGNED = 64
 RECORDS = "doc and model_response"
-"""The one column of a file of lighteval's nested columns: each row's as JSON, without prompts and answers."""
+"""Only column of a file with lighteval's nested columns: each row as JSON, without prompts and answers."""
 _DETAILS = ({"doc", "model_response", "metric"}, {"__doc__", "__model_response__", "__metric__"})
-"""What lighteval calls these columns: as it writes them, and as its documentation has them."""
+"""Names of lighteval's columns: in its files, and in its documentation."""
 _NEEDED = (
     *(f"doc.{name}" for name in ("choices", "gold_index", "id", "task_name")),
     *(f"model_response.{name}" for name in ("logprobs", "argmax_logits_eq_gold")),
@@ -30,11 +30,11 @@ _WITHOUT_WHICH = ("doc.choices", "model_response.logprobs")
 
 
 class ParquetRefusedError(Exception):
-    """A file that is not decoded; the message continues the file's name."""
+    """The file cannot be decoded; the message continues the file's name."""
 
 
 class TooLargeError(Exception):
-    """More rows and columns than are read as a whole: whoever asked has the words for it."""
+    """There are too many rows and columns to read at once; the caller writes the message."""
 
     def __init__(self, rows: int, columns: int) -> None:
         super().__init__(rows, columns)
@@ -42,7 +42,7 @@ class TooLargeError(Exception):
 
 
 def main() -> None:
-    """Limit this process first, then read."""
+    """Limit this process, then read."""
     bounds = json.loads(sys.argv[1])
     limit(bounds)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -51,14 +51,14 @@ def main() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """End this process with the one that wants the numbers, which may be killed."""
+    """End this process when its parent ends, which may be killed."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
 
 
 def limit(bounds: dict[str, int]) -> None:
-    """No more memory, processor time, output or core dumps than the bounds say."""
+    """Limit memory, processor time, output and core dumps of this process."""
     import resource
 
     for what, most in (
@@ -73,7 +73,7 @@ def limit(bounds: dict[str, int]) -> None:
 
 
 def decoded(data: bytes, bounds: dict[str, int]) -> Iterator[Any]:
-    """The parts of the output: a line of JSON, then buffers of numbers."""
+    """Return the parts of the output: a line of JSON, then buffers of numbers."""
     try:
         described, buffers = _decode(data, bounds)
     except ParquetRefusedError as e:
@@ -81,7 +81,7 @@ def decoded(data: bytes, bounds: dict[str, int]) -> Iterator[Any]:
     except TooLargeError as e:
         described, buffers = {"too_large": e.shape}, []
     line = json.dumps(described).encode()
-    # The numbers begin at a multiple of 64, so that they need not be copied to be aligned.
+    # The numbers start at a multiple of 64, so that aligning them needs no copy.
     yield line + b" " * (-(len(line) + 1) % _ALIGNED) + b"\n"
     yield from (memoryview(buffer) for buffer in buffers)
 
@@ -108,7 +108,7 @@ def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[A
     file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=words, pre_buffer=False)
     table = file.read(use_threads=False)
     if table.num_rows != file.metadata.num_rows:
-        raise ParquetRefusedError(" is damaged: its footer promises another number of rows; save it again")
+        raise ParquetRefusedError(" is damaged: its footer declares another number of rows; save it again")
     if len(set(table.column_names)) < table.num_columns:
         twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
         raise ParquetRefusedError(f' has two columns called "{twice[:80]}"; give every column its own name')
@@ -116,23 +116,23 @@ def _decode(data: bytes, bounds: dict[str, int]) -> tuple[dict[str, Any], list[A
 
 
 def holds_records(names: list[str]) -> bool:
-    """Are these the columns of lighteval's details?"""
+    """True for the columns of lighteval's details."""
     return any(columns <= set(names) for columns in _DETAILS)
 
 
 def _plain_path(path: str) -> str:
-    """The path of a value in lighteval's details, without the underscores around the column."""
+    """Path of a value in lighteval's details, without the underscores around the column."""
     column, dot, rest = path.partition(".")
     return column.strip("_") + dot + rest
 
 
 def _records(file: Any, bounds: dict[str, int], pa: Any) -> Any:
-    """The rows of nested columns as a table of one column of JSON."""
+    """Return the rows of nested columns as a table with one column of JSON."""
     leaves = [file.metadata.schema.column(j).path for j in range(file.metadata.num_columns)]
     known = [leaf for leaf in leaves if any(f"{_plain_path(leaf)}.".startswith(f"{name}.") for name in _NEEDED)]
     if not all(any(_plain_path(leaf).startswith(f"{name}.") for leaf in known) for name in _WITHOUT_WHICH):
         raise ParquetRefusedError(
-            " has details of lighteval without choices and logprobs; save those of a multiple-choice task"
+            " has lighteval details without choices and logprobs; save the details of a multiple-choice task"
         )
     table = file.read(columns=known, use_threads=False)
     if table.nbytes > bounds["decoded_bytes"]:
@@ -145,16 +145,16 @@ def _records(file: Any, bounds: dict[str, int], pa: Any) -> Any:
 def _check_footer(metadata: Any, bounds: dict[str, int]) -> None:
     rows, columns = metadata.num_rows, metadata.num_columns
     if rows <= 0 or columns <= 0:
-        raise ParquetRefusedError(" has 0 rows or 0 columns; save at least one prediction")
+        raise ParquetRefusedError(" has no rows or no columns; save at least one prediction")
     if columns > bounds["columns"]:
         raise ParquetRefusedError(
-            f" has {columns:,} columns; at most {bounds['columns']:,} are read: "
-            "rows are predictions and columns are classes (transposed?)"
+            f" has {columns:,} columns; the maximum is {bounds['columns']:,}. Rows are predictions and columns are "
+            "classes; the table may be transposed"
         )
     if rows * columns * 8 > bounds["decoded_bytes"]:
         raise ParquetRefusedError(
-            f" has {rows:,} rows of {columns:,} columns; at most {bounds['decoded_bytes'] // 8:,} values are read: "
-            "save fewer rows"
+            f" has {rows:,} rows of {columns:,} columns; the maximum is {bounds['decoded_bytes'] // 8:,} values. Save "
+            "fewer rows"
         )
     check_working_memory(rows, columns, bounds)
 
@@ -181,7 +181,7 @@ def check_type(name: str, kind: Any, pa: Any) -> None:
     t = pa.types
     plain = _plain(kind, pa)
     if t.is_nested(plain):
-        raise ParquetRefusedError(f': column "{name[:80]}" is nested ({str(kind)[:60]}); save one column a class')
+        raise ParquetRefusedError(f': column "{name[:80]}" is nested ({str(kind)[:60]}); save one column per class')
     number = t.is_integer(plain) or t.is_floating(plain) or t.is_decimal(plain) or t.is_boolean(plain)
     if not (number or _is_text(plain, pa) or _is_time(plain, pa) or t.is_null(plain)):
         raise ParquetRefusedError(f': column "{name[:80]}" has type {str(kind)[:60]}; save numbers, booleans or text')
@@ -208,7 +208,7 @@ def _laid_out(table: Any, bounds: dict[str, int], pa: Any) -> tuple[dict[str, An
 
 
 def numbers(name: str, column: Any, bounds: dict[str, int], pa: Any) -> tuple[Any, list[str] | None]:
-    """A column as numbers, and its words where it is text; null is NaN, or the empty text."""
+    """Return a column as numbers, and the strings of a text column; null becomes NaN or the empty text."""
     kind = _plain(column.type, pa)
     if _is_text(kind, pa) or _is_time(kind, pa):
         return _text(name, column, bounds, pa)
@@ -234,18 +234,14 @@ def _text(name: str, column: Any, bounds: dict[str, int], pa: Any) -> tuple[Any,
     for chunk in column.chunks:
         longest = pc.max(pc.utf8_length(chunk.dictionary)).as_py() or 0
         if longest > bounds["field_chars"]:
-            raise ParquetRefusedError(
-                f': column "{name[:80]}" holds text of {longest:,} characters; leave this column out'
-            )
+            raise ParquetRefusedError(f': column "{name[:80]}" has text of {longest:,} characters; remove this column')
     if sum(chunk.dictionary.nbytes for chunk in column.chunks) > bounds["dictionary_bytes"]:
         most = f"{bounds['dictionary_bytes'] >> 20} MB"
-        raise ParquetRefusedError(
-            f': column "{name[:80]}" holds more than {most} of different texts; leave this column out'
-        )
+        raise ParquetRefusedError(f': column "{name[:80]}" has more than {most} of distinct texts; remove this column')
     codes: list[Any] = []
     words: list[str] = []
     for chunk in column.chunks:
-        # Null rows point at one more word: the empty text, which is what missing text is everywhere here.
+        # Null rows refer to an additional string, the empty text, which means a missing text in all tables.
         here = [word or "" for word in chunk.dictionary.to_pylist()]
         codes.append(chunk.indices.fill_null(len(here)).cast(pa.int64()).to_numpy() + len(words))
         words += [*here, ""]

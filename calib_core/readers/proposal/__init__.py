@@ -1,1 +1,1 @@
-"""Which column of a table is what."""
+"""Propose a reading: the roles of a table's columns."""

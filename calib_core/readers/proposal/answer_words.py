@@ -25,10 +25,10 @@ _WORD = re.compile(r"\w+")
 
 
 def judged(value: Any) -> int | None:
-    """A judge's verdict: 1 right, 0 wrong, None where there is none.
+    """Return a judge's verdict: 1 right, 0 wrong, None if there is none.
 
-    A truth value, the number 0 or 1, or a text: one word, or several of which the first says yes or no, as in "No, it
-    is 5"; else the one of yes and no that is in it, else a first word such as "incorrect".
+    The value is a boolean, the number 0 or 1, or text. Text is one word, or several of which the first is a verdict, as
+    in "No, it is 5". Otherwise the only yes or no in it decides, or else a first word such as "incorrect".
 
     >>> judged("**No.**"), judged("Yes, it matches"), judged(1), judged("The answer is yes"), judged("yes | no")
     (0, 1, 1, 1, None)
@@ -46,15 +46,15 @@ def judged(value: Any) -> int | None:
 
 
 FEWEST_MARKS = 10
-"""Rows that people marked below which a column is not taken for their marks."""
+"""Minimum number of marked rows for a column to be read as human marks."""
 _LEFT = 0.2
-"""The least share of rows that such a column leaves empty."""
+"""Minimum share of rows without a mark in such a column."""
 _FIRST = 1000
-"""Rows that are looked at before all are."""
+"""Number of rows that are checked before all others."""
 
 
 def marks_some(column: Array) -> bool:
-    """Does a column say right of some rows, wrong of others, and nothing of a fifth of all or more?
+    """True if a column marks some rows right and others wrong, and leaves at least a fifth unmarked.
 
     >>> marks_some(np.array(["yes", "no"] * 5 + [""] * 5, dtype=object)), marks_some(np.array(["yes", "no"] * 5))
     (True, False)
@@ -76,7 +76,7 @@ def marks_some(column: Array) -> bool:
 
 
 def as_read(column: Column) -> Array:
-    """The column's values as readers have them: numbers with NaN, or texts with nothing where there is none."""
+    """Return the column's values as readers represent them: numbers with NaN, or text with empty strings."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         return np.asarray(column)
     return np.asarray(column.astype(object).where(column.notna(), "").map(str), dtype=object)
@@ -91,10 +91,10 @@ def _tells(right: Bools, wrong: Bools) -> bool:
 
 
 def verdicts(table: Table, name: str) -> Array:
-    """A column of verdicts as numbers, (n,): 1 right, 0 wrong, degrees between as they are, NaN where there is none.
+    """Convert a column of verdicts to numbers, (n,): 1 right, 0 wrong, degrees between unchanged, NaN if missing.
 
     Verdicts are numbers, or words such as yes and no, true and false, correct and incorrect, C and I. InputError names
-    the first value that is neither.
+    the first other value.
 
     >>> t = Table("a.csv", "csv", {"judge": np.array(["yes", "No", "", "0.5"], dtype=object)})
     >>> verdicts(t, "judge").tolist()
@@ -113,9 +113,9 @@ def verdicts(table: Table, name: str) -> Array:
         wrong = np.isin(codes, unclear)
         row = int(np.flatnonzero(wrong)[0])
         raise InputError(
-            f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(column[row])} is no verdict; "
-            f"{affected(int(wrong.sum()), len(codes))}: write 1 where the answer is right, 0 where it is wrong, and "
-            "nothing where nobody looked"
+            f"{table.name}, column {quoted(name)}, {table.place(row)}: {quoted(column[row])} is not a verdict; "
+            f"{affected(int(wrong.sum()), len(codes))}: write 1 for right answers, 0 for wrong ones, and nothing for "
+            "unmarked ones"
         )
     return np.asarray(found[codes])
 
@@ -129,7 +129,7 @@ _KENT = {
     "almost certainly not": 0.07,
     "impossible": 0.0,
 }
-"""Kent 1964: the middles of the ranges that he gives these words."""
+"""Kent 1964: midpoints of his ranges for these words."""
 _RANGES = {
     "virtually certain": (0.99, 1.0),
     "extremely likely": (0.95, 1.0),
@@ -142,7 +142,7 @@ _RANGES = {
     "extremely unlikely": (0.0, 0.05),
     "exceptionally unlikely": (0.0, 0.01),
 }
-"""Mastrandrea et al. 2010: Table 1 with its note, the ranges that authors of the IPCC give these words."""
+"""Mastrandrea et al. 2010: Table 1 with its note, the ranges of these words for authors of the IPCC."""
 _FIFTHS = ("very low", "low", "medium", "high", "very high")
 _ALIKE = {
     "almost certainly": "almost certain",
@@ -160,28 +160,27 @@ _OWN = {
     **{phrase: round(0.1 + 0.2 * i, 1) for i, phrase in enumerate(_FIFTHS)},
 }
 PHRASES: dict[str, float] = {**_OWN, **{other: _OWN[phrase] for other, phrase in _ALIKE.items()}}
-"""What phrases stand for where nothing else is chosen.
+"""Default probabilities of phrases.
 
-From "certain" to "impossible": Kent 1964. From "virtually certain" to "exceptionally unlikely": the range in
-Mastrandrea et al. 2010, which lets ranges overlap; that its middle stands for it is a convention of this library. So
-are "very low" to "very high", the middles of five equal parts, and phrases that count as another. Neither source is
-about language models: what one means by a word is for its user to check, best by how often it is right where it says
-so.
+From "certain" to "impossible": Kent 1964. From "virtually certain" to "exceptionally unlikely": the ranges in
+Mastrandrea et al. 2010, which overlap; using their midpoints is a convention of this library. So are the midpoints of
+five equal parts for "very low" to "very high", and the synonyms. Neither source is about language models: users should
+check what a model means by a phrase, ideally by its accuracy.
 """
 SOURCES = (
-    "By itself “almost certain”, “probable” and the like stand for what Kent (1964) gives them; “very likely”, "
-    "“unlikely” and the like for the middle of the range in Mastrandrea et al. (2010) for the IPCC; “very low” to "
-    "“very high” for the middles of five equal parts, a convention. People differ widely in what they mean: choose "
-    "your own."
+    "Defaults: “almost certain”, “probable” and similar words have the values of Kent (1964). “Very likely”, "
+    "“unlikely” and similar words have the midpoints of the IPCC's ranges (Mastrandrea et al. 2010). “Very low” to "
+    "“very high” are midpoints of five equal parts, by convention. People differ widely in what they mean, so choose "
+    "your own values."
 )
 
 
 MOST_STEPS = 10
-"""The highest step of a scale that is taken for ratings, and not for percentages."""
+"""Highest step of a scale that is read as ratings rather than percentages."""
 
 
 def phrase_key(text: object) -> str:
-    """A phrase without what makes no difference: capitals, spaces, hyphens, and signs at its end.
+    """Normalize a phrase: lower case, single spaces, no hyphens, no signs at its end.
 
     >>> phrase_key(" Very-likely. ")
     'very likely'
@@ -190,7 +189,7 @@ def phrase_key(text: object) -> str:
 
 
 def stands_for(reading: Reading) -> dict[str, float]:
-    """What each phrase stands for: the defaults, and what the reading changes or adds.
+    """Return the probability of each phrase: the defaults, with the changes of the reading.
 
     >>> stands_for(Reading("confidence", "words", confidence="c", correct="z", words=("Likely=0.7",)))["likely"]
     0.7
@@ -200,7 +199,7 @@ def stands_for(reading: Reading) -> dict[str, float]:
 
 
 def phrases(column: Array) -> pd.Series:
-    """The phrases of a column and how many rows say each, most frequent first; empty ones left out.
+    """Return the phrases of a column with their counts, most frequent first; empty ones left out.
 
     >>> phrases(np.array(["Likely", "likely", ""], dtype=object)).to_dict()
     {'likely': 2}
@@ -210,7 +209,7 @@ def phrases(column: Array) -> pd.Series:
 
 
 def in_words(column: Array) -> bool:
-    """Whether most of a column's different values are phrases of the table.
+    """True if most distinct values of a column are known phrases.
 
     >>> in_words(np.array(["likely", "almost certain", "dunno"], dtype=object)), in_words(np.array(["a", "b"], object))
     (True, False)
@@ -222,7 +221,7 @@ def in_words(column: Array) -> bool:
 
 
 def ratings(column: Array) -> tuple[int, ...]:
-    """The steps of a scale such as 1 to 5 whose whole numbers a column holds, up to 10; empty where it holds others.
+    """Return the steps of a scale such as 1 to 5 if a column has only its whole numbers, up to 10; otherwise empty.
 
     >>> ratings(np.array([5, 1, 4])), ratings(np.array([0, 10, 7]))[-1], ratings(np.array([70, 1])), ratings(np.ones(2))
     ((1, 2, 3, 4, 5), 10, (), ())
@@ -235,7 +234,7 @@ def ratings(column: Array) -> tuple[int, ...]:
 
 
 def shares_of(steps: Sequence[int]) -> tuple[str, ...]:
-    """Entries of Reading.words that let each step stand for the middle of its part of [0, 1], of 0 to 10 for tenths.
+    """Return entries of Reading.words for the steps: midpoints of equal parts of [0, 1], or tenths for 0 to 10.
 
     >>> shares_of((1, 2)), shares_of(range(11))[:2]
     (('1=0.25', '2=0.75'), ('0=0', '1=0.1'))
@@ -246,7 +245,7 @@ def shares_of(steps: Sequence[int]) -> tuple[str, ...]:
 
 
 def confidences(table: Table, reading: Reading) -> Array:
-    """The confidence column as numbers, (n, 1), words by their table; InputError naming words that are not in it."""
+    """Return the confidences as numbers, (n, 1), phrases converted; InputError for unknown phrases."""
     name = str(reading.confidence)
     if reading.kind != "words":
         return table.matrix((name,))
@@ -259,9 +258,9 @@ def confidences(table: Table, reading: Reading) -> Array:
         wrong = np.isin(codes, unclear)
         row, unknown = int(np.flatnonzero(wrong)[0]), dict.fromkeys(keys[i] for i in unclear)
         raise InputError(
-            f"{table.name}, column {quoted(name)}, {table.place(row)}: nothing says what {listed(unknown, 5)} "
-            f"stand{'s' if len(unknown) == 1 else ''} for; {affected(int(wrong.sum()), len(codes))}. Choose a number "
-            f"from 0 to 1 for each phrase, such as {shown(next(iter(unknown)))} = 0.8."
+            f"{table.name}, column {quoted(name)}, {table.place(row)}: no number is known for {listed(unknown, 5)}; "
+            f"{affected(int(wrong.sum()), len(codes))}. Choose a number from 0 to 1 for each phrase, such as "
+            f"{shown(next(iter(unknown)))} = 0.8."
         )
     meant = np.array([known.get(key, np.nan) for key in keys], dtype=np.float64)
     return np.asarray(meant[codes][:, None])

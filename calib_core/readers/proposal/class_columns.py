@@ -1,4 +1,4 @@
-"""Which columns hold scores: one per class, one set per model, or the risk of an event."""
+"""Find score columns: one per class, one set per model, or the risk of an event."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from calib_core.readers.text_encoding import MISSING_TEXT, numbers_as_written
 
 _WORDS = frozenset({"p", "prob", "probs", "proba", "probability", "risk", "score", "pred", "predicted", "prediction",
                     "phat", "yhat"})  # fmt: skip
-"""What names of probabilities begin or end with."""
+"""Prefixes and suffixes in names of probabilities."""
 NO_MODELS = frozenset({"lower", "upper", "low", "high", "lo", "hi", "lcl", "ucl", "lci", "uci", "ci", "se", "sd",
                        "std", "var", "min", "max", "err", "error", "value", "threshold", "cutoff", "rank", "quantile",
                        "percentile", "propensity"})  # fmt: skip
-"""What stands beside such a word where the column is an end of an interval, a limit or another number of one model."""
+"""Words in names of interval limits, thresholds and other numbers of one model."""
 _APART = r"[\s_\-.:/]+"
 _MOST = 0.9
-"""Share of rows that must show that columns are classes of one model: a few broken rows do not make them models."""
+"""Share of rows that must support a pattern: a few broken rows do not change the interpretation."""
 _FIRST_ROWS = 5000
 
 
 class ScoreSets(NamedTuple):
-    """Score columns, model after model with as many each; what the models are called, and the classes if names say."""
+    """Score columns, model after model with equal numbers; the models' names, and the classes if names contain them."""
 
     scores: tuple[str, ...]
     models: tuple[str, ...]
@@ -39,10 +39,10 @@ class ScoreSets(NamedTuple):
 
 
 def side_by_side(table: Table, names: Sequence[str], labels: Collection[str]) -> ScoreSets | None:
-    """The models whose scores these columns are; None where they are classes of one, or nothing tells.
+    """Return the models whose scores these columns are; None for classes of one model, or if it is unclear.
 
-    ``names`` are columns of numbers that could be scores, ``labels`` the different values of the labels. Columns of one
-    row that sum to 1 are classes; those called as labels are, too.
+    ``names`` are numeric columns that could be scores, ``labels`` the distinct labels. Columns whose rows sum to 1 are
+    classes, and so are columns named like labels.
 
     >>> columns = {"risk_old": np.array([0.2, 0.9]), "risk_new": np.array([0.3, 0.8]), "event": np.array([0, 1])}
     >>> side_by_side(Table("a.csv", "csv", columns), ("risk_old", "risk_new"), {"0", "1"}).models
@@ -65,7 +65,7 @@ def side_by_side(table: Table, names: Sequence[str], labels: Collection[str]) ->
 
 
 def sets_of_matrices(table: Table, names: Sequence[str]) -> ScoreSets | None:
-    """Matrices of probabilities of one shape, each of another model; None of others."""
+    """Return several probability matrices of one shape as one model each; otherwise None."""
     matrices = [table.matrices[name][:_FIRST_ROWS].astype(np.float64) for name in names]
     if len(matrices) < 2 or len({table.matrices[name].shape for name in names}) > 1:
         return None
@@ -74,7 +74,7 @@ def sets_of_matrices(table: Table, names: Sequence[str]) -> ScoreSets | None:
 
 
 def is_share(table: Table, name: str) -> bool:
-    """Does a column hold different numbers from 0 to 1, and not 0 and 1 alone, which are answers?"""
+    """True if a column has distinct numbers from 0 to 1, beyond only 0 and 1, which would be outcomes."""
     values = numbers_as_written(table.column(name)[:_FIRST_ROWS])
     known = values[~np.isnan(values)]
     inside = len(known) and ((known >= 0) & (known <= 1)).all() and ((known > 0) & (known < 1)).any()
@@ -82,17 +82,17 @@ def is_share(table: Table, name: str) -> bool:
 
 
 def sum_to_one(table: Table, names: Sequence[str]) -> bool:
-    """Do the columns sum to 1 in nearly every row?"""
+    """True if the columns sum to 1 in nearly every row."""
     values = np.column_stack([numbers_as_written(table.columns[name][:_FIRST_ROWS]) for name in names])
     known = values[~np.isnan(values).any(axis=1)]
     return bool(len(known)) and float(np.mean(np.abs(known.sum(axis=1) - 1) < 0.05)) > _MOST
 
 
 def _parsed(name: str) -> Iterator[tuple[str, bool, str]]:
-    """The word of a score that a name begins or ends with, which of the two, and the rest."""
+    """Yield each score word that a name begins or ends with, its side, and the rest of the name."""
     parts = re.split(_APART, name.strip())
     if len(parts) == 1 and parts[0].casefold() in _WORDS:
-        # The bare word, beside others that say more: risk and risk_new.
+        # The bare word, next to longer names: risk and risk_new.
         yield from ((parts[0].casefold(), ends, "") for ends in (False, True))
     elif len(parts) > 1:
         for ends in (False, True):
@@ -102,7 +102,7 @@ def _parsed(name: str) -> Iterator[tuple[str, bool, str]]:
 
 
 def _by_model_and_class(table: Table, group: dict[str, str], labels: Collection[str]) -> ScoreSets | None:
-    """A column for every model and every class, each of whose models sums to 1."""
+    """Return a column for every model and class if each model's rows sum to 1."""
     cuts: tuple[Callable[[str], tuple[str, str]], ...] = (_model_first, _class_first)
     for cut in cuts:
         pairs = {cut(rest): name for name, rest in group.items()}
@@ -130,27 +130,27 @@ def _class_first(rest: str) -> tuple[str, str]:
 
 _LOOKED_AT = 500
 _NEAR = 0.05
-"""How near to 1 sums have to be, in most of the rows."""
+"""Maximum distance of sums from 1, in most rows."""
 _SLACK = 1e-6
 _MOST_BESIDE = 64
-"""Columns on each side of the classes of which every number is tried."""
+"""Number of columns on each side of the classes for which every extent is tried."""
 _BETTER = 0.5
-"""How near 1 sums have to come, in shares of how near they are without a column, for it to be a class."""
+"""Maximum ratio of distances from 1, with and without a column, for the column to be a class."""
 
 Block = tuple[str, ...]
 
 
 def called_alike(table: Table, names: Iterable[str], label: str) -> Block:
-    """Those of the names that are values of the label."""
+    """Names that are values of the label."""
     texts = {plain(str(value)) for value in pd.unique(label_texts(table.columns[label]))}
     return tuple(name for name in names if plain(name) in texts)
 
 
 def block_of(table: Table, alike: Sequence[str], free: Collection[str]) -> Block:
-    """The score columns: those called ``alike`` with a class, and of the ``free`` ones beside them those that go along.
+    """Return the score columns: those named like a class, and adjacent ``free`` columns that belong to them.
 
-    What tells is whether probabilities sum to 1 with them or without. Numbers that nothing sums go along where they
-    have the range of the others: logits of a class that no label names, and not an age.
+    Adjacent columns belong if probabilities sum to 1 with them rather than without. Logits have no sums: columns in the
+    range of the others belong, such as the logits of a class that no label names, but not an age.
 
     >>> rows = {"cat": np.array([0.6, 0.2]), "dog": np.array([0.3, 0.5]), "bird": np.array([0.1, 0.3])}
     >>> block_of(Table("a.csv", "csv", {**rows, "age": np.array([31.0, 52.0])}), ("cat", "dog"), [*rows, "age"])
@@ -167,7 +167,7 @@ def block_of(table: Table, alike: Sequence[str], free: Collection[str]) -> Block
 
 
 def side_by_side_with(table: Table, alike: Sequence[str], free: Collection[str]) -> Block:
-    """All free columns that are side by side with one that is called like a class."""
+    """Return all free columns adjacent to a column named like a class."""
     runs: list[list[str]] = [[]]
     for name in table.columns:
         if name in free or name in alike:
@@ -182,7 +182,7 @@ def _values(table: Table, names: Sequence[str]) -> NDArray[np.float64]:
 
 
 def summed_block(table: Table, alike: Sequence[str], run: Block) -> Block | None:
-    """The part of a run, all that are called alike in it, whose rows sum to 1 or 100; None where no part does."""
+    """Return the part of a run, with all class-named columns, whose rows sum to 1 or 100; None if there is none."""
     first, last = run.index(alike[0]), run.index(alike[-1])
     begin, end = max(0, first - _MOST_BESIDE), min(len(run), last + 1 + _MOST_BESIDE)
     window, known = _values(table, run[begin:end]), _values(table, alike)
@@ -202,7 +202,7 @@ def summed_block(table: Table, alike: Sequence[str], run: Block) -> Block | None
             if each < np.inf:
                 found.setdefault(run[first - i : last + 1 + j], float(each))
     best: Block | None = None
-    for names in sorted(found, key=len):  # the shortest first, and longer ones where they come much nearer
+    for names in sorted(found, key=len):  # the shortest first; a longer one must be much closer to 1
         if best is None or found[names] < _BETTER * found[best] - 1e-9:
             best = names
     return best
@@ -213,12 +213,12 @@ def _exponentials(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _growing(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums of no column, of the first, of the first two and so on, (n, K + 1)."""
+    """Cumulative sums of the columns, starting at 0, (n, K + 1)."""
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
 def _off(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far sums (n, ...) are from 1 in the mean; infinite where they are not near in nearly every row."""
+    """Mean distance of sums (n, ...) from 1; infinite unless nearly every row is close."""
     with np.errstate(invalid="ignore"):
         off = np.abs(sums - 1)
         off = np.where(np.isnan(off), np.nan, np.minimum(off, 1.0))
@@ -232,9 +232,9 @@ def _goes_along(table: Table, name: str, alike: Sequence[str], low: float, high:
     if table.columns[name].dtype.kind != table.columns[alike[0]].dtype.kind:
         return False
     if any(plain(each) in plain(name) for each in alike):
-        return False  # "cat_new" is of another model
+        return False  # "cat_new" belongs to another model
     if is_share(table, name) and not any(is_share(table, each) for each in alike):
-        return False  # a probability beside logits
+        return False  # a probability next to logits
     values, room = numbers_as_written(table.columns[name][:_LOOKED_AT]), high - low
     if np.isnan(values).all():
         return False
@@ -275,7 +275,7 @@ _NEGATIONS = frozenset({"no", "not", "non", "without", "kein", "keine", "nicht",
 
 
 def parts(name: str) -> frozenset[str]:
-    """The words of a name, without capitals.
+    """Words of a name, in lower case.
 
     >>> sorted(parts("Died within_30 days")), sorted(parts("pSurvived"))
     (['30', 'days', 'died', 'within'], ['p', 'survived'])
@@ -285,7 +285,7 @@ def parts(name: str) -> frozenset[str]:
 
 
 def two_values(column: Array) -> tuple[str, ...]:
-    """The values of a column that has one or two, as text and in order; nothing for a column with more.
+    """Return the one or two distinct values of a column as sorted text; empty for a column with more.
 
     >>> import numpy as np
     >>> two_values(np.array([1.0, 0.0, np.nan])), two_values(np.array([1, 2, 3]))
@@ -293,7 +293,7 @@ def two_values(column: Array) -> tuple[str, ...]:
     """
     if column.dtype.kind not in "biufO" or column.ndim != 1:
         return ()
-    for rows in (column[:_FIRST_ROWS], column):  # most columns show more than two at once
+    for rows in (column[:_FIRST_ROWS], column):  # most columns have more than two in the first rows
         found = {str(value) for value in pd.unique(label_texts(rows))}
         found = {value for value in found if value.strip().casefold() not in MISSING_TEXT}
         if len(found) > 2:
@@ -302,7 +302,7 @@ def two_values(column: Array) -> tuple[str, ...]:
 
 
 def yes_or_no(values: Sequence[str]) -> bool:
-    """Do the values of a column by themselves say that something happened or did not: 0 and 1, no and yes?
+    """True if the values clearly mean that something happened or not: 0 and 1, no and yes.
 
     >>> yes_or_no(("0", "1")), yes_or_no(("alive", "died")), yes_or_no(("x", "y")), yes_or_no(("1", "2"))
     (True, True, False, False)
@@ -311,8 +311,8 @@ def yes_or_no(values: Sequence[str]) -> bool:
         return False
     if {plain(value) for value in values} <= NEGATIVE | POSITIVE:
         return True
-    # Of names in the lists of events the order does not matter; of others it decides. Letters alone, as "x" and "y",
-    # are names of anything.
+    # For names in the lists of events, the order does not matter; for others, it does. Single letters, such as "x" and
+    # "y", may name anything.
     words = len(values) == 2 and min(map(len, values)) > 1 and not _numeric(values)
     return words and _decided(values)
 
@@ -326,22 +326,23 @@ def _decided(values: Sequence[str]) -> bool:
 
 
 def called_outcome(name: str) -> bool:
-    """Is a column called like an outcome, as "died" or "outcome_30d"?"""
+    """True if a column is named like an outcome, such as "died" or "outcome_30d"."""
     words = parts(name)
     return role(name) == "label" or (bool(words & _OUTCOMES) and not words & _COVARIATES)
 
 
 def called_covariate(name: str) -> bool:
-    """Is a column called like something known beforehand, as "sex" or "treated"?"""
+    """True if a column is named like a baseline variable, such as "sex" or "treated"."""
     return bool(parts(name) & _COVARIATES)
 
 
 def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...]:
-    """The columns that may be the outcome, judged by values and names; one where something decides.
+    """Return the columns that may be the outcome, by values and names; only one if the evidence decides.
 
-    Columns that contain only 0 and 1 (or no and yes, alive and died, ...) may be; of two other values only those that
-    are called like an outcome. A column called like something known beforehand (sex, treated) may not. Of several, the
-    one called like an outcome decides.
+    Columns with only 0 and 1 (or no and yes, alive and died, ...) qualify. With two other values, only columns named
+    like
+    an outcome do. Columns named like a baseline variable (sex, treated) never do. Of several candidates, one named like
+    an outcome is preferred.
 
     >>> import numpy as np
     >>> y = np.array([0, 1, 1])
@@ -361,9 +362,9 @@ def outcome_columns(table: Table, taken: Collection[str] = ()) -> tuple[str, ...
 
 
 def other_class(score: str, label: str) -> bool | None:
-    """Is a column of risks called for the opposite of what its outcome is called for? None where that is unclear.
+    """True if a risk column and its outcome are named for opposite events; None if that is unclear.
 
-    "p_survived" beside "died" is the probability of 0, beside "survived" of 1, and beside "outcome" nobody knows.
+    "p_survived" is the probability of 0 next to "died" and of 1 next to "survived"; next to "outcome" it is unclear.
 
     >>> other_class("p_survived", "died"), other_class("p_survived", "survived"), other_class("risk", "died")
     (True, False, False)
@@ -382,7 +383,7 @@ def other_class(score: str, label: str) -> bool | None:
 
 
 def class_called(score: str, names: Sequence[str]) -> str | None:
-    """The one of two class names that a column of risks is called after; None where its name is of neither.
+    """Return the one of two class names that a risk column is named after; None if it is named after neither.
 
     >>> class_called("survival_probability", ("alive", "dead")), class_called("prob_no_event", ("event", "no event"))
     ('alive', 'no event')
@@ -398,7 +399,7 @@ def class_called(score: str, names: Sequence[str]) -> str | None:
 
 
 def absent_event(score: str, label: str) -> bool:
-    """Does an outcome that is 1 for survivors stand beside a risk of dying, so that the event is its 0?
+    """True if the outcome is 1 for survivors but the risk is of death, so that the event is 0.
 
     >>> absent_event("p_death", "alive"), absent_event("p_survived", "died")
     (True, False)
@@ -407,14 +408,15 @@ def absent_event(score: str, label: str) -> bool:
 
 
 def _side(words: frozenset[str]) -> int:
-    """1 for words of dying, -1 for words of surviving, else 0."""
+    """Return 1 for words of death, -1 for words of survival, else 0."""
     return bool(words & _DEATH) - bool(words & _SURVIVAL)
 
 
 def risk_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Those of the names that may be the risk of an event: with different values in [0, 1], or called like a score.
+    """Return the columns that may be the risk of an event: with distinct values in [0, 1], or named like a score.
 
-    Of several in [0, 1], the ones called like a score decide; a name alone counts where no column is in [0, 1].
+    Of several columns in [0, 1], those named like a score are preferred; a name without such values counts only if no
+    column is in [0, 1].
 
     >>> import numpy as np
     >>> columns = {"age": np.array([31.0, 52.0]), "dose": np.array([0.2, 0.3]), "fraud_score": np.array([0.1, 0.6])}

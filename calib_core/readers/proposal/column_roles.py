@@ -1,4 +1,4 @@
-"""What names of columns and arrays usually stand for."""
+"""Usual roles of column and array names."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ONE_HOT = re.compile(
 
 
 def role(name: str) -> str | None:
-    """What a name stands for by itself, or None.
+    """Role of a name, or None.
 
     >>> role("Y-true"), role("probs"), role("banana")
     ('label', 'probabilities', None)
@@ -46,7 +46,7 @@ def role(name: str) -> str | None:
 
 
 def named(names: Iterable[str], wanted: str) -> list[str]:
-    """Those of the names that stand for ``wanted``."""
+    """Names with the role ``wanted``."""
     return [name for name in names if role(name) == wanted]
 
 

@@ -1,4 +1,4 @@
-"""Labels as numbers of classes, and names of classes: how a column names them."""
+"""Convert labels to class codes, and find the class names and coding of a label column."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from calib_core.readers.text_encoding import missing_text, numbers
 
 _LOOKED_AT = 5000
 _IGNORED = "-100"
-"""The label of what a loss passes over in PyTorch and Transformers."""
+"""Label of positions that losses ignore in PyTorch and Transformers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Codes 0..K-1 with -1 where the label is missing or is no class."""
+    """Codes 0..K-1, with -1 for labels that are missing or not classes."""
 
     codes: NDArray[np.int64]
     missing: NDArray[np.bool_]
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
-        """Labels that are there and name no class."""
+        """Labels that are present but are not classes."""
         return (self.codes < 0) & ~self.missing
 
 
 def coded_labels(table: Table, reading: Reading) -> Coded:
-    """The label column (or columns) of a reading as codes."""
+    """Return the label column (or columns) of a reading as codes."""
     if reading.label_coding == "one-hot":
         return _one_hot(table, reading)
     if len(reading.label) != 1:
-        raise InputError(f'{len(reading.label)} label columns are chosen; choose one, or label coding "one-hot"')
+        raise InputError(f'{len(reading.label)} label columns are chosen; choose only one, or label coding "one-hot"')
     return coded(table.column(reading.label[0]), reading.label_coding, reading.classes)
 
 
 def coded(column: Array, coding: LabelCoding, classes: Sequence[str]) -> Coded:
-    """One column of labels as codes.
+    """Convert one column of labels to codes.
 
     >>> coded(np.array([1, 2, 4]), "1-based", ("cat", "dog", "bird")).codes.tolist()
     [0, 1, -1]
@@ -69,12 +69,12 @@ def coded(column: Array, coding: LabelCoding, classes: Sequence[str]) -> Coded:
 def _named(column: Array, classes: Sequence[str]) -> Coded:
     texts = label_texts(column)
     codes = pd.Index(list(classes), dtype=object).get_indexer(pd.Index(texts, dtype=object))
-    # "NA" is a missing label, unless a class is called so.
+    # "NA" is a missing label, unless it is the name of a class.
     return Coded(codes.astype(np.int64), np.asarray((codes < 0) & missing_text(texts)))
 
 
 def label_texts(column: Array) -> NDArray[np.object_]:
-    """Labels as text: whole numbers without a decimal point, NaN as the empty text.
+    """Convert labels to text: whole numbers without a decimal point, NaN as empty text.
 
     >>> label_texts(np.array([1.0, np.nan, 2.5])).tolist()
     ['1', '', '2.5']
@@ -96,7 +96,8 @@ def _one_hot(table: Table, reading: Reading) -> Coded:
     if marks.ndim != 2 or marks.shape[1] != len(reading.classes):
         given = marks.shape[-1] if marks.ndim == 2 else 1
         raise InputError(
-            f"{table.name}: {given} one-hot label columns for {len(reading.classes)} classes; choose one a class"
+            f"{table.name}: {given} one-hot label columns for {len(reading.classes)} classes; choose one column per "
+            "class"
         )
     missing = np.asarray(np.isnan(marks.astype(np.float64, copy=False)).any(axis=1))
     good = ((marks == 0) | (marks == 1)).all(axis=1) & (marks.sum(axis=1) == 1)
@@ -104,25 +105,25 @@ def _one_hot(table: Table, reading: Reading) -> Coded:
 
 
 def unknown_label(table: Table, reading: Reading, found: Coded) -> str:
-    """The sentence about labels that are no class: the first place, how many, and what to do."""
+    """Return the message about labels that are not classes: the first place, the number, and a remedy."""
     rows = np.flatnonzero(found.unknown)
     row = int(rows[0])
     where = f"{table.name}, column {quoted(reading.label[0])}, {table.place(row)}"
     count = affected(len(rows), len(found.codes))
     if reading.label_coding == "one-hot":
-        return f"{where}: the row does not mark exactly one class with 1 and the others with 0; {count}."
+        return f"{where}: the row must mark exactly one class with 1 and the others with 0; {count}."
     value = label_texts(table.column(reading.label[0]))[row]
     if reading.label_coding == "names":
         near = [c for c in reading.classes if plain(c) == plain(str(value))]
         advice = (
-            f"It differs from {quoted(near[0])} in capitals or spaces only: spell both alike."
+            f"It differs from {quoted(near[0])} only in capitals or spaces; use the same spelling."
             if near
             else f"The classes are {listed(reading.classes, 5)}."
         )
         return f"{where}: {quoted(value)} is not a class; {count}. {advice}"
     first = 0 if reading.label_coding == "0-based" else 1
     last = first + len(reading.classes) - 1
-    marked = "It marks rows that training leaves out: leave them out of the file." if value == _IGNORED else ""
+    marked = "It marks rows that training ignores; remove them from the file." if value == _IGNORED else ""
     return f"{where}: {shown(value)} is not a whole number from {first} to {last}; {count}. " + (
         marked or _other_base(table, reading)
     )
@@ -132,20 +133,20 @@ def _other_base(table: Table, reading: Reading) -> str:
     other: LabelCoding = "1-based" if reading.label_coding == "0-based" else "0-based"
     again = coded(table.column(reading.label[0]), other, reading.classes)
     if not again.unknown.any():
-        return f'Counted from {other[0]}? choose label coding "{other}".'
-    return 'Class names? choose label coding "names".'
+        return f'If labels are counted from {other[0]}, choose label coding "{other}".'
+    return 'If labels are class names, choose label coding "names".'
 
 
 def plain(text: str) -> str:
-    """A name without capitals and surrounding or repeated spaces, to find near misses."""
+    """Normalize a name for comparisons: lower case, single spaces."""
     return " ".join(text.casefold().split())
 
 
 def label_inside(matrix: Array) -> int | None:
-    """Which column of a lone matrix holds labels: whole numbers beside rows of scores that sum to 1."""
+    """Return the column of a single matrix that contains labels: whole numbers next to rows that sum to 1."""
     k = matrix.shape[1] - 1
     some = matrix[:_LOOKED_AT].astype(np.float64)
-    # Rows of probabilities may have a whole-number column too, of a class never predicted.
+    # Probabilities can also have a column of whole numbers, for a class that is never predicted.
     if bool((np.abs(some.sum(axis=1) - 1) < 0.05).all()):
         return None
     for j in (k, 0):
@@ -159,7 +160,7 @@ def label_inside(matrix: Array) -> int | None:
 
 
 def score_classes(scores: Sequence[str]) -> tuple[str, ...]:
-    """Class names in score column names: what follows a common prefix, else the names themselves."""
+    """Return the class names in score column names: the part after a common prefix, or the whole names."""
     found = [class_of(name) for name in scores]
     if all(found) and len({f[0] for f in found if f}) == 1:
         return tuple(f[1] for f in found if f)
@@ -174,7 +175,7 @@ def digits(k: int) -> tuple[str, ...]:
 
 
 def numbered(column: Array, names: tuple[str, ...], k: int) -> tuple[tuple[str, ...], LabelCoding]:
-    """How whole-number labels name k classes."""
+    """Return how whole-number labels name k classes."""
     names = names or digits(k)
     if column.dtype.kind == "b":
         return names, "0-based"
@@ -190,7 +191,7 @@ def numbered(column: Array, names: tuple[str, ...], k: int) -> tuple[tuple[str, 
 
 
 def spelled_alike(names: tuple[str, ...], labels: Array) -> tuple[str, ...]:
-    """Class names spelled as the labels spell them, where that differs in capitals or spaces only."""
+    """Return class names in the labels' spelling, if they differ only in capitals or spaces."""
     by_plain: dict[str, list[str]] = {}
     for value in labels:
         by_plain.setdefault(plain(str(value)), []).append(str(value))
@@ -202,7 +203,7 @@ def spelled_alike(names: tuple[str, ...], labels: Array) -> tuple[str, ...]:
 
 
 def classes_of_both(columns: list[Array]) -> tuple[tuple[str, ...], LabelCoding]:
-    """Classes of a top-label table: all that occur as prediction or label."""
+    """Return the classes of a top-label table: all that occur as prediction or label."""
     if all(c.dtype != object for c in columns):
         high = max(float(np.nanmax(c)) for c in columns)
         low = min(float(np.nanmin(c)) for c in columns)
@@ -214,12 +215,12 @@ def classes_of_both(columns: list[Array]) -> tuple[tuple[str, ...], LabelCoding]
             )
     names = {str(v) for c in columns for v in pd.unique(label_texts(c))} - {""}
     if len(names) > limits.CLASSES:
-        raise InputError(f"there are {len(names):,} different labels; at most {limits.CLASSES:,} classes are read")
+        raise InputError(f"there are {len(names):,} different labels; the maximum is {limits.CLASSES:,} classes")
     return tuple(sorted(names)), "names"
 
 
 def positive_of(two: Sequence[str]) -> str:
-    """Which of two labels is the positive one: the larger number, else by the usual words, else the later name.
+    """Return the positive one of two labels: the larger number, else by usual words, else the later name.
 
     >>> positive_of(["9", "10"]), positive_of(["died", "alive"]), positive_of(["dog", "cat"])
     ('10', 'died', 'dog')

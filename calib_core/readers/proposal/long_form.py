@@ -1,4 +1,4 @@
-"""Files with one row per model, class or sampled answer: which rows belong to one question."""
+"""Files with one row per model, class or sampled answer: match the rows that belong to one question."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from calib_core.readers.reading import Reading
 from calib_core.readers.table import Array, Table
 
 CONFIDENCE, CORRECT, ANSWER, SAMPLES = "confidence", "correct", "most frequent answer", "samples"
-"""Columns of the table by questions; where the file has one of the name, it is called "confidence, counted"."""
+"""Columns of the table by questions; if the file has such a name, the column is called "confidence, counted"."""
 
 
 def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """A table of samples as one of questions, a line each, and its reading; others as they are.
+    """Aggregate a table of samples to one row per question, with its reading; other tables are unchanged.
 
-    The confidence is the share of a question's samples that give its most frequent answer, and it is correct where that
-    answer is the label. Answers that differ in capitals and spaces only are the same; of several as frequent the
-    alphabetically first counts. Columns that are the same in all samples of a question come along, questions are in the
-    order in which they first appear. InputError where samples of a question have different labels, split marks,
-    weights or groups.
+    The confidence is the share of a question's samples with its most frequent answer, and it is correct if that answer
+    is
+    the label. Answers that differ only in capitals and spaces are equal; on a tie, the alphabetically first answer
+    counts.
+    Columns that are constant in every question are retained. Questions are in the order of appearance. InputError if
+    samples of a question have different labels, split marks, weights or groups.
 
     >>> from calib_core.readers.formats.detection import read_table
     >>> table = read_table(b"question,answer,truth\\n1,A,A\\n1,B,A\\n1,A,A\\n2,C,B\\n", "m.csv")
@@ -75,7 +76,7 @@ def by_question(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """A name that no column of the file has."""
+    """Return a name that no column of the file has."""
     while name in taken:
         name = f"{name}, counted"
     return name
@@ -86,13 +87,13 @@ def _texts(table: Table, name: str) -> NDArray[np.object_]:
 
 
 def grouped(columns: list[NDArray[np.object_]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The group of every row, counted from 0 as they first appear, and the first row of each."""
+    """Return the group of every row, numbered from 0 in order of appearance, and the first row of each."""
     codes, _ = pd.factorize(pd.MultiIndex.from_arrays(columns))
     return codes, np.unique(codes, return_index=True)[1]
 
 
 def _keys(texts: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.object_]]:
-    """The code of every answer, in alphabetical order, and what answers are without capitals and spaces around."""
+    """Return the code of every answer, in alphabetical order, and the normalized answers."""
     codes, keys = pd.factorize(pd.Series(texts, dtype=object).map(plain).to_numpy(), sort=True)
     return codes, np.asarray(keys, dtype=object)
 
@@ -100,11 +101,11 @@ def _keys(texts: NDArray[np.object_]) -> tuple[NDArray[np.intp], NDArray[np.obje
 def _most_frequent(
     question: NDArray[np.intp], answer: NDArray[np.intp], n: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
-    """Each question's most frequent answer, how many samples give it, and whether others are as frequent."""
+    """Return each question's most frequent answer, its count, and whether there is a tie."""
     width = int(answer.max()) + 1
     pairs, times = np.unique(question * width + answer, return_counts=True)
     group, given = pairs // width, pairs % width
-    # By question, the most frequent first, of those the alphabetically first.
+    # Sorted by question, count (descending) and answer (alphabetically).
     order = np.lexsort((given, -times, group))
     best = order[np.unique(group[order], return_index=True)[1]]
     ties = np.bincount(group, times == times[best][group], minlength=n) > 1
@@ -112,7 +113,7 @@ def _most_frequent(
 
 
 def _varies(values: Array, question: NDArray[np.intp], first: NDArray[np.intp]) -> int | None:
-    """The first row whose value is not that of its question's first row; None where there is none."""
+    """Return the first row whose value differs from the first row of its question; None if there is none."""
     apart = np.flatnonzero(values != values[first][question])
     return int(apart[0]) if len(apart) else None
 
@@ -120,7 +121,7 @@ def _varies(values: Array, question: NDArray[np.intp], first: NDArray[np.intp]) 
 def _check(
     table: Table, reading: Reading, rows: NDArray[np.intp], question: NDArray[np.intp], first: NDArray[np.intp]
 ) -> None:
-    """InputError where samples of a question do not agree in what belongs to the question."""
+    """InputError if samples of a question differ in a property of the question."""
     for name in (*reading.label, reading.split, reading.weights, reading.group):
         if name is None:
             continue
@@ -129,19 +130,19 @@ def _check(
         if row is not None:
             here = ", ".join(shown(_texts(table, column)[rows[row]]) for column in reading.question)
             raise InputError(
-                f"{table.name}, column {quoted(name)}, {table.place(int(rows[row]))}: {quoted(values[row])}, where "
-                f"another sample of question {quoted(here)} has {quoted(values[first[question[row]]])}; the samples of "
-                "a question need the same: choose the columns that tell questions apart"
+                f"{table.name}, column {quoted(name)}, {table.place(int(rows[row]))}: {quoted(values[row])}, but "
+                f"another sample of question {quoted(here)} has {quoted(values[first[question[row]]])}. All samples of "
+                "a question need the same value; choose the columns that identify questions"
             )
 
 
 def _note(samples: int, questions: int, ties: int, left: list[str]) -> str:
-    """What was done, for the findings of the table."""
-    tied = f" In {ties:,} of them several answers are as frequent: the alphabetically first counts." if ties else ""
-    out = f" Left out, since it differs between samples: {listed(left, 5)}." if left else ""
+    """Return the note about the aggregation, for the table's findings."""
+    tied = f" In {ties:,} of them, several answers are most frequent; the alphabetically first counts." if ties else ""
+    out = f" Columns that differ between samples are left out: {listed(left, 5)}." if left else ""
     return (
-        f"{samples:,} samples of {questions:,} questions: the confidence is the share of a question's samples that "
-        f"give its most frequent answer.{tied}{out}"
+        f"{samples:,} samples of {questions:,} questions: the confidence is the share of a question's samples with its "
+        f"most frequent answer.{tied}{out}"
     )
 
 
@@ -150,10 +151,9 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class JoinedRows:
-    """Rows of a table joined by question: which model and which question each of the ``rows`` is about.
+    """Rows of a table matched by question: the model and the question of each of the ``rows``.
 
-    ``common`` tells which questions every one of the models ``names`` answers; questions are numbered as they first
-    appear.
+    ``common`` marks the questions that all models in ``names`` answered; questions are numbered in order of appearance.
     """
 
     names: tuple[str, ...]
@@ -163,15 +163,15 @@ class JoinedRows:
     common: NDArray[np.bool_]
 
     def rows_of(self, name: str) -> Rows:
-        """The rows of one model over the common questions, in the order of these."""
+        """Rows of one model for the common questions, in their order."""
         mine = (self.model == self.names.index(name)) & self.common[self.question]
         return np.asarray(self.rows[mine][np.argsort(self.question[mine], kind="stable")])
 
 
 def model_names(table: Table, reading: Reading) -> tuple[str, ...]:
-    """The models of a file: those of ``score_sets``, or that the column ``models`` names, as they first appear.
+    """Return the models of a file: those of ``score_sets``, or of the column ``models`` in order of appearance.
 
-    InputError where that column names one only.
+    InputError if that column names only one.
 
     >>> from calib_core.readers.formats.detection import read_table
     >>> table = read_table(b"model,confidence,correct\\nold,0.7,1\\nnew,0.8,1\\n", "m.csv")
@@ -184,25 +184,26 @@ def model_names(table: Table, reading: Reading) -> tuple[str, ...]:
     names = tuple(str(name) for name in pd.unique(label_texts(table.column(column))) if name != "")
     if len(names) < 2:
         raise InputError(
-            f"{table.name}: every row of {quoted(column)} names {listed(names) or 'no model'}; a column that names "
-            "the model has two values or more: choose another column, or none"
+            f"{table.name}: every row of {quoted(column)} has {listed(names) or 'no model'}. A column of models needs "
+            "at least two values; choose another column, or none"
         )
     return names
 
 
 def question_columns(table: Table, models: str) -> tuple[str, ...]:
-    """The columns that tell questions apart where ``models`` names the model, by their names; empty where none does.
+    """Return the columns that identify questions, by their names; empty if there are none.
 
-    An identifier of rows counts where models share values of it, even if a model has one of them twice: joining by it
-    is then refused, and joining by place would pair other questions. One of groups, in which rows of a model may well
-    repeat, counts where none does or where rows in the same place are of different groups.
+    An identifier of rows qualifies if models share its values, even if a model has one twice: a join by it is then
+    refused, and a join by row number would pair different questions. A group column, in which a model's rows may
+    repeat,
+    qualifies if no row repeats, or if rows with the same number are in different groups.
     """
     n = len(table.column(models))
     beside = {name: column for name, column in table.columns.items() if len(column) == n and name != models}
     if found := named(beside, "question"):
         return tuple(found)
     texts = label_texts(table.column(models))
-    # Numbers of lines, which start again for each model where tables were put below one another, come last.
+    # Line numbers, which restart for each model in stacked tables, come last.
     rows = sorted(named(beside, "index"), key=lambda name: not plain(name).endswith(("id", "ids")))
     for name in (*rows, *named(beside, "group")):
         pairs = pd.DataFrame({"model": texts, "question": label_texts(beside[name])})
@@ -216,22 +217,21 @@ def question_columns(table: Table, models: str) -> tuple[str, ...]:
 
 
 def _apart(pairs: pd.DataFrame, place: pd.Series[int]) -> bool:
-    """Whether rows in the same place among their models' rows differ in what the column says."""
+    """True if rows with the same number among their models' rows differ in the column."""
     return bool((pairs.groupby(place.loc[pairs.index])["question"].nunique() > 1).any())
 
 
 def prediction_rows(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table with a row a prediction, and its reading: the rows of one model, samples counted by question."""
+    """Return a table with one row per prediction and its reading: one model's rows, samples aggregated by question."""
     return by_question(*of_one_model(table, reading))
 
 
 def of_one_model(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The table of the one model ``reading.model``, and its reading; both as they are where no column names models.
+    """Return the table of the model ``reading.model`` and its reading; unchanged without a column of models.
 
-    It has the rows of that model over the questions that every model answers, in the order in which these questions
-    first appear, so that row i of every model is the same question. Questions are told apart by the columns
-    ``reading.question``; without any, row i of each model is taken for question i. InputError where models do not agree
-    in what belongs to the question, or one has two rows for a question.
+    It has the rows of that model for the questions that every model answered, in order of appearance, so that row i of
+    every model is the same question. The columns ``reading.question`` identify questions; without them, row i of each
+    model is question i. InputError if models differ in a property of a question, or if a model has two rows for one.
 
     >>> from calib_core.readers.formats.detection import read_table
     >>> content = b"model,id,confidence,correct\\na,1,.7,1\\na,2,.6,0\\nb,2,.9,1\\nb,1,.8,1\\nb,3,1,1\\n"
@@ -246,10 +246,10 @@ def of_one_model(table: Table, reading: Reading) -> tuple[Table, Reading]:
         return table, reading
     names = model_names(table, reading)
     if reading.model not in names:
-        wrong = "" if reading.model is None else f", and not {quoted(reading.model)}"
+        wrong = "" if reading.model is None else f", but not {quoted(reading.model)}"
         raise InputError(
             f"{table.name}: the column {quoted(reading.models)} names {len(names):,} models, {listed(names)}{wrong}; "
-            "choose the model whose rows are read"
+            "choose the model to read"
         )
     samples = reading.layout == "samples"
     how = reading.replace(
@@ -262,11 +262,11 @@ def of_one_model(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
 
 def _of_one_set(table: Table, reading: Reading) -> tuple[Table, Reading]:
-    """The rows in which no model lacks a score, and the scores of the one that is read."""
+    """Return the rows in which all models have scores, and the scores of the chosen model."""
     names = reading.score_sets
     if reading.model is None:
         raise InputError(
-            f"{table.name} has scores of {len(names)} models, {listed(names)}; choose the model that is read "
+            f"{table.name} has scores of {len(names)} models, {listed(names)}; choose the model to read "
             f"(model={shown(names[0])}), or read all of them with read_models"
         )
     kept = [kept_rows(table, reading.replace(model=name).of_set) for name in names]
@@ -277,7 +277,7 @@ def _of_one_set(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
 
 def joined(table: Table, reading: Reading) -> JoinedRows:
-    """The rows of all models joined by question; InputError in one sentence where they cannot be."""
+    """Match the rows of all models by question; InputError if that is impossible."""
     names = model_names(table, reading)
     texts = label_texts(table.column(str(reading.models)))
     _check_lengths(table, reading, len(texts))
@@ -285,7 +285,7 @@ def joined(table: Table, reading: Reading) -> JoinedRows:
     question = _questions(table, reading, codes, names)
     kept = kept_rows(table, reading)
     rows = np.arange(len(texts)) if kept is None else kept
-    # Numbered anew, in the same order: questions all of whose rows lack a value are none.
+    # Renumbered in the same order: questions whose rows all lack a value are dropped.
     model, question = codes[rows], np.unique(question[rows], return_inverse=True)[1]
     pairs, first, times = np.unique(question * len(names) + model, return_index=True, return_counts=True)
     if reading.layout != "samples" and len(pairs) < len(rows):
@@ -293,16 +293,16 @@ def joined(table: Table, reading: Reading) -> JoinedRows:
         here = ", ".join(shown(label_texts(table.column(name))[rows[again[0]]]) for name in reading.question)
         raise InputError(
             f"{table.name}, {table.place(int(rows[again[0]]))}: model {quoted(names[model[again[0]]])} has another row "
-            f"for question {quoted(here)}; {affected(int(times[times > 1].sum()), len(rows))}. Models are compared on "
-            "one row a question: choose other columns that tell questions apart, or none (question empty) to join rows "
-            "by place, or read the rows as samples"
+            f"for question {quoted(here)}; {affected(int(times[times > 1].sum()), len(rows))}. A comparison of models "
+            "needs one row per question. Choose other columns that identify questions, or none (question empty) to "
+            "join by row number, or read the rows as samples"
         )
     common = np.bincount(pairs // len(names)) == len(names)
     found = JoinedRows(names, rows, model, question, common)
     if not common.any():
         raise InputError(
-            f"{table.name}: no question is answered by all {len(names):,} models of {quoted(reading.models)}; choose "
-            "the columns that tell questions apart, or leave some models' rows out of the file"
+            f"{table.name}: no question is answered by all {len(names):,} models of {quoted(reading.models)}. Choose "
+            "the columns that identify questions, or remove some models' rows from the file"
         )
     _check_agreement(table, reading, found)
     return found
@@ -314,26 +314,26 @@ def _check_lengths(table: Table, reading: Reading, n: int) -> None:
         if found != n:
             raise InputError(
                 f"{table.name}: {found:,} values of {quoted(name)} for {n:,} rows of {quoted(reading.models)}; give "
-                "one a row"
+                "one value per row"
             )
 
 
 def _questions(table: Table, reading: Reading, codes: Rows, names: tuple[str, ...]) -> Rows:
-    """The question of every row: by the columns that tell them apart, else by its place among its model's rows."""
+    """Return the question of every row: by the columns that identify it, else by the row number within its model."""
     if reading.question:
         return grouped([label_texts(table.column(name)) for name in reading.question])[0]
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     if len(set(counts.tolist())) > 1:
         some = ", ".join(f"{quoted(name)} {rows:,}" for name, rows in list(zip(names, counts, strict=True))[:5])
         raise InputError(
-            f"{table.name}: models have different numbers of rows ({some}), and no column tells questions apart; "
-            "choose the column of the question, so that rows can be joined"
+            f"{table.name}: models have different numbers of rows ({some}), and no column identifies questions. Choose "
+            "the column of the question, so that rows can be joined"
         )
     return np.asarray(pd.Series(codes).groupby(codes).cumcount(), dtype=np.intp)
 
 
 def _check_agreement(table: Table, reading: Reading, found: JoinedRows) -> None:
-    """InputError where models differ in what belongs to the question: its label, split mark, weight or group."""
+    """InputError if models differ in a property of the question: its label, split mark, weight or group."""
     first = np.unique(found.question, return_index=True)[1]
     for name in (*reading.label, reading.split, reading.weights, reading.group):
         if name is None or name in table.matrices:
@@ -344,9 +344,9 @@ def _check_agreement(table: Table, reading: Reading, found: JoinedRows) -> None:
         if len(apart):
             i, j = int(apart[0]), int(first[found.question[apart[0]]])
             value, before = (label_texts(table.column(name))[found.rows[k]] for k in (i, j))
-            which = "question" if reading.question else "place among its rows"
+            which = "question" if reading.question else "row number"
             raise InputError(
-                f"{table.name}, column {quoted(name)}, {table.place(int(found.rows[i]))}: {quoted(value)}, where model "
+                f"{table.name}, column {quoted(name)}, {table.place(int(found.rows[i]))}: {quoted(value)}, but model "
                 f"{quoted(found.names[found.model[j]])} has {quoted(before)} for the same {which}; "
-                f"{affected(len(apart), len(codes))}. Choose the columns that tell questions apart"
+                f"{affected(len(apart), len(codes))}. Choose the columns that identify questions"
             )

@@ -1,4 +1,4 @@
-"""The reading a table suggests, by its names and values; InputError asks where they leave a choice."""
+"""Propose a reading of a table by its names and values; InputError if the choice is ambiguous."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ from calib_core.readers.tool_shapes import proposed_fields
 _SAMPLE_ROWS = 5000
 _MOST_METADATA = 100
 _ANSWERS = ("answer", "response", "sample", "generation", "completion", "output")
-"""Names of the column of answers, where several rows are samples of one question."""
+"""Names of the column of answers in files with several samples per question."""
 
 
 def propose(table: Table, **chosen: Any) -> Reading:
-    """The reading that names and values suggest; ``chosen`` fields of Reading are taken as given.
+    """Return the reading that names and values suggest; ``chosen`` fields of Reading are fixed.
 
-    InputError lists what the table holds where there are several ways to read it.
+    InputError lists the table's contents if there are several ways to read it.
 
     >>> t = Table("a.csv", "csv", {"p_a": np.array([0.7, 0.2]), "p_b": np.array([0.3, 0.8]), "y": np.array([0, 1])})
     >>> propose(t).scores, propose(t).label, propose(t).classes
@@ -63,11 +63,11 @@ def propose(table: Table, **chosen: Any) -> Reading:
     """
     if SUMMARY in table.columns:
         if set(chosen) - {"layout"}:
-            raise InputError(f"{table.name} is a summary, which is read as it is: leave {listed(chosen)} out")
+            raise InputError(f"{table.name} is a summary, which has no reading to choose; leave out {listed(chosen)}")
         return Reading("kept-rows" if chosen.get("layout") == "kept-rows" else "summary")
     if chosen.get("layout") in OF_SUMMARIES:
         raise InputError(
-            f"{table.name} is no summary, so that it is not read as one; leave the layout out, or make a summary with "
+            f"{table.name} is not a summary and cannot be read as one. Leave out the layout, or create a summary with "
             "calib summarise"
         )
     fields = proposed_fields(table, checked_fields(chosen))
@@ -97,7 +97,7 @@ class _Proposal:
         return self._wide((self._single(),))
 
     def _score_sets(self) -> ScoreSets | None:
-        """Scores of several models side by side."""
+        """Scores of several models in adjacent columns."""
         if given := tuple(self.chosen.get("score_sets", ())):
             return ScoreSets(tuple(self.chosen.get("scores", given)), given)
         if {"score_sets", "scores", "models", "confidence", "correct", "predicted"} & self.chosen.keys():
@@ -113,13 +113,13 @@ class _Proposal:
     # -- which columns are scores ------------------------------------------------------------------------------
 
     def _scores(self) -> tuple[str, ...]:
-        """Names of two or more score columns, or of one matrix; empty when there are none."""
+        """Names of two or more score columns, or of one matrix; empty if there are none."""
         if "scores" in self.chosen:
             given = self.chosen["scores"]
             return (given,) if isinstance(given, str) else tuple(given)
         matrices = self._score_matrices()
         if len(matrices) > 1:
-            raise self._ask(f"it holds {len(matrices)} matrices of scores, {listed(matrices)}", "scores")
+            raise self._ask(f"there are {len(matrices)} matrices of scores, {listed(matrices)}", "scores")
         if matrices:
             return self._columns_of(matrices[0])
         return self._score_columns()
@@ -134,7 +134,7 @@ class _Proposal:
         return [name for name in every if role(name) != "label"]
 
     def _columns_of(self, name: str) -> tuple[str, ...]:
-        """A matrix that stands alone may hold its labels as first or last column."""
+        """Return the columns of a single matrix, whose first or last column may contain the labels."""
         matrix = self.table.matrices[name]
         if self.table.columns or len(self.table.matrices) > 1 or "label" in self.chosen:
             return (name,)
@@ -154,15 +154,15 @@ class _Proposal:
         if most < 2:
             return self._unprefixed(free)
         largest = {prefix: names for prefix, names in groups.items() if len(names) == most}
-        # Probabilities beside the logits they came from: read the probabilities.
+        # Of probabilities and the logits they came from, read the probabilities.
         best = [names for prefix, names in largest.items() if len(largest) == 1 or prefix.startswith("p")]
         if len(best) != 1:
             first, second = list(largest.values())[:2]
-            raise self._ask(f"columns {listed(first, 3)} and {listed(second, 3)} could be scores", "scores")
+            raise self._ask(f"columns {listed(first, 3)} and {listed(second, 3)} could each be the scores", "scores")
         return tuple(best[0])
 
     def _unprefixed(self, free: list[str]) -> tuple[str, ...]:
-        """Columns called like the classes, or all that are left when their rows sum to 1 or 100."""
+        """Return columns named like the classes, or all remaining columns if their rows sum to 1 or 100."""
         label = self._column("label")
         same = [n for n in free if role(n) is None and len(self.table.columns[n]) == self.table.n_rows]
         if label is not None and label in self.table.columns:
@@ -176,7 +176,7 @@ class _Proposal:
         return ()
 
     def _single(self) -> str:
-        """The one column of P(y = 1)."""
+        """Return the only column of P(y = 1)."""
         free = self._free_numeric()
         for wanted in ("probabilities", "logits", "log-probabilities", "confidence"):
             best = named(self._numeric(), wanted)
@@ -192,9 +192,9 @@ class _Proposal:
             return rest[0]
         check_for_scores(self.table)
         if len(shares := [name for name in rest if is_share(self.table, name)]) > 1:
-            models = f"if {listed(shares)} are each another model's probability, choose them as score_sets"
-            raise self._ask(f"no columns are recognised as scores ({models})", "scores")
-        raise self._ask("no columns are recognised as scores", "scores")
+            models = f"if {listed(shares)} are probabilities from different models, choose them as score_sets"
+            raise self._ask(f"no columns are recognized as scores ({models})", "scores")
+        raise self._ask("no columns are recognized as scores", "scores")
 
     def _numeric(self) -> list[str]:
         taken = self._chosen_names()
@@ -202,7 +202,7 @@ class _Proposal:
 
     def _free_numeric(self) -> list[str]:
         roles = {"label", "predicted", "correct", "split", "weights", "group", "index", "class names"}
-        # A one-hot label column is recognised by its name only where a score column has the same class.
+        # A one-hot label column is recognized by its name only if a score column has the same class.
         return [n for n in self._numeric() if role(n) not in roles and not (one_hot_class(n) and not class_of(n))]
 
     def _chosen_names(self) -> set[str]:
@@ -264,18 +264,18 @@ class _Proposal:
         ]
         if len(likely) == 1:
             return (likely[0],)
-        why = "no column is recognised as the labels"
-        raise self._ask(why, "label", " or give the file that has the labels too")
+        why = "no column is recognized as the labels"
+        raise self._ask(why, "label", " or also give the file that has the labels")
 
     def _outcomes(self, scores: tuple[str, ...]) -> tuple[str, ...]:
-        """The column of two values that is the outcome of a lone risk; empty where there is none."""
+        """Return the two-valued column that is the outcome of a single risk; empty if there is none."""
         found = outcome_columns(self.table, {*scores, *self._chosen_names()})
         if len(found) > 1:
-            raise self._ask(f"columns {listed(found)} have two values each and could all be the outcome", "label")
+            raise self._ask(f"columns {listed(found)} have two values each and could each be the outcome", "label")
         return found
 
     def _label_beside(self, scores: tuple[str, ...]) -> tuple[str, ...]:
-        """The label column of a matrix whose other columns are the scores."""
+        """Return the label column of a matrix whose other columns are the scores."""
         if self.table.columns or len(self.table.matrices) != 1 or scores[0] in self.table.matrices:
             return ()
         name, matrix = next(iter(self.table.matrices.items()))
@@ -297,7 +297,7 @@ class _Proposal:
             return numbered(column, names, k)
         values = pd.unique(column)
         if len(scores) == k and {str(v) for v in values if v != ""} <= set(scores):
-            # Labels that repeat whole column names, such as "class 1": there is no prefix to take off.
+            # Labels that repeat whole column names, such as "class 1": there is no prefix to remove.
             return scores, "names"
         if names:
             return spelled_alike(names, values), "names"
@@ -309,8 +309,8 @@ class _Proposal:
         if len(present) == k:
             return tuple(present), "names"
         raise self._ask(
-            f"labels {quoted(label[0])} are {len(present)} names ({listed(present, 3)}) and scores have {k} columns "
-            "without names",
+            f"labels {quoted(label[0])} have {len(present)} names ({listed(present, 3)}), but the {k} score columns "
+            "have no names",
             "classes",
         )
 
@@ -331,7 +331,7 @@ class _Proposal:
         if len(texts) > 2:
             raise self._ask(
                 f"there is one column of scores, {quoted(score)}, for {len(texts):,} different labels "
-                f"({listed(sorted(texts), 4)}); one score column a class is needed",
+                f"({listed(sorted(texts), 4)}). One score column per class is needed",
                 "scores",
             )
         if set(texts) <= {"0", "1"}:
@@ -339,7 +339,7 @@ class _Proposal:
                 return ("1", "0"), "names"
             return ("0", "1"), "names" if column.dtype == object else "0-based"
         if len(texts) < 2:
-            raise self._ask(f"every label is {listed(texts)}: the other class has no name", "classes")
+            raise self._ask(f"every label is {listed(texts)}, so the other class has no name", "classes")
         positive = class_called(score, texts) or positive_of(texts)
         negative = next(t for t in texts if t != positive)
         return (negative, positive), "names"
@@ -366,8 +366,8 @@ class _Proposal:
         values = self.table.numeric(name)
         outside = np.nanmax(numbers(values), initial=0.0) > 1 + 1e-6
         if ratings(values):
-            return "probabilities"  # which they are not: the doctor says what they may stand for
-        # Percentages are not told from broken probabilities by a few values: most exceed 1, and some 2.
+            return "probabilities"  # which they are not: the check of confidences reports it
+        # A few values do not distinguish percentages from broken probabilities: most must exceed 1, and some 2.
         percent = outside and np.nanmedian(numbers(values)) > 1 and 2 < np.nanmax(numbers(values)) <= 100
         return "percentages" if percent else "probabilities"
 
@@ -379,26 +379,26 @@ class _Proposal:
         label: Any = self.chosen.get("label") or (labels if len(labels) == 1 else None)
         for what, found in (("question", question), ("predicted", predicted), ("label", label)):
             if not found:
-                raise self._ask(f"no one column is recognised as {what}", what)
+                raise self._ask(f"no single column is recognized as {what}", what)
         reading = Reading("samples", question=question, predicted=predicted, label=label)
         return self._finished(reading, self.table.n_rows)
 
     def _needed(self, wanted: str) -> str:
         name = self._column(wanted)
         if name is None:
-            raise self._ask(f"no column is recognised as {wanted}", wanted)
+            raise self._ask(f"no column is recognized as {wanted}", wanted)
         return name
 
     # -- the rest ----------------------------------------------------------------------------------------------
 
     def _column(self, wanted: str) -> str | None:
-        """The one column with this role, by choice or by name."""
+        """Return the column with this role, as chosen or by its name."""
         given = self.chosen.get(wanted)
         if given is not None:
             return str(given[0] if isinstance(given, tuple) else given)
         found = named(self.table.columns, wanted)
         if len(found) > 1:
-            raise self._ask(f"columns {listed(found)} could all be the {wanted}", wanted)
+            raise self._ask(f"columns {listed(found)} could each be the {wanted}", wanted)
         return found[0] if found else None
 
     def _finished(self, reading: Reading, n: int) -> Reading:

@@ -1,4 +1,4 @@
-"""The score columns of a reading: side by side, which values are missing, which lie outside their range."""
+"""The score columns of a reading, as a matrix; their missing values and values out of range."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from calib_core.readers.table import Array, Table
 from calib_core.readers.text_encoding import missing_text, numbers
 
 Kept = NDArray[np.intp] | None
-"""Rows that are used, None for all."""
+"""Rows in use; None for all."""
 
 _BLOCK_VALUES = 1 << 18
 _NOTHING = -1
-"""A confidence that some write where none was given."""
+"""A confidence that some tools write if none was given."""
 _RANGES: dict[str, tuple[float, float]] = {
     "probabilities": (0.0, 1.0),
     "percentages": (0.0, 100.0),
@@ -32,24 +32,24 @@ _RANGES: dict[str, tuple[float, float]] = {
     "words": (0.0, 1.0),
 }
 _SLACK = 1e-6
-"""Rounding of float32 carries sums and maxima this far over their bound; Predictions settles those."""
+"""Tolerance for float32 rounding in sums and maxima; Predictions handles such values."""
 
 
 def score_matrix(table: Table, reading: Reading) -> Array:
-    """The score columns side by side, as stored."""
+    """Return the score columns as one matrix, as stored."""
     scores = table.matrix(reading.scores)
     return scores[:, None] if scores.ndim == 1 else scores
 
 
 def score_names(reading: Reading, k: int) -> tuple[str, ...]:
-    """A name for each score column: its own, or "matrix[:, j]"."""
+    """Return a name for each score column: its own, or "matrix[:, j]"."""
     if len(reading.scores) == k:
         return reading.scores
     return tuple(f"{reading.scores[0]}[:, {j}]" for j in range(k))
 
 
 def missing_values(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_]]:
-    """For every column with missing values: which rows lack one."""
+    """Return the rows with missing values, for every column that has any."""
     gaps: dict[str, NDArray[np.bool_]] = {}
     if reading.layout == "wide":
         gaps |= _score_gaps(table, reading)
@@ -72,7 +72,7 @@ def missing_values(table: Table, reading: Reading) -> dict[str, NDArray[np.bool_
 
 
 def kept_rows(table: Table, reading: Reading) -> Kept:
-    """Rows without missing values, or None for all; InputError where a value is missing and that is not allowed."""
+    """Return the rows without missing values, or None for all; InputError if missing values are not allowed."""
     gaps = missing_values(table, reading)
     if not gaps:
         return None
@@ -85,7 +85,7 @@ def kept_rows(table: Table, reading: Reading) -> Kept:
     row = int(np.flatnonzero(gaps[first])[0])
     raise InputError(
         f"{table.name}, column {quoted(first)}, {table.place(row)}: the value is missing; "
-        f'{affected(int(rows.sum()), len(rows))}. Fill it in, or choose missing "exclude" to leave these rows out.'
+        f'{affected(int(rows.sum()), len(rows))}. Fill it in, or choose missing "exclude" to leave out these rows.'
     )
 
 
@@ -103,13 +103,14 @@ def _blocks(scores: Array) -> list[Array]:
 
 
 def check_scores(table: Table, reading: Reading, scores: Array, kept: Kept = None) -> None:
-    """InputError for the first score outside the range its kind allows: place, value, how many rows, what to do."""
+    """InputError for the first score outside the range of its type: place, value, number of rows and remedy."""
     low, high = _RANGES[reading.kind]
     slack = _SLACK * (100 if reading.kind == "percentages" else 1)
     wrong: list[NDArray[np.intp]] = []
     start = 0
     for block in _blocks(scores):
-        # Two passes without temporaries settle almost every block; NaN fails neither comparison and is met elsewhere.
+        # Two passes without temporaries settle almost every block; NaN passes both comparisons and is handled
+        # elsewhere.
         if np.nanmin(block, initial=0.0) < low or np.nanmax(block, initial=0.0) > high + slack:
             wrong.append(start + np.flatnonzero(((block < low) | (block > high + slack)).any(axis=1)))
         start += len(block)
@@ -128,18 +129,18 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
         f"below {low:g}" if value < low else "infinite" if np.isinf(value) else f"above {_RANGES[reading.kind][1]:g}"
     )
     advice = {
-        "probabilities": ' Percentages? choose kind "percentages". Raw scores? choose kind "logits".',
-        "percentages": ' Probabilities? choose kind "probabilities". Raw scores? choose kind "logits".',
-        "log-probabilities": ' Raw scores? choose kind "logits".',
+        "probabilities": ' For percentages, choose kind "percentages"; for raw scores, choose kind "logits".',
+        "percentages": ' For probabilities, choose kind "probabilities"; for raw scores, choose kind "logits".',
+        "log-probabilities": ' For raw scores, choose kind "logits".',
         "logits": " Correct the value: logits are finite, or -inf for an impossible class.",
     }[reading.kind]
     if reading.layout != "wide" and value == _NOTHING:
-        advice = ' Does -1 stand for no answer? Leave it empty, and choose missing "exclude" to leave these rows out.'
+        advice = ' If -1 means no answer, leave it empty, and choose missing "exclude" to leave out these rows.'
     elif reading.layout != "wide" and (steps := ratings(scores[:, 0])):
         words = shares_of(steps)
-        advice = f' Ratings up to {steps[-1]}? choose kind "words" and words {listed(words, 2)}, or your own.'
+        advice = f' For ratings up to {steps[-1]}, choose kind "words" and words {listed(words, 2)}, or your own.'
     elif np.isposinf(value) and reading.kind != "logits":
-        advice = " Correct the value, or leave its row out of the file."
+        advice = " Correct the value, or remove its row from the file."
     return (
         f"{table.name}, column {quoted(names[j])}, {table.place(row)}: {value:.6g} is {bound}; "
         f"{affected(len(rows), len(scores))}.{advice}"
@@ -147,18 +148,18 @@ def _outside(table: Table, reading: Reading, scores: Array, rows: NDArray[np.int
 
 
 def sums_off(table: Table, probs: Array, kept: Kept) -> str:
-    """The sentence about rows that do not sum to 1: the worst place, how many, and what the scores look like."""
+    """Return the message about rows that do not sum to 1: the worst place, the number, and the likely type."""
     found = survey(probs)
     off = np.abs(found.sums - 1)
     worst = int(off.argmax())
     kind, seen = evidence(probs, found)
-    advice = 'Raw scores? choose kind "logits". Is a class column missing, or one too many chosen?'
+    advice = 'For raw scores, choose kind "logits". Otherwise, check for a missing or an additional class column.'
     if kind not in (None, "probabilities"):
-        advice = f'These look like {kind} ({seen}): choose kind "{kind}".'
+        advice = f'The scores look like {kind} ({seen}): choose kind "{kind}".'
     return (
         f"{table.name}, {table.place(worst if kept is None else int(kept[worst]))}: the scores sum to "
-        f"{found.sums[worst]:.6g} and not to 1; {affected(int((off > RESCALED).sum()), len(off))}, "
-        f"this one most. {advice}"
+        f"{found.sums[worst]:.6g} instead of 1; {affected(int((off > RESCALED).sum()), len(off))}, this one most. "
+        f"{advice}"
     )
 
 
@@ -167,21 +168,21 @@ _PREFIX = re.compile(r"(y_)?(pred_)?p(rob|roba|robability)?s?|logits?|z|softmax|
 
 
 def check_for_scores(table: Table) -> None:
-    """InputError where scores are not numbers, or the whole table is one column; nothing where names are only strange.
+    """InputError if scores are not numbers, or if the table has only one column; returns if only names are unusual.
 
     >>> check_for_scores(Table("a.csv", "csv", {"p y": np.array(["0.7 1"], dtype=object)}))
     Traceback (most recent call last):
     ...
-    calib_core._base.errors.InputError: a.csv: it was read as one column, "p y"; separate a score column a class and \
-the labels by commas, semicolons or tabs, below one header line
+    calib_core._base.errors.InputError: a.csv has only one column, "p y". Separate the score columns and the labels \
+by commas, semicolons or tabs, below one header line
     """
     if table.format == "csv" and len(table.names) == 1:
         raise InputError(
-            f"{table.name}: it was read as one column, {quoted(table.names[0])}; separate a score column a class and "
-            "the labels by commas, semicolons or tabs, below one header line"
+            f"{table.name} has only one column, {quoted(table.names[0])}. Separate the score columns and the labels by "
+            "commas, semicolons or tabs, below one header line"
         )
     for name in table.columns:
         found = class_of(name)
         called = role(name) in _SCORES or (found is not None and _PREFIX.fullmatch(found[0]))
         if called and np.isnan(numbers(table.numeric(name))).all():
-            raise InputError(f"{table.name}, column {quoted(name)} holds no number; fill in the scores")
+            raise InputError(f"{table.name}, column {quoted(name)} contains no number; fill in the scores")

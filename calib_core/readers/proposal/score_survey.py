@@ -1,4 +1,4 @@
-"""One pass over the scores: ranges, row sums, largest entries, ties; and what kind of scores that suggests."""
+"""Survey of the scores in one pass (ranges, row sums, largest entries, ties), and their likely type."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from calib_core.readers.table import Array
 _BLOCK_VALUES = 1 << 17
 _SAMPLE_ROWS = 2000
 _MOST = 0.9
-"""Share of rows that must show a pattern for it to count as evidence: a few broken rows must not hide it."""
+"""Share of rows that must show a pattern, so that a few broken rows do not hide it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What the scores (n, K) look like, each row summarised once.
+    """Properties of the scores (n, K), with a summary of each row.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Survey:
     tied : rows whose largest score occurs twice.
     missing : rows with a NaN.
     infinite : rows with an infinite score.
-    keys : one 64-bit number a row, equal for equal rows.
+    keys : one 64-bit number per row, equal for equal rows.
     """
 
     shape: tuple[int, int]
@@ -55,7 +55,7 @@ class Survey:
 
 
 def survey(scores: Array) -> Survey:
-    """Look at every row once, in blocks that stay in the processor's cache; nothing of the matrix is copied."""
+    """Survey every row once, in blocks that fit in the processor's cache; the matrix is not copied."""
     n, k = scores.shape
     parts = [_block(block) for block in _blocks(scores)]
     sums, top, tied, missing, infinite, keys = (np.concatenate([part[i] for part in parts]) for i in range(6))
@@ -88,7 +88,7 @@ def _block(block: Array) -> tuple[Any, ...]:
 
 
 def row_keys(block: Array) -> NDArray[np.uint64]:
-    """One 64-bit number a row: a sum of its bits times fixed random odd numbers, equal for equal rows.
+    """Hash each row to 64 bits: a sum of its bits times fixed random odd numbers, equal for equal rows.
 
     >>> len(set(row_keys(np.array([[0.5, 0.5], [0.5, 0.5], [0.4, 0.6]])).tolist()))
     2
@@ -100,14 +100,14 @@ def row_keys(block: Array) -> NDArray[np.uint64]:
         1
     )
     mixed = bits.astype(np.uint64)
-    # High bits decide most of a float: fold them down before the product pushes them out.
+    # The high bits determine most of a float: fold them down before the product drops them.
     mixed ^= mixed >> np.uint64(29)
     mixed *= factors
     return np.asarray(mixed.sum(axis=1, dtype=np.uint64))
 
 
 def evidence(scores: Array, found: Survey) -> tuple[ScoreKind | None, str]:
-    """The kind of scores the values themselves show, or None, and the words for what was seen."""
+    """Return the type of scores that the values indicate, or None, and a description of the evidence."""
     values = f"values from {found.low:.4g} to {found.high:.4g}"
     if found.shape[1] == 1:
         return _evidence_of_one(found, values)
@@ -121,7 +121,7 @@ def evidence(scores: Array, found: Survey) -> tuple[ScoreKind | None, str]:
         return "percentages", seen
     if found.low < 0:
         if found.high <= 1e-6 and _log_sums_near_zero(scores):
-            return "log-probabilities", f"{values}, and their exponentials sum to 1 in a row"
+            return "log-probabilities", f"{values}, and their exponentials sum to 1 in each row"
         return "logits", f"{values}, and {seen}"
     return None, f"{values}, and {seen}"
 

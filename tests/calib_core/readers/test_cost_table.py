@@ -34,14 +34,14 @@ def test_any_order_and_separator(classes: tuple[str, ...], random: object, data:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("", "costs.csv is empty; it needs a header with the classes and a line for each decision"),
-        (",cat,dog\ncat,0,1\n", 'costs.csv: its first column does not name: "dog"; the classes are "cat", "dog"'),
-        (",cat,cow\ncat,0,1\ndog,1,0\n", 'costs.csv: its header does not name: "dog"; the classes are'),
-        (",cat,dog,cow\ncat,0,1,1\ndog,1,0,1\n", 'costs.csv: its header names what is no class: "cow"; the classes'),
-        (",cat,cat,dog\ncat,0,1,1\ndog,1,0,1\n", 'costs.csv: its header names twice: "cat"; the classes are'),
-        (",cat,dog\ncat,0\ndog,1,0\n", "costs.csv, line 2: 1 costs where the header names 2 classes"),
-        (",cat,dog\n\ncat,0,1\ndog,x,0\n", 'costs.csv, line 4, "cat": "x" is no finite number'),
-        (",cat,dog\ncat,0,inf\ndog,1,0\n", 'costs.csv, line 2, "dog": "inf" is no finite number'),
+        ("", "costs.csv is empty"),
+        (",cat,dog\ncat,0,1\n", 'costs.csv: its first column lacks: "dog"'),
+        (",cat,cow\ncat,0,1\ndog,1,0\n", 'costs.csv: its header lacks: "dog"'),
+        (",cat,dog,cow\ncat,0,1,1\ndog,1,0,1\n", 'costs.csv: its header has unknown classes: "cow"'),
+        (",cat,cat,dog\ncat,0,1,1\ndog,1,0,1\n", 'costs.csv: its header repeats: "cat"'),
+        (",cat,dog\ncat,0\ndog,1,0\n", "costs.csv, line 2 has 1 costs, but the header names 2 classes"),
+        (",cat,dog\n\ncat,0,1\ndog,x,0\n", 'costs.csv, line 4, "cat": "x" is not a finite number'),
+        (",cat,dog\ncat,0,inf\ndog,1,0\n", 'costs.csv, line 2, "dog": "inf" is not a finite number'),
     ],
 )
 def test_what_is_wrong_is_named(text: str, why: str) -> None:

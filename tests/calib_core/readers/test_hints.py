@@ -11,8 +11,8 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import predictions, propose, read_table
 
 HINTS = {
-    "-1 for no answer": ("confidence,correct\n.7,1\n-1,0\n.6,1", "Does -1 stand for no answer\\? Leave it empty"),
-    "ratings": ("confidence,correct\n5,1\n1,0\n3,1", 'Ratings up to 5\\? choose kind "words" and words "1=0.1"'),
+    "-1 for no answer": ("confidence,correct\n.7,1\n-1,0\n.6,1", "-1 means no answer, leave it empty"),
+    "ratings": ("confidence,correct\n5,1\n1,0\n3,1", 'ratings up to 5, choose kind "words" and words "1=0.1"'),
     "-100": (
         "p_a,p_b,label\n.7,.3,0\n.2,.8,-100\n.4,.6,1",
         "-100 is not a whole number .* It marks rows that training",

@@ -14,6 +14,7 @@ import calib_core as cc
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import as_csv, examine, propose, read_table, with_labels
 from calib_core.readers.table import Table
+from tests.support.sentences import matches
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # findings are looked at themselves
 
@@ -51,7 +52,7 @@ def test_a_submission_and_its_solution(tmp_path: Path) -> None:
     p = cc.read_predictions(tmp_path / "submission.csv", labels=tmp_path / "solution.csv")
     assert p.probs.tolist() == [[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]]
     assert p.true_labels.tolist() == [1, 0, 0]
-    assert any('joined by "id"' in note for note in p.notes)
+    assert any('(key: "id")' in note for note in p.notes)
     with pytest.raises(InputError, match="give labels="):
         cc.read_predictions(tmp_path / "submission.csv", key="id")
 
@@ -95,17 +96,17 @@ def test_bare_arrays_are_joined_by_place_with_what_speaks_for_it(tmp_path: Path)
         found = cc.read_predictions(tmp_path / "oof.npy", labels=tmp_path / "y.npy", key=key)
         np.testing.assert_array_equal(found.probs, p)
         assert found.true_labels.tolist() == p.argmax(axis=1).tolist()
-        (note,) = (note for note in found.notes if "by its place alone" in note)
+        (note,) = (note for note in found.notes if "by row number" in note)
         by_chance = (np.bincount(p.argmax(axis=1)) ** 2).sum() / 400
         assert "both have 20 rows" in note
-        assert f"100.0 % of predictions are right; labels in any order would make {100 * by_chance:.1f} %" in note
+        assert matches(note, f"*100.0 %; *{100 * by_chance:.1f} %.")
     both = with_labels(read_table(tmp_path / "oof.npy"), read_table(tmp_path / "y.npy"), ())
     np.testing.assert_array_equal(cc.read_predictions(as_csv(both), "both.csv").probs, p)
 
 
 def test_named_rows_are_joined_by_place_where_asked_alone() -> None:
     scores, truth = csv("nr,p\n1,.5\n2,.7\n", "p.csv"), csv("y\n1\n0\n", "y.csv")
-    with pytest.raises(InputError, match="row i with row i"):
+    with pytest.raises(InputError, match="by row number"):
         with_labels(scores, truth)
     assert with_labels(scores, truth, ()).columns["y"].tolist() == [1, 0]
 
@@ -147,13 +148,13 @@ def test_labels_with_a_column_a_class(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", None): "no column of both, each value once in the labels, is the key",
-    ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", "id"): 'y.csv, line 2 (row 0): "1" stands there more than once as "id"',
-    ("id,p\n1,.5\n", "key,y\n1,0\n", None): "is the key that joins them; give the key, or join row i with row i",
-    ("a,b,p\n1,2,.5\n", "a,b,y\n1,2,0\n", None): '"a", "b" could all be the key',
-    ("id,p\n1,.5\n", "id,y\n2,0\n", None): 'no row of p.csv has a label in y.csv: the values of "id" differ',
-    ("id,p\n1,.5\n2,.5\n", "y\n1\n", ()): "rows can be joined by place only where there are as many",
-    ("id,p\n1,.5\n", "id\n1\n", None): 'y.csv has nothing but the key "id"; it needs a column of labels',
+    ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", None): "no column of both files",
+    ("id,p\n1,.5\n", "id,y\n1,0\n1,1\n", "id"): 'y.csv, line 2 (row 0): "1" occurs more than once in the key "id"',
+    ("id,p\n1,.5\n", "key,y\n1,0\n", None): "Give the key, or join by row number",
+    ("a,b,p\n1,2,.5\n", "a,b,y\n1,2,0\n", None): '"a", "b" could each be the key',
+    ("id,p\n1,.5\n", "id,y\n2,0\n", None): 'no row of p.csv has a label in y.csv; check the values of "id"',
+    ("id,p\n1,.5\n2,.5\n", "y\n1\n", ()): "has 2 rows but y.csv has 1",
+    ("id,p\n1,.5\n", "id\n1\n", None): 'y.csv has only the key "id"',
     ("id,p\n1,.5\n", "id,y\n1,0\n", "nr"): 'has no column "nr"',
 }
 
@@ -170,17 +171,17 @@ def test_what_cannot_be_joined_is_one_sentence(case: tuple[str, str, str | None]
 def test_a_header_that_is_a_number_is_asked_about() -> None:
     scores = csv("0.5\n0.7\n0.25\n", "p.txt")
     assert with_labels(scores, csv("1\n0\n1\n", "y.csv")).columns["label"].tolist() == [1, 0, 1]
-    with pytest.raises(InputError, match=r"if the first line of y\.csv, 0, is a header, take it out"):
+    with pytest.raises(InputError, match=r"if the first line of y\.csv, 0, is a header, remove it"):
         with_labels(scores, csv("0\n1\n0\n1\n", "y.csv"))
     with pytest.raises(InputError, match=r'line 2: "x" is not a number'):
         csv("0.5\nx\n", "p.txt")
-    with pytest.raises(InputError, match="line 2 has 1 field, the first has 2; complete"):
+    with pytest.raises(InputError, match="line 2 has 1 field, but the first line has 2; complete"):
         csv("0.5 0.5\n0.7\n", "p.txt")
-    with pytest.raises(InputError, match="column of labels alone"):
+    with pytest.raises(InputError, match="only the column of labels"):
         with_labels(scores, csv("0.5 0.5\n0.5 0.25\n1.5 2.5\n", "train.txt"))
     both = with_labels(scores, csv("1\t0.5\n0\t0.25\n1\t2.5\n", "train.txt"))
     assert both.columns["label"].tolist() == [1, 0, 1]
-    assert both.notes == ("Labels are the first of 2 columns of train.txt, as in data files of LightGBM.",)
+    assert both.notes == ("Labels are the first of 2 columns of train.txt, as in LightGBM data files.",)
 
 
 def test_models_side_by_side_take_labels_of_another_file(tmp_path: Path) -> None:

@@ -75,12 +75,12 @@ def test_columns_of_classes_and_missing_values() -> None:
 def test_a_mixed_column_is_refused_with_its_line_and_what_to_do(values: tuple[str, ...], line: str) -> None:
     with pytest.raises(InputError) as why:
         propose(table_of(values))
-    assert str(why.value).startswith(f'preds.csv, column "confidence", {line} has a percent sign, and other')
-    assert "write every value as a share, such as 0.5, or every value with a percent sign" in str(why.value)
+    assert str(why.value).startswith(f'preds.csv, column "confidence", {line} has a percent sign, but other')
+    assert "all values as fractions, such as 0.5, or all with a percent sign" in str(why.value)
 
 
 def test_points_and_commas_mixed_are_refused() -> None:
-    with pytest.raises(InputError, match=r'line 1 .*"0,91" is not a number; .*write numbers with a decimal point'):
+    with pytest.raises(InputError, match=r'line 1 .*"0,91" is not a number; .*Write numbers with a decimal point'):
         propose(table_of(("0,91", "0.4", "0.3"), "preds.jsonl"))
 
 

@@ -32,7 +32,7 @@ def test_json_round_trip() -> None:
     [
         ("{", "the reading is not valid JSON; choose the columns again"),
         ("[1]", "the reading is not a JSON object; choose the columns again"),
-        ('{"colour": 1}', 'a reading has no "colour"; choose the columns again'),
+        ('{"colour": 1}', 'a reading has no field "colour"; choose the columns again'),
         (
             '{"kind": "odds"}',
             'kind is "odds"; choose one of probabilities, logits, log-probabilities, percentages, words',
@@ -44,8 +44,8 @@ def test_json_round_trip() -> None:
         ('{"scores": [1]}', "scores must be a list of at most 4,096 names"),
         ('{"scores": 3}', "scores must be a list of names"),
         ('{"split": 3}', "split must be the name of a column, or none"),
-        ('{"scores": ["a", "a"], "label": ["y"]}', 'score column "a" is chosen twice; choose one column a class'),
-        ('{"classes": ["a", "a"]}', 'class "a" is named twice; every class needs its own name'),
+        ('{"scores": ["a", "a"], "label": ["y"]}', 'score column "a" is chosen twice; choose one column per class'),
+        ('{"classes": ["a", "a"]}', 'class "a" occurs twice; every class needs its own name'),
         ('{"scores": ["a"]}', 'layout "wide" needs a label column; choose one'),
         ('{"layout": "confidence", "confidence": "c"}', 'layout "confidence" needs a correct column; choose one'),
     ],
@@ -58,5 +58,5 @@ def test_refused(text: str, said: str) -> None:
 
 def test_replace_names_what_it_does_not_know() -> None:
     assert FULL.replace(kind="percentages").kind == "percentages"
-    with pytest.raises(InputError, match='a reading has no "colour"'):
+    with pytest.raises(InputError, match='a reading has no field "colour"'):
         FULL.replace(colour="red")

@@ -38,7 +38,7 @@ def test_encodings_and_line_ends_are_those_of_the_whole(tmp_path, text, encoding
 
 def test_what_cannot_be_read_in_parts_is_refused_with_its_reason(tmp_path, text):
     for content, said in (
-        (text.replace("eel", '"eel"').replace("\n", "\r").encode(), "carriage return alone .* and quotes"),
+        (text.replace("eel", '"eel"').replace("\n", "\r").encode(), "quotes and line ends .*carriage return"),
         (b"\xff\xfe" + text.encode("utf-16-le") + b"\x00", "cut off in its last character"),
         (b"\xff\xfe" + text.encode("utf-16-le")[:800] + b"\x00\xd8\x00\xd8", "damaged UTF-16 text"),
     ):

@@ -49,7 +49,7 @@ def test_columns_of_a_matrix_by_name() -> None:
     for name in ("array[:, 3]", "array", "array[:, -1]", "other[:, 0]"):
         with pytest.raises(InputError) as caught:
             table.column(name)
-        assert str(caught.value) == f'a.npy has no column "{name}"; it has "array" (3, 3)'
+        assert str(caught.value) == f'a.npy has no column "{name}"; its columns are "array" (3, 3)'
 
 
 def test_first_rows() -> None:

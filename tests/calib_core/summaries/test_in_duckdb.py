@@ -102,10 +102,10 @@ def test_what_it_does_not_count_is_refused(tmp_path):
     rows.to_parquet(tmp_path / "c[1].parquet")
     (tmp_path / "d.parquet").write_bytes(b"PAR1")
     for names, said in (
-        (["whole"], "summarise it without an engine"),
+        (["whole"], "without an engine"),
         (["a", "b"], "other types than a.parquet"),
         (["c[1]"], "rename the file"),
-        (["a", "d"], "d.parquet is no Parquet file"),
+        (["a", "d"], "d.parquet is not a Parquet file"),
         ([], "no file is given"),
     ):
         with pytest.raises(InputError, match=said):

@@ -70,7 +70,7 @@ def test_a_slice_is_judged_as_its_rows_are(rows, counted, where):
         (lambda s: slices.part(s, "site=a & few=1"), "one column at a time"),
         (lambda s: slices.table(s, ["site", "few"]), "one column at a time"),
         (lambda s: slices.part(s, "site=1..2"), "holds no numbers"),
-        (lambda s: slices.part(s, "site=a").sample, "none of a slice apart"),
+        (lambda s: slices.part(s, "site=a").sample, "slices of a summary have no sampled rows"),
         (lambda s: slices.scan(s), "needs rows"),
     ],
 )
@@ -148,11 +148,11 @@ def test_rows_kept_together_are_those_of_one_name_and_pair_as_rows_do():
     kept = kept_together({name: cc.Summary.of(p, source="test") for name, p in both.items()})
     order = [np.argsort(p.confidence, kind="stable") for p in (kept["sharp"], both["sharp"])]
     np.testing.assert_array_equal(kept["true"].probs[order[0]], both["true"].probs[order[1]])
-    with pytest.raises(NotAnswerable, match="keep other rows"):
+    with pytest.raises(NotAnswerable, match="samples of different rows"):
         kept_together({name: cc.Summary.of(p, source=name) for name, p in both.items()})
-    with pytest.raises(NotAnswerable, match="same numbers, and are others: row"):
+    with pytest.raises(NotAnswerable, match="same numbers but are different rows: row"):
         kept_together({str(seed): cc.Summary.of(model(1.0, seed=seed), source="test") for seed in (0, 1)})
-    with pytest.raises(NotAnswerable, match="not all of these models"):
+    with pytest.raises(NotAnswerable, match="some of these models are not summaries"):
         kept_together({"rows": both["true"], "counts": cc.Summary.of(both["true"])})
 
 

@@ -84,7 +84,7 @@ def test_cells_are_those_of_a_search_among_the_edges(dtype):
 def test_the_grid_holds_every_edge_of_its_numbers_of_bins():
     for bins in (*NUMBERS, 40, 125, 500):
         assert len(starts_of(EqualWidth(bins).fixed_edges())) == bins - 1
-    with pytest.raises(NotAnswerable, match=r"not on it: the first is 0\.037037, next to it lies 0\.037"):
+    with pytest.raises(NotAnswerable, match=r"the first is 0\.037037 \(nearest grid edge: 0\.037"):
         starts_of(EqualWidth(27).fixed_edges())
 
 
@@ -146,10 +146,10 @@ def test_the_sample_is_drawn_by_row_number_alone():
 def test_what_counts_would_lose_is_refused():
     p, y = [[0.7, 0.3]] * 4, [0, 1, 0, 1]
     for rows, why in (
-        (Predictions(p, y, groups=["a", "a", "b", "b"]), "hang together"),
-        (Predictions(p, y, weights=[0.5, 1.5, 1, 1]), "no counts of copies"),
-        (Predictions(p, y, abstained=[True, False, False, False]), "declines"),
-        (Predictions(p, y).as_discrete(), "one bin a value"),
+        (Predictions(p, y, groups=["a", "a", "b", "b"]), "would lose the groups"),
+        (Predictions(p, y, weights=[0.5, 1.5, 1, 1]), "not counts of copies"),
+        (Predictions(p, y, abstained=[True, False, False, False]), "abstained"),
+        (Predictions(p, y).as_discrete(), "one bin per value"),
     ):
         with pytest.raises(NotAnswerable, match=why):
             Summary.of(rows)
@@ -163,7 +163,7 @@ def test_what_counts_would_lose_is_refused():
 
 def test_one_class_of_confidences_alone_is_refused():
     counted = Summary.of(Predictions.from_confidence([0.75, 0.5], [True, False]))
-    with pytest.raises(NotAnswerable, match="the probabilities of the other classes are unknown"):
+    with pytest.raises(NotAnswerable, match="probabilities of other classes are unknown"):
         ClassSpecific(0).split(counted)
 
 
@@ -181,7 +181,7 @@ def test_what_needs_rows_says_so(kind):
         expected = AttributeError if name == "rows_of" else NotAnswerable
         with pytest.raises(expected):
             getattr(found, name)
-    with pytest.raises(NotAnswerable, match="a summary holds counts"):
+    with pytest.raises(NotAnswerable, match="a summary contains only counts"):
         _ = Confidence().split(found).stratum(0).scores
 
 

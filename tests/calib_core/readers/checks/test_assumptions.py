@@ -66,12 +66,12 @@ def shuffled_pairs() -> bytes:
 def test_labels_no_better_than_chance_are_warned_of_by_doctor_and_library(made: Callable[[], bytes]) -> None:
     finding = found(made())["chance"]
     assert finding.severity == "warning"
-    assert "labels shuffled over the rows would give" in finding.message
-    with pytest.warns(UserWarning, match="labels shuffled over the rows"):
+    assert "shuffled labels would give" in finding.message
+    with pytest.warns(UserWarning, match="shuffled labels would give"):
         notes = cc.read_predictions(made(), "a.csv").notes
     assert finding.message in notes
     if made is shifted:
-        assert "With the label of the row below accuracy would be" in finding.message
+        assert "With the label of the row below, accuracy would be" in finding.message
 
 
 def test_labels_that_go_with_their_rows_are_not_warned_of() -> None:
@@ -152,9 +152,8 @@ def test_thousands_are_not_decimals() -> None:
     data = b'p,y,weight\n0.7,1,"1,234"\n0.2,0,"2,500"\n'
     with pytest.raises(cc.InputError) as why:
         cc.read_predictions(data, "a.csv", weights="weight")
-    assert str(why.value) == (
-        'a.csv, column "weight", line 2 (row 0): "1,234" may be 1.234 or 1234; 2 of 2 rows affected: write numbers '
-        "without a comma, or choose another column."
+    assert str(why.value).startswith(
+        'a.csv, column "weight", line 2 (row 0): "1,234" may be 1.234 or 1234; 2 of 2 rows affected.'
     )
     decimals = b"p;y;weight\n0,7;1;1,234\n0,2;0;2,500\n"
     assert cc.read_predictions(decimals, "a.csv", weights="weight").weights is not None, "0,7 says what commas are"

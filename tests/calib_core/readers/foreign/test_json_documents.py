@@ -14,6 +14,7 @@ import calib_core as cc
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits, predictions, propose, read_table
 from calib_core.readers.formats.jsonl import as_missing, decoded, decoder, elements
+from tests.support.sentences import matches
 
 Refused = Callable[[bytes, str], str]
 P, Y = [0.7, 0.2], [1, 0]
@@ -62,38 +63,35 @@ DEEP: dict[str, Any] = {}
 for _ in range(30):
     DEEP = {"a": DEEP, "b": 1}
 FIRST = b'{"a": {"x": 1}}\n'
-INVALID = 'this is not valid JSON; write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
 REFUSED = {
-    FIRST + b"3": "a.json, line 2 is not an object; every record needs names for its values",
-    b'[{"p": 0.5}, 3]': "a.json, record 1 is not an object; every record needs names for its values",
-    b'[{"p": 0.5},\n': f"a.json: {INVALID}",
-    FIRST + b'{"a": {"x": 1}': f"a.json, line 2: {INVALID}",
-    b'[{"p": 0.5, "p": 1}]': 'a.json: key "p" is given twice; give each key once',
-    b'[{"a.b": 1, "a": {"b": 2}}]': 'a.json, record 0: two values are at "a.b"; rename one of the keys',
-    json.dumps([DEEP]).encode(): "a.json, record 0: nested too deeply; at most 16 levels of objects are read",
-    b'[{"a": ' + b"[" * 200_000: "a.json: nested too deeply; use one flat object a line",
-    b'{"columns": ["a", "b"], "data": [[1, 2], [3]]}': (
-        "a.json: row 1 of data has not one value for each of the 2 columns"
-    ),
-    b'{"columns": ["a", "a"], "data": [[1, 2]]}': ('a.json: column "a" is there twice; give every column its own name'),
-    b'{"columns": ["a"], "data": []}': "a.json has 0 rows; it needs one JSON object for each prediction",
+    FIRST + b"3": "a.json, line 2 is not an object*",
+    b'[{"p": 0.5}, 3]': "a.json, record 1 is not an object*",
+    b'[{"p": 0.5},\n': "a.json is not valid JSON*",
+    FIRST + b'{"a": {"x": 1}': "a.json, line 2 is not valid JSON*",
+    b'[{"p": 0.5, "p": 1}]': 'a.json: key "p" occurs twice*',
+    b'[{"a.b": 1, "a": {"b": 2}}]': 'a.json, record 0 has two values at "a.b"*',
+    json.dumps([DEEP]).encode(): "a.json, record 0 is nested too deeply; * 16 levels*",
+    b'[{"a": ' + b"[" * 200_000: "a.json is nested too deeply*",
+    b'{"columns": ["a", "b"], "data": [[1, 2], [3]]}': "a.json: row 1 of data *2 columns",
+    b'{"columns": ["a", "a"], "data": [[1, 2]]}': 'a.json has two columns called "a"*',
+    b'{"columns": ["a"], "data": []}': "a.json has no records*",
     b'[{"": 1}]': "a.json: a key is empty or has more than 256 characters; rename it",
-    b'[{"y": "\\ud800"}]': 'a.json, key "y" holds half of a surrogate pair, which is not text; save it again',
+    b'[{"y": "\\ud800"}]': 'a.json, key "y" *half of a surrogate pair*',
 }
 
 
 @pytest.mark.parametrize(("data", "sentence"), REFUSED.items(), ids=range(len(REFUSED)))
 def test_refusals(data: bytes, sentence: str, refused: Refused) -> None:
-    assert refused(data, "a.json") == sentence
+    assert matches(refused(data, "a.json"), sentence)
 
 
 def test_limits(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = json.dumps([{f"k{i}": 0 for i in range(limits.COLUMNS + 1)}]).encode()
-    assert refused(wide, "a.json") == "a.json has more than 4,096 keys; save one key for each column"
+    assert "more than 4,096 keys" in refused(wide, "a.json")
     monkeypatch.setattr(limits, "DECODED_BYTES", 16)
     assert "more than 16 bytes of values" in refused(b'[{"p": 1, "q": 2, "r": 3}]', "a.json")
     monkeypatch.setattr(limits, "DOCUMENT_BYTES", 10)
-    assert "at most 10 bytes of one JSON document are read" in refused(b'[{"p": 1, "q": 2}]', "a.json")
+    assert "one JSON document is 10 bytes" in refused(b'[{"p": 1, "q": 2}]', "a.json")
 
 
 @pytest.mark.parametrize("text", ['[{"a": [1, "]"]}, {"a": -2.5e1}, [], null]', ' [\n {"b": {}} ,\n 7\t]\r\n', "[]"])

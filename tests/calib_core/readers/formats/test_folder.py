@@ -38,7 +38,7 @@ def test_tasks_of_a_run_are_one_table_with_a_column_of_tasks(results: tuple[Path
     assert found.metadata is not None
     assert found.metadata["task"].tolist() == ["arc_easy"] * 30 + ["boolq"] * 30
     assert "2 files of meta-llama__Llama are read as one table." in found.notes
-    assert any(f'as files of another kind: "results_{DATE}.json"' in note for note in found.notes)
+    assert any(f'left out: "results_{DATE}.json"' in note for note in found.notes)
     alone = cc.read_predictions(folder / f"samples_boolq_{DATE}.jsonl", layout="confidence")
     assert found.take(np.arange(30, 60)).correct.tolist() == alone.correct.tolist()
     table = read_table(folder)
@@ -84,8 +84,8 @@ def test_files_of_models_over_the_same_rows_are_offered_as_models(tmp_path: Path
 
 
 REFUSED = {
-    "nothing": ({}, "is a folder without a file that can be read"),
-    "folders": ({"model/samples.txt": "0.5\n"}, 'name one of its folders, "model"'),
+    "nothing": ({}, "is a folder without a readable file"),
+    "folders": ({"model/samples.txt": "0.5\n"}, 'one of its folders: "model"'),
     "two shapes": ({"a.csv": "p,y\n0.5,1\n", "b.csv": "q,y\n0.5,1\n"}, 'files of 2 shapes, such as "a.csv", "b.csv"'),
     "another only": ({"a.csv": "p,p\n0.5,1\n"}, "a.csv has 2 columns called"),
 }

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calib_core.readers import limits, read_table
+from tests.support.sentences import matches
 
 Refused = Callable[[bytes, str], str]
 
@@ -45,52 +46,41 @@ def test_null_numbers_are_missing() -> None:
 
 
 GOOD = b'{"p": 0.5}\n'
-EXAMPLE = 'write one object a line, such as {"probs": [0.7, 0.3], "label": 0}'
+EXAMPLE = '* one object per line, such as {"probs": [0.7, 0.3], "label": 0}'
 REFUSED = {
-    GOOD + b'{"p": 1e999}': 'a.jsonl, line 2: "1e999" is too large for a number',
-    GOOD + b'{"p": ' + b"9" * 5000 + b"}": f"a.jsonl, line 2: an integer has too many digits; {EXAMPLE}",
-    GOOD + b'{"p": 1, "p": 2}': 'a.jsonl, line 2: key "p" is given twice; give each key once',
-    GOOD + b'{"p": ' + b"[" * 200_000: "a.jsonl, line 2: nested too deeply; use one flat object a line",
-    GOOD + b'{"p": 0.5': f"a.jsonl, line 2: this is not valid JSON; {EXAMPLE}",
-    GOOD + b"[0.5]": f"a.jsonl, line 2 is not an object; {EXAMPLE}",
-    GOOD + b'{"q": 0.5}': 'a.jsonl, line 2 has no "p"; every line needs the keys of the first (null where unknown)',
-    GOOD + b'{"p": 0.5, "q": 1}': (
-        'a.jsonl, line 2 has "q", which the first line has not; every line needs the same keys'
-    ),
-    GOOD + b'{"p": "a"}': 'a.jsonl, line 2, key "p": text where lines before have a number; write every value of a key '
-    "alike",
-    GOOD + b'{"p": true}': 'a.jsonl, line 2, key "p": true or false where lines before have a number; write every '
-    "value of a key alike",
-    GOOD + b'{"p": {"a": 1}}': (
-        'a.jsonl, line 2, key "p" holds an object; use one list of numbers, or one key a class, instead'
-    ),
-    b'{"p": [1, 2]}\n{"p": [1]}': (
-        'a.jsonl, line 2, key "p" has 1 values, 2 expected; every row needs one value a class'
-    ),
-    b'{"p": []}': ('a.jsonl, line 1, key "p" is an empty list; every row needs one value a class'),
-    b'{"p": [1, "a"]}': 'a.jsonl, line 1, key "p": a list may hold numbers only',
-    b'{"p": [[1]]}': 'a.jsonl, line 1, key "p": a list may hold numbers only',
-    b'{"p": [1]}\n{"p": null}': 'a.jsonl: key "p" is null on some lines; a list of numbers is needed on every line',
-    b'{"p": 0.5}\n{"p": ' + b"9" * 400 + b"}": 'a.jsonl: key "p" holds an integer too large; write it with quotes',
-    b'{"y": "\\ud800"}': "a.jsonl, line 1 holds half of a surrogate pair, which is not text; save it again",
-    b'{"\\ud800": 1}': "a.jsonl, line 1 holds half of a surrogate pair, which is not text; save it again",
+    GOOD + b'{"p": 1e999}': 'a.jsonl, line 2: "1e999" is too large*',
+    GOOD + b'{"p": ' + b"9" * 5000 + b"}": f"a.jsonl, line 2 has an integer with too many digits{EXAMPLE}",
+    GOOD + b'{"p": 1, "p": 2}': 'a.jsonl, line 2: key "p" occurs twice*',
+    GOOD + b'{"p": ' + b"[" * 200_000: "a.jsonl, line 2 is nested too deeply*",
+    GOOD + b'{"p": 0.5': f"a.jsonl, line 2 is not valid JSON{EXAMPLE}",
+    GOOD + b"[0.5]": f"a.jsonl, line 2 is not an object{EXAMPLE}",
+    GOOD + b'{"q": 0.5}': 'a.jsonl, line 2 has no "p"*',
+    GOOD + b'{"p": 0.5, "q": 1}': 'a.jsonl, line 2 has "q", *',
+    GOOD + b'{"p": "a"}': 'a.jsonl, line 2, key "p" has text, *a number*',
+    GOOD + b'{"p": true}': 'a.jsonl, line 2, key "p" has true or false, *a number*',
+    GOOD + b'{"p": {"a": 1}}': 'a.jsonl, line 2, key "p" *an object*',
+    b'{"p": [1, 2]}\n{"p": [1]}': 'a.jsonl, line 2, key "p" has 1 values * 2;*',
+    b'{"p": []}': 'a.jsonl, line 1, key "p" is an empty list*',
+    b'{"p": [1, "a"]}': 'a.jsonl, line 1, key "p" *not a number*',
+    b'{"p": [[1]]}': 'a.jsonl, line 1, key "p" *not a number*',
+    b'{"p": [1]}\n{"p": null}': 'a.jsonl: key "p" is null on some lines*',
+    b'{"p": 0.5}\n{"p": ' + b"9" * 400 + b"}": 'a.jsonl: key "p" has an integer that is too large*',
+    b'{"y": "\\ud800"}': "a.jsonl, line 1 *half of a surrogate pair*",
+    b'{"\\ud800": 1}': "a.jsonl, line 1 *half of a surrogate pair*",
     b'{"": 1}': "a.jsonl, line 1: a key is empty or has more than 256 characters; rename it",
-    b"{\x00}": (
-        "a.jsonl, line 1: there is a NUL byte, so this is not UTF-8 text; if it is UTF-16 or a spreadsheet, "
-        "save it as CSV in UTF-8"
-    ),
-    b"{}": "a.jsonl has no keys; write one object a line with scores and a label",
+    b"{\x00}": "a.jsonl, line 1: *NUL byte*",
+    b"{}": "a.jsonl has no keys*",
 }
 
 
 @pytest.mark.parametrize(("data", "said"), REFUSED.items(), ids=range(len(REFUSED)))
 def test_refusals(data: bytes, said: str, refused: Refused) -> None:
-    assert refused(data, "a.jsonl") == said
+    assert matches(refused(data, "a.jsonl"), said)
 
 
 def test_limits(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = json.dumps({f"k{i}": 0 for i in range(limits.COLUMNS + 1)}).encode()
-    assert refused(wide, "a.jsonl") == "a.jsonl, line 1 has 4,097 keys; at most 4,096 are read"
+    assert matches(refused(wide, "a.jsonl"), "a.jsonl, line 1 has 4,097 keys; * 4,096")
     monkeypatch.setattr(limits, "LINE_BYTES", 1 << 20)
     assert "longer than 1 MB" in refused(b'{"p": "' + b"x" * (1 << 20) + b'"}', "a.jsonl")
     monkeypatch.setattr(limits, "DECODED_BYTES", 16)

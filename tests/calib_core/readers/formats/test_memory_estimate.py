@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from calib_core.readers import limits
+from tests.support.sentences import matches
 
 Refused = Callable[[bytes, str], str]
 
@@ -25,10 +26,9 @@ def test_many_constant_rows_of_parquet_are_refused_before_they_are_decoded(refus
     rows = limits.ROWS + 1
     data = pd.DataFrame({"correct": np.ones(rows, dtype=np.int8)}).to_parquet(index=False, compression="zstd")
     assert len(data) < 1 << 17
-    assert refused(data, "a.parquet") == (
-        "a.parquet has 10,000,001 rows of 1 columns, which take 1.16 GB of memory and about 20 s to read at once; at "
-        "most 10,000,000 rows and 1.07 GB are: count them with calib summarise, which reads files of any size in "
-        "parts, or save fewer rows"
+    assert matches(
+        refused(data, "a.parquet"),
+        "a.parquet has 10,000,001 rows of 1 columns*1.16 GB*20 s*10,000,000 rows and 1.07 GB*calib summarise*",
     )
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from calib_core.predictions.predictions import InputError
 from calib_core.readers import limits, read_table
+from tests.support.sentences import matches
 
 Refused = Callable[[bytes, str], str]
 
@@ -78,7 +79,7 @@ def test_text_of_both_kinds_is_read_as_str() -> None:
 def test_one_column_matrix_is_a_column_and_scalars_are_left_out() -> None:
     table = read_table(npz(p=P[:, :1], s=np.array("text"), cube=np.zeros((2, 2, 2))), "a.npz")
     assert (list(table.columns), list(table.matrices)) == (["p"], [])
-    assert table.notes == ('array "cube" has 3 dimensions (2, 2, 2) and was left out',)
+    assert table.notes == ('Array "cube" has 3 dimensions (2, 2, 2) and was left out.',)
 
 
 def test_an_aligned_array_is_looked_at_and_not_copied() -> None:
@@ -125,13 +126,11 @@ def test_python_objects_are_named_and_never_loaded(refused: Refused) -> None:
 
 def test_header_promises_are_held_against_the_bytes(refused: Refused) -> None:
     huge = with_header(described("'<f8'", "(1000000000, 1000)"), b"\0" * 800)
-    assert refused(huge, "a.npy") == (
-        "a.npy: the header promises 8 TB, the file holds 800 bytes; it is damaged or cut off: save it again"
-    )
+    assert matches(refused(huge, "a.npy"), "a.npy is damaged or cut off*8 TB*800 bytes*")
     longer = with_header(described("'<f8'", "(2, 3)"), b"\0" * 80_000)
-    assert "the header promises 48 bytes, the file holds 80 kB" in refused(longer, "a.npy")
-    assert "the header promises 48 bytes" in refused(zipped({"p.npy": longer}), "a.npz")
-    assert "the header promises 48 bytes" in refused(zipped({"p.npy": longer}, zipfile.ZIP_DEFLATED), "a.npz")
+    assert "header declares 48 bytes, but the file has 80 kB" in refused(longer, "a.npy")
+    assert "header declares 48 bytes" in refused(zipped({"p.npy": longer}), "a.npz")
+    assert "header declares 48 bytes" in refused(zipped({"p.npy": longer}, zipfile.ZIP_DEFLATED), "a.npz")
 
 
 @pytest.mark.parametrize(
@@ -140,12 +139,12 @@ def test_header_promises_are_held_against_the_bytes(refused: Refused) -> None:
 )
 def test_impossible_shapes(shape: str, refused: Refused) -> None:
     said = refused(with_header(described("'<f8'", shape), b"\0" * 24), "a.npy")
-    assert said.startswith("a.npy: the header gives no valid shape") or "the header promises" in said
+    assert "no valid shape" in said or "header declares" in said
 
 
 @pytest.mark.parametrize("shape", ["(0,)", "(0, 3)", "(0, 1000000000000)", "(5, 0)"])
 def test_empty_arrays(shape: str, refused: Refused) -> None:
-    assert "it is empty; save at least one row" in refused(with_header(described("'<f8'", shape)), "a.npy")
+    assert " is empty" in refused(with_header(described("'<f8'", shape)), "a.npy")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def test_empty_arrays(shape: str, refused: Refused) -> None:
 )
 def test_types_that_are_not_numbers_or_short_text(descr: str, refused: Refused) -> None:
     said = refused(with_header(described(descr, "(3,)"), b"\0" * 48), "a.npy")
-    assert "save real numbers" in said or "are read" in said
+    assert "save real numbers" in said or "the length must be" in said
 
 
 def test_structured_arrays(refused: Refused) -> None:
@@ -181,7 +180,7 @@ def test_structured_arrays(refused: Refused) -> None:
     ],
 )
 def test_damaged_headers(header: str, refused: Refused) -> None:
-    assert "header is damaged" in refused(with_header(header, b"\0" * 24), "a.npy")
+    assert "header that is damaged" in refused(with_header(header, b"\0" * 24), "a.npy")
 
 
 def test_long_headers_are_not_looked_at(refused: Refused) -> None:
@@ -203,10 +202,8 @@ def test_cut_off_arrays(length: int, refused: Refused) -> None:
 def test_only_stored_and_deflated_members_are_opened(refused: Refused) -> None:
     body = npy(np.zeros(4))
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        assert refused(zipped({"p.npy": body}, method), "a.npz") == (
-            f'a.npz, array "p": compression method {method} is not accepted; '
-            "save with numpy.savez or numpy.savez_compressed"
-        )
+        found = refused(zipped({"p.npy": body}, method), "a.npz")
+        assert matches(found, f'a.npz, array "p" *compression method {method};*')
 
 
 def test_a_bzip2_bomb_costs_nothing(refused: Refused) -> None:
@@ -223,9 +220,7 @@ def test_a_deflate_bomb_is_refused_from_the_directory(refused: Refused) -> None:
     bomb = bytearray(zipped({"p.npy": b"\0" * 1000}, zipfile.ZIP_DEFLATED))
     at = bomb.rfind(b"PK\x01\x02")
     bomb[at + 24 : at + 28] = struct.pack("<I", 3_000_000_000)
-    assert refused(bytes(bomb), "a.npz") == (
-        "a.npz unpacks to 3 GB; at most 1.07 GB are read: save float32 instead of float64, or fewer rows"
-    )
+    assert matches(refused(bytes(bomb), "a.npz"), "a.npz unpacks to 3 GB; * 1.07 GB.*")
 
 
 def test_a_member_that_unpacks_to_more_than_it_declares(refused: Refused) -> None:
@@ -234,7 +229,7 @@ def test_a_member_that_unpacks_to_more_than_it_declares(refused: Refused) -> Non
     at = lying.rfind(b"PK\x01\x02")
     lying[at + 24 : at + 28] = struct.pack("<I", len(head) + 16)
     tracemalloc.start()
-    assert "does not unpack to what its header says" in refused(bytes(lying), "a.npz")
+    assert "does not match its header" in refused(bytes(lying), "a.npz")
     assert tracemalloc.get_traced_memory()[1] < 3 * limits.SCAN_BYTES
     tracemalloc.stop()
 
@@ -257,9 +252,9 @@ def test_encrypted_members(refused: Refused) -> None:
 def test_too_many_members(refused: Refused) -> None:
     body = npy(np.zeros(1))
     many = zipped({f"a{i}.npy": body for i in range(limits.MEMBERS + 1)})
-    assert refused(many, "a.npz") == "a.npz holds 257 arrays; at most 256 are read: save fewer"
+    assert matches(refused(many, "a.npz"), "a.npz has 257 arrays; * 256*")
     more = zipped({f"a{i}.npy": b"" for i in range(2000)})
-    assert refused(more, "a.npz") == "a.npz holds more than 256 arrays; save only what is needed"
+    assert "a.npz has more than 256 arrays" in refused(more, "a.npz")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -277,18 +272,14 @@ def test_member_names_are_names_and_not_paths() -> None:
 
 
 def test_members_that_are_not_arrays(refused: Refused) -> None:
-    assert refused(zipped({"readme.txt": b"hello"}), "a.npz") == (
-        'a.npz, array "readme.txt" is not an array saved by numpy (.npy); save arrays only, with numpy.savez'
-    )
+    assert 'a.npz, array "readme.txt" is not an array' in refused(zipped({"readme.txt": b"hello"}), "a.npz")
     assert "complete NPY array" in refused(zipped({"p.npy": b"hello"}), "a.npz")
-    assert "holds no column" in refused(zipped({}), "a.npz")
+    assert "has no column" in refused(zipped({}), "a.npz")
 
 
 def test_too_many_columns(refused: Refused) -> None:
-    assert refused(npy(np.zeros((2, 5000), dtype=np.int8)), "a.npy") == (
-        'a.npy, array "array" has 5,000 columns; at most 4,096 are read: '
-        "rows are predictions and columns are classes (transposed?)"
-    )
+    wide = refused(npy(np.zeros((2, 5000), dtype=np.int8)), "a.npy")
+    assert matches(wide, 'a.npy, array "array" has 5,000 columns; * 4,096.*transposed')
 
 
 def test_text_that_is_no_text(refused: Refused) -> None:

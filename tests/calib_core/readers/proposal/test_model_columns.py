@@ -42,7 +42,7 @@ def test_each_model_has_its_columns(case: str) -> None:
         np.testing.assert_allclose(each.probs[:, 1], p, atol=1e-12)
         assert each.true_labels.tolist() == Y.tolist()
         assert each.class_names in (("0", "1"), ("cat", "dog"))
-    with pytest.raises(InputError, match="choose the model that is read"):
+    with pytest.raises(InputError, match="choose the model to read"):
         cc.read_predictions(data, "trial.csv")
     table = read_table(data, "trial.csv")
     assert [f.severity for f in examine(table, propose(table, model=names[1])) if f.code != "duplicates"] == (
@@ -80,7 +80,7 @@ def test_classes_that_do_not_sum_to_1_may_be_models_by_a_click(case: str) -> Non
 def test_names_that_tell_nothing_are_asked_about() -> None:
     data = csv(lr=P, rf=Q, y=Y)
     with pytest.raises(
-        InputError, match='if "lr", "rf" are each another model\'s probability, choose them as score_sets'
+        InputError, match='if "lr", "rf" are probabilities from different models, choose them as score_sets'
     ):
         cc.read_predictions(data, "p.csv")
     assert list(cc.read_models(data, "p.csv", score_sets=("lr", "rf"))) == ["lr", "rf"]
@@ -102,10 +102,10 @@ def test_matrices_of_one_shape_are_models() -> None:
 
 
 REFUSED = {
-    "one name": ({"score_sets": ("a", "a")}, "name two models or more, each once"),
-    "uneven": ({"scores": ("a", "b", "c"), "score_sets": ("x", "y")}, "not as many for each of 2 models"),
-    "another model": ({"score_sets": ("a", "b"), "model": "z"}, '"z" is none of the score_sets'),
-    "a column too": ({"score_sets": ("a", "b"), "models": "m"}, "without a column that names them"),
+    "one name": ({"score_sets": ("a", "a")}, "at least two different models"),
+    "uneven": ({"scores": ("a", "b", "c"), "score_sets": ("x", "y")}, "equally among 2 models"),
+    "another model": ({"score_sets": ("a", "b"), "model": "z"}, '"z" is not one of the score_sets'),
+    "a column too": ({"score_sets": ("a", "b"), "models": "m"}, "no column of models"),
 }
 
 

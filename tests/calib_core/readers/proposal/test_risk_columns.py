@@ -57,7 +57,7 @@ def test_what_the_file_leaves_open_is_asked_in_one_sentence(file: RiskFile) -> N
 
 def test_a_chosen_label_is_no_longer_warned_of() -> None:
     data = table({"risk": RISK.tolist(), "died": OUTCOME.tolist()})
-    with pytest.warns(UserWarning, match='"died" contains only 0 and 1: it is read as the outcome'):
+    with pytest.warns(UserWarning, match='"died" contains only 0 and 1, so it is read as the outcome'):
         read_predictions(data, "risk.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -83,7 +83,7 @@ def test_the_event_of_a_reading_is_the_event_of_its_predictions() -> None:
     assert (read(RiskFile("", data)).event, chosen.event) == (1, 0)
     again = Reading.from_json(propose(read_table(data, "risk.csv"), event="0").to_json())
     assert again.event == "0"
-    with pytest.raises(InputError, match=r'event "dead" is no class; the classes are "0", "1"'):
+    with pytest.raises(InputError, match=r'event "dead" is not a class; the classes are "0", "1"'):
         read(RiskFile("", data), event="dead")
 
 
@@ -122,7 +122,7 @@ def test_names_of_opposite_outcomes(score: str, label: str, opposite: bool | Non
 def test_a_column_known_beforehand_is_never_taken_for_the_outcome() -> None:
     t = Table("a.csv", "csv", {"risk": RISK, "sex": OUTCOME, "treated": OUTCOME, "smoker": OUTCOME})
     assert outcome_columns(t) == ()
-    with pytest.raises(InputError, match="no column is recognised as the labels"):
+    with pytest.raises(InputError, match="no column is recognized as the labels"):
         propose(t)
 
 

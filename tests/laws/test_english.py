@@ -1,0 +1,186 @@
+"""The law of English: no phrase of our old dialect, few long sentences, docstrings that begin with a plain phrase.
+
+``banned_phrases.csv`` has every banned phrase (a regular expression) with a better one. The counts below may
+only fall: whoever lowers one writes the lower number here.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CODE = ("calib_core", "dashboard")
+LONGEST = 25
+"""Words in a sentence that is easy to read."""
+MOST_LONG_SENTENCES = {"strings": 0, "docstrings": 0}
+MOST_BANNED_IN_DOCSTRINGS = 0
+MOST_RIDDLES = {"calib_core": 0, "dashboard": 0, "tests": 0}
+"""Docstrings whose first line is a question or a clause instead of a phrase: "What ...", "How ...", "Whether ..."."""
+MOST_SAYINGS = 0
+"""Strings in which something else than the headline says, tells, holds, stands or keeps."""
+
+RIDDLE = re.compile(
+    r"(?:What|How|Where|Which|Who|Why|Is|Are|Does|Do|Can|May|Has|Have|Was|Were|Nobody|Of|So|And)\b|[^.]*\?\s*(?:$|\n)"
+)
+SAYINGS = re.compile(
+    r"\b(?:says?|said|tells?|told|holds?|held(?!-out)|stands?|stood|keeps?|kept|beside|alone|apart|anew|asked)\b"
+)
+SENTENCE_END = re.compile(r"(?<=[a-z)%”\"'\d][.!?])\s+(?=[A-Z“(])|\n\s*\n|\n(?=\s*[-*]\s)")
+
+
+class Text(NamedTuple):
+    """A string or docstring and where it is."""
+
+    where: str
+    text: str
+
+
+@cache
+def trees(folder: str) -> tuple[tuple[Path, ast.Module], ...]:
+    """Every module of a folder, parsed."""
+    return tuple((path, ast.parse(path.read_text())) for path in sorted((ROOT / folder).rglob("*.py")))
+
+
+def _documented(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Docstrings, also those of attributes: strings that are statements."""
+    for node in ast.walk(tree):
+        for statement in getattr(node, "body", None) or () if not isinstance(node, ast.Lambda | ast.IfExp) else ():
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                yield statement.value
+
+
+@cache
+def strings(*folders: str) -> tuple[Text, ...]:
+    """Every string of three words or more that is no docstring; values in it are written as ``{}``."""
+    found = []
+    for path, tree in (each for folder in folders for each in trees(folder)):
+        taken = {id(constant) for constant in _documented(tree)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                taken.update(id(part) for part in node.values)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in taken:
+                text = node.value
+            else:
+                continue
+            if len(text.split()) >= 3:
+                found.append(Text(f"{path.relative_to(ROOT)}:{node.lineno}", text))
+    return tuple(found)
+
+
+@cache
+def docstrings(*folders: str) -> tuple[Text, ...]:
+    """Every docstring of modules, classes and functions."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return tuple(
+        Text(f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text)
+        for folder in folders
+        for path, tree in trees(folder)
+        for node in ast.walk(tree)
+        if isinstance(node, kinds) and (text := ast.get_docstring(node))
+    )
+
+
+@cache
+def banned() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Banned phrases with better ones."""
+    with Path(__file__).with_name("banned_phrases.csv").open(newline="") as file:
+        return tuple((re.compile(row["phrase"], re.IGNORECASE), row["better"]) for row in csv.DictReader(file))
+
+
+def banned_in(texts: tuple[Text, ...]) -> list[str]:
+    """Where a banned phrase is, and what to write."""
+    any_of_them = re.compile("|".join(phrase.pattern for phrase, _ in banned()), re.IGNORECASE)
+    return [
+        f"{where}: “{found[0]}”: write {better}"
+        for where, text in texts
+        if any_of_them.search(line := " ".join(text.split()))
+        for phrase, better in banned()
+        if (found := phrase.search(line))
+    ]
+
+
+def prose(text: str) -> str:
+    """A docstring without its parameters' names, formulas, doctests and code."""
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith((">>>", "...", ".. "))]
+    return re.sub(r"``[^`]*``", "code", "\n".join(lines))
+
+
+def long_sentences(texts: tuple[Text, ...]) -> list[str]:
+    """Sentences of more than 25 words."""
+    return [
+        f"{where}: {' '.join(sentence.split())}"
+        for where, text in texts
+        for sentence in SENTENCE_END.split(prose(text))
+        if len([word for word in sentence.split() if any(map(str.isalpha, word))]) > LONGEST
+    ]
+
+
+def at_most(found: list[str], most: int) -> None:
+    """No more than there were: whoever adds one sees the last of them."""
+    assert len(found) <= most, "\n".join(found[-40:])
+
+
+def test_the_law_can_fail() -> None:
+    texts = (Text("a", "None of 13 can be told from noise."), Text("b", "word " * 26 + "end."))
+    assert len(banned_in(texts)) == 2
+    assert len(long_sentences(texts)) == 1
+    assert RIDDLE.match("What is asked of it.")
+    assert RIDDLE.match("Are rows many?")
+    assert not RIDDLE.match("Return the rows.")
+
+
+def test_every_banned_phrase_has_a_better_one() -> None:
+    assert all(better for _, better in banned())
+    assert len({phrase.pattern for phrase, _ in banned()}) == len(banned())
+
+
+def test_no_banned_phrase_reaches_a_person() -> None:
+    assert banned_in(strings(*CODE)) == []
+
+
+def test_banned_phrases_in_docstrings_only_become_fewer() -> None:
+    at_most(banned_in(docstrings(*CODE)), MOST_BANNED_IN_DOCSTRINGS)
+
+
+@pytest.mark.parametrize("kind", MOST_LONG_SENTENCES)
+def test_long_sentences_only_become_fewer(kind: str) -> None:
+    at_most(long_sentences((strings if kind == "strings" else docstrings)(*CODE)), MOST_LONG_SENTENCES[kind])
+
+
+def test_sayings_only_become_fewer() -> None:
+    at_most([f"{where}: {text}" for where, text in strings(*CODE) if SAYINGS.search(text)], MOST_SAYINGS)
+
+
+@pytest.mark.parametrize("folder", MOST_RIDDLES)
+def test_docstrings_begin_with_a_phrase(folder: str) -> None:
+    first = [Text(where, text.partition("\n\n")[0]) for where, text in docstrings(folder)]
+    at_most([f"{where}: {line}" for where, line in first if RIDDLE.match(line)], MOST_RIDDLES[folder])
+
+
+@pytest.mark.parametrize("folder", CODE)
+def test_first_lines_of_docstrings_end_with_a_period(folder: str) -> None:
+    first = [Text(where, text.partition("\n\n")[0]) for where, text in docstrings(folder)]
+    assert [f"{where}: {line}" for where, line in first if not line.rstrip().endswith((".", "?", ":"))] == []
+
+
+def test_no_word_is_misspelled() -> None:
+    codespell = shutil.which("codespell", path=str(Path(sys.executable).parent))
+    assert codespell is not None
+    found = subprocess.run(
+        [codespell, *CODE, "tests", "README.md", "CHANGELOG.md"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert found.stdout == ""

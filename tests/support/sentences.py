@@ -1,0 +1,16 @@
+"""Compare a message with the values that it must contain, rather than with its whole wording."""
+
+from __future__ import annotations
+
+import re
+
+
+def matches(message: str, pattern: str) -> bool:
+    """True if a message equals a pattern in which ``*`` stands for any text.
+
+    >>> matches("a.csv, line 2 has 5 fields, but the header has 3", "a.csv, line 2 *5 fields*3*")
+    True
+    >>> matches("a.csv, line 3 has 5 fields", "a.csv, line 2*"), matches("3 rows", "3 row")
+    (False, False)
+    """
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), message, re.DOTALL) is not None
