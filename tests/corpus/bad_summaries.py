@@ -28,8 +28,8 @@ def summaries() -> Iterator[BadFile]:
         frame[column] = frame[column].mask(where(what), value)
         return frame
 
-    damaged = "looks like a summary, and is damaged, cut off or made by a newer version; make it again"
-    newer = 'is a summary of version "2"; this program reads version 1: make it again'
+    damaged = "looks like a summary but is damaged, cut off or from a newer version"
+    newer = 'is a summary of version "2", but this program reads version 1'
     cases: dict[str, tuple[Callable[[], pd.DataFrame], str]] = {
         "another version": (lambda: with_("text", "version", "2"), newer),
         "no version": (lambda: good[~where("version")], damaged),
