@@ -1,4 +1,4 @@
-"""Where the bins lie and what they hold; to add a scheme, write a file and import it here."""
+"""Binning schemes and bin tables; to add a scheme, write a file and import it here."""
 
 from calib_core.binning.base import (
     BINNINGS,

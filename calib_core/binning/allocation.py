@@ -1,6 +1,6 @@
-"""Which bins a score counts in: one of them wholly, or two neighbours in part (METHODS §2, P5 §4.3).
+"""Allocation of a score to one bin, or to two adjacent bins in part (P5 §4.3).
 
-As many bins as the square root of the number of rows: the heuristic that needs no number (P5 §4.5.1).
+The module also has binning by the square root of the number of rows, a heuristic without a parameter (P5 §4.5.1).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from calib_core.registry.registry import Range
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A share ``beyond`` of each score counts in bin ``first + 1``, the rest of it in bin ``first``; arrays (n,)."""
+    """Allocation of each score: a share ``beyond`` to bin ``first + 1``, the rest to bin ``first``; arrays (n,)."""
 
     first: Codes
     beyond: Float64s
 
     def sums(self, values: Float64s, bins: int) -> Float64s:
-        """Sums of these values (n,) over the bins, shape (1, bins)."""
+        """Return sums of these values (n,) over the bins, shape (1, bins)."""
         above = values * self.beyond
-        # A score of the last bin has no share beyond it: the column past the end stays 0.
+        # A score in the last bin has no share beyond it, so the column past the end stays 0.
         total = np.bincount(self.first, values - above, bins + 1) + np.bincount(self.first + 1, above, bins + 1)
         return np.asarray(total[None, :bins], dtype=np.float64)
 
 
 class Allocation(Protocol):
-    """Shares every score out over the bins between edges; the shares of a score sum to 1."""
+    """Rule that divides every score among the bins between edges; the shares of a score sum to 1."""
 
     def __call__(self, scores: Floats, edges: Float64s) -> Split:
-        """How scores (n,) in [0, 1] are shared out over the bins between these ascending inner edges."""
+        """Return the allocation of scores (n,) in [0, 1] to the bins between these ascending inner edges."""
 
 
 @dataclass(frozen=True)
 class Hard:
-    """Each score counts wholly in the bin it lies in, bins being closed on the left.
+    """Allocates each score to the bin that contains it; bins are closed on the left.
 
     >>> Hard()(np.array([0.5]), np.array([0.5])).first.tolist()
     [1]
@@ -59,12 +59,12 @@ class Hard:
 
 @dataclass(frozen=True)
 class Convex:
-    """Each score is shared by the two bins whose centres it lies between, the nearer one getting the larger share.
+    """Divides each score between the two bins with the nearest centers; the nearer one gets the larger share.
 
-    For centres c_b <= s <= c_(b+1), bin b + 1 gets (s - c_b) / (c_(b+1) - c_b) and bin b the rest; beyond the outermost
-    centres the outer bin gets all. Centres are the middles of the bins' intervals in [0, 1], not of their scores. An
-    arbitrarily small change of a score changes the shares as little: no score jumps from bin to bin. What can mislead:
-    a bin no longer holds the rows between its edges, and the authors' published code swaps the two shares.
+    For centers c_b <= s <= c_(b+1), bin b + 1 gets (s - c_b) / (c_(b+1) - c_b) and bin b the rest; beyond the outermost
+    centers the outer bin gets all. Centers are the midpoints of the bins' intervals in [0, 1], not the means of their
+    scores. The shares are continuous in the score: no score jumps from bin to bin. What can mislead:
+    a bin does not contain exactly the rows between its edges, and the authors' published code swaps the two shares.
 
     References: P5 §4.3, Def. 5 (convex mapping; linear binning in kernel density estimation).
 
@@ -82,25 +82,25 @@ class Convex:
 
 
 def centres(edges: Float64s) -> Float64s:
-    """Middles of the bins of [0, 1] between these inner edges.
+    """Midpoints of the bins of [0, 1] between these inner edges.
 
     >>> centres(np.array([0.5])).tolist()
     [0.25, 0.75]
     """
-    # Given edges may lie outside [0, 1]; an outer bin then has no width, but centres still ascend.
+    # Given edges may be outside [0, 1]; an outer bin then has no width, but centers still ascend.
     outer = np.concatenate([[min([0.0, *edges[:1]])], edges, [max([1.0, *edges[-1:]])]])
     return np.asarray((outer[:-1] + outer[1:]) / 2)
 
 
 @dataclass(frozen=True, eq=False)
 class SplitLines:
-    """How the scores of many lines (lines, n) are shared out, each over its own bins, ``bins`` at most."""
+    """Allocation of the scores of many lines (lines, n), each to its own bins, at most ``bins``."""
 
     split: Split
     bins: int
 
     def sums(self, values: Float64s) -> Float64s:
-        """Sums of these values (lines, n) over the bins of each line, (lines, bins); 0 in bins that a line lacks."""
+        """Return sums of these values (lines, n) over each line's bins, (lines, bins); 0 in bins that a line lacks."""
         shape = len(values), self.bins + 1
         return self.split.sums(values.ravel(), shape[0] * shape[1]).reshape(shape)[:, :-1]
 
@@ -108,7 +108,7 @@ class SplitLines:
 def split_lines(
     samples: Samples, scheme: IntervalScheme, allocation: Allocation, low: float | None = None
 ) -> SplitLines:
-    """The lines of many samples shared out over the bins that a scheme places on each of them, of [low, 1].
+    """Allocation of many samples' scores, each to the bins of [low, 1] that a scheme sets on it.
 
     >>> from calib_core.binning import EqualMass
     >>> two = Samples(np.array([[[0.1, 0.2]], [[0.8, 0.9]]]), np.ones((2, 1, 2), dtype=bool), np.ones((2, 1)))
@@ -123,7 +123,7 @@ def split_lines(
         splits, bins = [allocation(scores.ravel(), fixed)], len(fixed) + 1
     else:
         edges = [scheme.edges(line, None).astype(np.float64) for line in ordered]
-        # Neighbouring lines often have the same bins.
+        # Adjacent lines often have the same bins.
         alike = [slice(a, b) for a, b in pairwise(_starts(edges))]
         splits, bins = [allocation(scores[a].ravel(), edges[a.start]) for a in alike], max(map(len, edges)) + 1
     first, beyond = (np.concatenate(parts) for parts in zip(*((s.first, s.beyond) for s in splits), strict=True))
@@ -131,15 +131,15 @@ def split_lines(
 
 
 def _starts(edges: list[Float64s]) -> list[int]:
-    """Where other edges than those before begin, and the end."""
+    """Positions at which the edges change, and the end."""
     return [0, *(i for i in range(1, len(edges)) if not np.array_equal(edges[i], edges[i - 1])), len(edges)]
 
 
 def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, low: float = 0.0) -> BinTable:
-    """The table of claims shared out over bins of [low, 1]; counts are sums of shares.
+    """Table of claims allocated to bins of [low, 1]; counts are sums of shares.
 
-    The scheme places its bins on the scores stretched from [low, 1] to [0, 1], in float64; ``low`` = 1/K is the range
-    of a confidence. Scores below ``low`` belong to the first bin.
+    The scheme sets its bins on the scores rescaled from [low, 1] to [0, 1], in float64; ``low`` = 1/K is the lower
+    limit of a confidence. Scores below ``low`` belong to the first bin.
 
     >>> from calib_core.binning import EqualWidth
     >>> from calib_core.predictions.predictions import Predictions
@@ -155,8 +155,8 @@ def allocated(claims: Claims, scheme: IntervalScheme, allocation: Allocation, lo
 
 
 def shared_row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation, low: float) -> tuple[Float64s, Tally]:
-    """Inner edges, stretched to [0, 1], and the sums of shares of one stratum's claims."""
-    # Centres depend on where exactly an edge lies, so that rows of weight 0 would be felt.
+    """Inner edges, rescaled to [0, 1], and the sums of shares of one stratum's claims."""
+    # Centers depend on the exact edges, so rows of weight 0 would have an effect.
     ordered = stratum.counted().in_order()
     scores = ordered.scores.astype(np.float64)
     stretched, hits = (scores - low) / (1 - low), (ordered.hits.astype(np.float64) - low) / (1 - low)
@@ -169,10 +169,10 @@ def shared_row(stratum: Stratum, scheme: IntervalScheme, allocation: Allocation,
 
 @dataclass(frozen=True)
 class RootWidth:
-    """Bins of equal width, floor(sqrt(n)) of them in a stratum of n rows unless a number is given.
+    """Equal-width bins, floor(sqrt(n)) of them in a stratum of n rows unless a number is given.
 
-    n is what a stratum's rows are worth (``effective_rows``). What can mislead: strata of different
-    size have different bins, and a model with more test rows is judged on finer ones.
+    n is the stratum's effective sample size (``effective_rows``). What can mislead: strata of different
+    size have different bins, and a model with more test rows has finer ones.
 
     References: P5 §4.5.1.
 
@@ -181,9 +181,7 @@ class RootWidth:
     [0.25, 0.5, 0.75]
     """
 
-    bins: Annotated[
-        int | None, Range(1, 1000), "Number of bins", "number of bins; none: the square root of the rows"
-    ] = None
+    bins: Annotated[int | None, Range(1, 1000), "Number of bins", "none: the square root of the number of rows"] = None
 
     def __post_init__(self) -> None:
         EqualWidth(1 if self.bins is None else self.bins)
@@ -197,9 +195,9 @@ class RootWidth:
 
 @dataclass(frozen=True)
 class RootMass:
-    """Bins of equally many rows, floor(sqrt(n)) of them in a stratum of n rows unless a number is given.
+    """Equal-mass bins, floor(sqrt(n)) of them in a stratum of n rows unless a number is given.
 
-    So that every bin holds about sqrt(n) rows, too; ties are kept together as with equal mass. P5 finds that the
+    Every bin then also contains about sqrt(n) rows; tied scores share a bin as with equal mass. P5 finds that the
     number grows slightly too fast with n.
 
     References: P5 §4.5.1.
@@ -209,9 +207,7 @@ class RootMass:
     [0.9]
     """
 
-    bins: Annotated[
-        int | None, Range(1, 1000), "Number of bins", "number of bins; none: the square root of the rows"
-    ] = None
+    bins: Annotated[int | None, Range(1, 1000), "Number of bins", "none: the square root of the number of rows"] = None
 
     def __post_init__(self) -> None:
         EqualMass(1 if self.bins is None else self.bins)
@@ -224,14 +220,14 @@ class RootMass:
 
 
 def _number(bins: int | None, ordered: Floats, weights: Float64s | None) -> int:
-    # Equal weights of 0.1 make 16 rows worth 15.999...: rounded before the root is cut off.
+    # Equal weights of 0.1 give 16 rows an effective size of 15.999..., so it is rounded before the floor of the root.
     return bins or max(1, math.isqrt(int(round(effective_rows(len(ordered), weights), 6))))
 
 
 BINNINGS.preset(
     "sqrt-equal-width",
     "Equal width, square root of the rows",
-    "Bins of equal width, as many as the square root of a stratum's rows.",
+    "Equal-width bins; their number is the square root of a stratum's rows.",
     RootWidth,
     bins=None,
     reference="P5 §4.5.1",
@@ -239,7 +235,7 @@ BINNINGS.preset(
 BINNINGS.preset(
     "sqrt-equal-mass",
     "Equal mass, square root of the rows",
-    "Bins holding equally many rows, as many as the square root of a stratum's rows.",
+    "Equal-mass bins; their number is the square root of a stratum's rows.",
     RootMass,
     bins=None,
     reference="P5 §4.5.1",

@@ -1,4 +1,4 @@
-"""What a binning scheme is, of an interval or of the simplex, and the one registry of both."""
+"""Binning schemes of an interval and of the simplex, and their registry."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from calib_core.registry.registry import Registry, RegistryError
 
 
 class IntervalScheme(Protocol):
-    """Places the inner edges of bins in [0, 1] from scores only, never from outcomes.
+    """Scheme that sets the inner edges of bins in [0, 1] from scores only, never from outcomes.
 
     Bins are closed on the left, the last one on both sides.
     """
 
     def fixed_edges(self) -> Float64s | None:
-        """Inner edges that do not depend on the scores, ascending; None when they do."""
+        """Return ascending inner edges that do not depend on the scores; None if they do."""
 
     def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
-        """Inner edges for these ascending scores (and their weights), ascending, in the scores' dtype."""
+        """Return ascending inner edges for these ascending scores (and their weights), in the scores' dtype."""
 
 
 class Partition(Protocol):
-    """The simplex cut into cells: every distribution over the classes lies in exactly one."""
+    """Partition of the simplex into cells: every distribution over the classes is in exactly one."""
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are, those without rows included."""
+        """Number of cells, including empty ones."""
 
     def codes(self, rows: Rows) -> Codes:
-        """The cell of each row, (n,), 0..n_cells-1, from the row alone."""
+        """Return the cell of each row, (n,), 0..n_cells-1, from that row only."""
 
     def interior(self, rows: Rows, weights: Float64s | None) -> Float64s | None:
-        """What each of the rows the cells were placed on counts in an estimate within its cell; None: all 1."""
+        """Return weights, within their cells, of the rows that set the cells; None: all 1."""
 
     def outlines(self) -> tuple[tuple[Float64s, ...], ...]:
-        """For three classes, each cell's polygons as barycentric vertices (m, 3); empty for other numbers."""
+        """Return each cell's polygons as barycentric vertices (m, 3) for three classes; empty for other numbers."""
 
     def title(self, cell: int, class_names: tuple[str, ...]) -> str:
-        """Where the cell lies, in words."""
+        """Return a description of the cell's position."""
 
 
 class SimplexScheme(Protocol):
-    """Cuts the simplex into cells, from predictions only, never from outcomes."""
+    """Scheme that divides the simplex into cells from predictions only, never from outcomes."""
 
     def placed(self, rows: Rows, weights: Float64s | None) -> Float64s:
-        """Cutting planes placed on these rows, (m, K + 1): direction and threshold; m = 0 where cells are fixed."""
+        """Return cutting planes set on these rows, (m, K + 1): direction and threshold; m = 0 for fixed cells."""
 
     def partition(self, n_classes: int, planes: Float64s) -> Partition:
-        """The cells these planes cut."""
+        """Return the cells defined by these planes."""
 
     def unproven(self) -> str:
-        """Why bounds that hold within given cells do not hold within these, in words; empty where they do."""
+        """Return the reason why bounds for given cells are invalid for these cells; empty if they are valid."""
 
 
 BinningScheme: TypeAlias = IntervalScheme | SimplexScheme
@@ -65,11 +65,11 @@ BinningScheme: TypeAlias = IntervalScheme | SimplexScheme
 
 @dataclass(frozen=True)
 class Cuts:
-    """What a scheme declares that it cuts, and how.
+    """Declared properties of a binning scheme.
 
-    ``of``: an "interval" of scores or the "simplex". ``pools``: it can put strata together, and then has a ``table``.
-    ``one_a_value``: every distinct score has a bin of its own. ``bins`` and ``rows`` name the parameter that says how
-    many bins there are, or how many rows each holds; empty where none does.
+    ``of``: an "interval" of scores or the "simplex". ``pools``: it can pool strata, and then has a ``table``.
+    ``one_a_value``: every distinct score has its own bin. ``bins`` and ``rows`` name the parameter for the
+    number of bins, or of rows per bin; empty if there is none.
     """
 
     of: Literal["interval", "simplex"] = "interval"
@@ -80,7 +80,7 @@ class Cuts:
 
     @property
     def number(self) -> str:
-        """The parameter that a sweep over bins changes; empty where there is none."""
+        """Parameter that a sweep over bins changes; empty if there is none."""
         return self.bins or self.rows
 
 
@@ -88,25 +88,25 @@ BINNINGS: Registry[BinningScheme] = Registry("BINNINGS", flags=Cuts())
 
 
 def cuts(scheme: BinningScheme) -> Cuts:
-    """What the scheme declares that it cuts; one that is not registered cuts an interval."""
+    """Return the declared properties of a scheme; an unregistered one is of an interval."""
     declared: Cuts = BINNINGS.flags(scheme)
     return declared
 
 
 def of_interval(flags: Cuts) -> bool:
-    """Do schemes that declare this cut an interval?"""
+    """Return True for schemes of an interval."""
     return flags.of == "interval"
 
 
 def of_simplex(flags: Cuts) -> bool:
-    """Do schemes that declare this cut the simplex?"""
+    """Return True for schemes of the simplex."""
     return flags.of == "simplex"
 
 
 def as_binning(bins: int | str | Sequence[float] | BinningScheme | None) -> BinningScheme:
-    """A binning given by key, by its edges, as a number of equal-width bins, or as it is; None: the default number.
+    """Return the binning given by key, by edges, as a number of equal-width bins, or as an object.
 
-    RegistryError for anything else.
+    None is the default number of equal-width bins; anything else raises RegistryError.
 
     >>> as_binning(5), as_binning([0, 0.5, 1])
     (EqualWidth(bins=5), Edges(values=(0.0, 0.5, 1.0)))
@@ -139,7 +139,7 @@ def _unknown_bins(given: object) -> RegistryError:
 
 
 def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
-    """The same for scores of one number; NotAnswerable for a partition of the simplex.
+    """Return the binning of single scores; NotAnswerable for a partition of the simplex.
 
     >>> as_intervals("sierpinski")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
@@ -149,18 +149,18 @@ def as_intervals(bins: int | str | BinningScheme | None) -> IntervalScheme:
     if of_interval(cuts(scheme)):
         return cast(IntervalScheme, scheme)
     raise NotAnswerable(
-        "a partition of the simplex holds whole probability vectors, and the claims here are single scores: choose "
-        "bins of an interval (equal-width, say), or the canonical notion"
+        "a partition of the simplex is for whole probability vectors, but these claims are single scores: choose "
+        "bins of an interval (such as equal-width), or the canonical notion"
     )
 
 
 def as_simplex(bins: int | str | BinningScheme) -> SimplexScheme:
-    """The same for whole probability vectors; NotAnswerable for bins of an interval."""
+    """Return the binning of whole probability vectors; NotAnswerable for bins of an interval."""
     scheme = as_binning(bins)
     if of_simplex(cuts(scheme)):
         return cast(SimplexScheme, scheme)
     known = ", ".join(key for key in BINNINGS if of_simplex(BINNINGS[key].flags))
     raise NotAnswerable(
-        "canonical calibration is a claim about the whole probability vector, which bins of an interval cannot hold: "
+        "canonical calibration is about whole probability vectors, which do not fit in bins of an interval: "
         f"choose another notion, or a partition of the simplex (bins= one of {known})"
     )

@@ -1,4 +1,4 @@
-"""Bin tables: count, mean score and mean outcome per (stratum, bin), for one scheme or many in one pass."""
+"""Bin tables: count, mean score and observed frequency per (stratum, bin), for many schemes in one pass."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from calib_core.predictions.predictions import NotAnswerable
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinTable(OneLine):
-    """What each bin of each stratum holds; arrays are (strata, bins), bins without rows count 0.
+    """Counts and sums of each bin of each stratum; arrays are (strata, bins), empty bins count 0.
 
-    ``lower`` and ``upper`` are the bins' edges (NaN where a stratum has fewer bins than the widest one), ``shares``
-    the strata's aggregate weights. Where strata of the claims were pooled, ``joined`` (strata of the claims,) says
-    which stratum of the table each is part of; None: each is its own.
+    ``lower`` and ``upper`` are the bins' edges (NaN if a stratum has fewer bins than the maximum), ``shares``
+    the strata's aggregate weights. If strata of the claims were pooled, ``joined`` (strata of the claims,) is
+    the stratum of the table for each of them; None: no pooling.
     """
 
     strata: tuple[str, ...]
@@ -41,17 +41,17 @@ class BinTable(OneLine):
 
     @property
     def mean_score(self) -> Float64s:
-        """Mean score per bin, NaN where it is empty."""
+        """Mean score per bin, NaN if it is empty."""
         return _ratio(self.tally.score, self.tally.count)
 
     @property
     def mean_outcome(self) -> Float64s:
-        """Share of claims that came true per bin, NaN where it is empty."""
+        """Observed frequency per bin, NaN if it is empty."""
         return _ratio(self.tally.outcome, self.tally.count)
 
     @property
     def gap(self) -> Float64s:
-        """Mean outcome minus mean score: above 0 is under-confident. NaN where the bin is empty."""
+        """Observed frequency minus mean score per bin: above 0 is under-confident. NaN if the bin is empty."""
         return _ratio(self.tally.outcome - self.tally.score, self.tally.count)
 
     @property
@@ -66,27 +66,27 @@ class BinTable(OneLine):
 
     @property
     def n_bins(self) -> Codes:
-        """Number of bins of each stratum, empty ones included: ties can leave fewer than were asked for."""
+        """Number of bins of each stratum, including empty ones; ties can give fewer than requested."""
         return np.asarray((~np.isnan(self.lower)).sum(axis=1), dtype=np.intp)
 
     @cached_property
     def same_edges(self) -> bool:
-        """Have all strata of the claims the same bins, each its own?"""
+        """True if all strata of the claims have the same bins and none are pooled."""
         alike = np.array_equal(self.lower, np.broadcast_to(self.lower[0], self.lower.shape), equal_nan=True)
         return alike and self.joined is None
 
     def inner_edges(self, s: int, dtype: FloatType) -> Floats:
-        """Inner edges of the bins of the table's stratum s in the scores' dtype, as they were compared."""
+        """Return inner edges of the table's stratum s in the scores' dtype, as used for comparisons."""
         edges = self.lower[s, 1:]
         return np.asarray(edges[~np.isnan(edges)].astype(dtype))
 
     def cells(self, scores: Floats, codes: Codes) -> Codes:
-        """Position among the strata * bins cells of claims (m,) with these scores in these strata of the claims."""
+        """Return positions among the strata * bins cells of claims (m,) with these scores and strata."""
         mine = codes if self.joined is None else self.joined[codes]
         return placed(self.edge_sets(scores.dtype), scores, mine, self.lower.shape[1])
 
     def edge_sets(self, dtype: FloatType) -> list[Floats]:
-        """Inner edges in the scores' dtype, of all strata where those are alike, else one set a stratum."""
+        """Return inner edges in the scores' dtype: one set if all strata share it, else one set per stratum."""
         if dtype not in self._edge_sets:
             self._edge_sets[dtype] = [
                 self.inner_edges(s, dtype) for s in range(1 if self.same_edges else len(self.strata))
@@ -98,12 +98,12 @@ class BinTable(OneLine):
         return {}
 
     def moments(self, claims: Claims) -> Moments:
-        """Sums over the bins' claims, (strata of the claims, bins): those pooled in one stratum are still apart."""
+        """Return sums over the bins' claims, (strata of the claims, bins), before pooling."""
         sets = self.edge_sets(claims.dtype)
         return claims.moments(sets if self.joined is None else [sets[s] for s in self.joined])
 
     def together(self, moments: Moments) -> Moments:
-        """The same sums, (strata of the table, bins)."""
+        """Return pooled sums, (strata of the table, bins)."""
         if self.joined is None:
             return moments
         bins = self.count.shape[-1]
@@ -115,7 +115,7 @@ class BinTable(OneLine):
         return f"{int(self.n_bins.sum()):,} bins{strata}, {filled:,} of them filled, {self.count.sum():,.6g} rows"
 
     def frame(self) -> pd.DataFrame:
-        """One line per non-empty bin: stratum, edges, count, mean score, mean outcome, gap, weight."""
+        """One row per non-empty bin: stratum, edges, count, mean score, observed frequency, gap, weight."""
         s, b = np.nonzero(self.count > 0)
         columns = {
             "stratum": np.asarray(self.strata, dtype=object)[s],
@@ -132,24 +132,24 @@ class BinTable(OneLine):
 
 
 class PoolingScheme(IntervalScheme, Protocol):
-    """A scheme that can put strata together, too: ``edges`` are those of a stratum that stands alone.
+    """Scheme that can pool strata; ``edges`` are those of a single stratum.
 
-    It declares ``pools``, and joins ``bins`` of equal width until a group holds ``rows`` rows.
+    It declares ``pools``, and merges ``bins`` of equal width until a group contains ``rows`` rows.
     """
 
     rows: int
     bins: int
 
     def table(self, claims: Claims) -> BinTable:
-        """The table of all claims, from scores and strata only, never from outcomes."""
+        """Return the table of all claims, with bins from scores and strata only, never from outcomes."""
 
 
 def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool = True) -> list[BinTable]:
-    """One table per scheme, counting the claims once.
+    """Return one table per scheme from one pass over the claims.
 
-    Fixed edges of all schemes are laid over each other and the claims counted into the cells of this finest
-    partition; every scheme's bins are runs of cells. Schemes that look at the scores share one sort per stratum.
-    ``pooled`` False keeps every stratum apart where a scheme would put small ones together.
+    Fixed edges of all schemes are combined and the claims counted in the cells of this finest
+    partition; every scheme's bins are runs of cells. Data-dependent schemes share one sort per stratum.
+    With ``pooled`` False every stratum stays separate even if a scheme would pool small ones.
 
     >>> from calib_core.binning import EqualWidth
     >>> from calib_core.predictions.predictions import Predictions
@@ -161,7 +161,8 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
     intervals = [as_intervals(scheme) for scheme in schemes]
     if claims.grain == "counts" and any(cuts(scheme).one_a_value for scheme in intervals):
         raise NotAnswerable(
-            "one bin a value needs rows: a summary holds counts on a grid of scores; choose bins of equal width or mass"
+            "one bin per value needs rows, and a summary has counts on a grid of scores: choose equal-width or "
+            "equal-mass bins"
         )
     fixed = [scheme.fixed_edges() for scheme in intervals]
     apart = [not (pooled and cuts(scheme).pools) for scheme in intervals]
@@ -174,14 +175,14 @@ def tabulate(claims: Claims, schemes: Sequence[BinningScheme], *, pooled: bool =
 
 
 def tabulate_at(claims: Claims, edges: Float64s) -> BinTable:
-    """The table of bins between these inner edges, the same for every stratum."""
+    """Return the table of bins between these inner edges, the same for every stratum."""
     return _by_shared_edges(claims, [edges])[0]
 
 
 def _by_shared_edges(claims: Claims, edge_sets: list[Float64s]) -> list[BinTable]:
     if not edge_sets:
         return []
-    # Cast before comparing: a float32 score of 0.3 lies below the float64 number 0.3.
+    # Cast before comparing: a float32 score of 0.3 is below the float64 number 0.3.
     cast: list[Floats] = [edges.astype(claims.dtype) for edges in edge_sets]
     union = np.unique(np.concatenate(cast))
     fine = claims.tally(union)
@@ -207,7 +208,7 @@ _Row = tuple[Floats, Tally]
 
 
 def _stratum_rows(ordered: Ordered, schemes: list[IntervalScheme]) -> list[_Row]:
-    """For each scheme: the edges of this stratum's bins and their sums."""
+    """Edges and sums of this stratum's bins for each scheme."""
     edges = [scheme.edges(ordered.scores, ordered.weights) for scheme in schemes]
     if len(edges) == 1:
         return [(edges[0], ordered.sums(edges[0]))]
@@ -219,7 +220,7 @@ def _stratum_rows(ordered: Ordered, schemes: list[IntervalScheme]) -> list[_Row]
 
 
 def padded(claims: Claims, rows: Sequence[tuple[Floats, Tally]]) -> BinTable:
-    """The table of strata binned each in its own way: inner edges and sums, one pair a stratum."""
+    """Return the table of strata with different bins, from one pair of inner edges and sums per stratum."""
     shape = (len(rows), max(len(edges) for edges, _ in rows) + 1)
     lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
     tally = Tally(np.zeros(shape), np.zeros(shape), np.zeros(shape))

@@ -1,4 +1,4 @@
-"""Bins joined until they hold enough rows to say something, from the scores alone (P1 Alg. 8 asks for it too)."""
+"""Groups of adjacent bins with enough rows for a statement, formed from scores only (as P1 Alg. 8 requires)."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from calib_core.predictions.validation import whole
 from calib_core.registry.registry import Range
 
 _SLACK = 1 - 1e-9
-"""Sums of fractions that amount to the limit may end a rounding error below it."""
+"""Tolerance for sums of fractions that equal the limit up to rounding."""
 _NAMED = 3
-"""Most pooled strata whose names are put together; more are counted."""
+"""Maximum number of pooled strata whose names are joined; with more, only their number is shown."""
 
 
 @BINNINGS.register("groups", "Groups of enough rows", flags=Cuts(pools=True))
 @dataclass(frozen=True)
 class Groups:
-    """Neighbouring equal-width bins, joined class by class until each group holds 20 rows; small classes are pooled.
+    """Adjacent equal-width bins of a class, merged until each group has 20 rows; small classes are pooled.
 
-    Bins of a class are joined from 0 upwards until a group holds ``rows`` rows; what is left over at the top joins the
-    group below. Classes with fewer rows are pooled first, bin by bin, and then joined likewise; should the pooled ones
-    together have too few, the smallest of the other classes is pooled with them. So every group holds ``rows`` rows
-    unless all classes together have fewer. Scores and classes decide, outcomes never.
+    Bins of a class are merged from 0 upwards until a group has ``rows`` rows; a remainder at the top joins the group
+    below. Classes with fewer rows are first pooled, bin by bin, and then merged in the same way. If the pooled ones
+    still have too few rows, the smallest of the other classes is pooled with them. So every group has ``rows`` rows
+    unless all classes together have fewer. Only scores and classes matter, never outcomes.
 
-    Where every row makes a claim about every class (class-wise), a row whose score is near 0 or 1 says little: a group
-    is full when the scores' variances sum(s (1 - s)) reach rows / 4, as those of ``rows`` rows at one half do. In a bin
-    between l and u they are counted at their least, sum(s (1 - l - u) + l u). Whole weights count as copies of rows,
-    others as (sum w)^2 / sum w^2 equal ones (Kish 1965).
+    If every row makes a claim about every class (class-wise), a score near 0 or 1 carries little information: a group
+    is full if the scores' variances sum(s (1 - s)) reach rows / 4, the value of ``rows`` rows at one half. In a bin
+    between l and u the variances count with their lower bound, sum(s (1 - l - u) + l u). Whole weights count as copies
+    of rows, others as (sum w)^2 / sum w^2 equal ones (Kish 1965).
 
-    With ``variance`` v above 0 variances take the place of rows: a group is full when n m (1 - m), summed over its bins
-    (n rows of mean score m each), reaches v. Classes that hold less are put together with others of a like mean score,
-    in as many clusters as reach v each, so that not all small classes end in one heap; what is left over joins the
-    cluster below, or where there is none the class that holds least.
+    With ``variance`` v above 0, variances replace rows: a group is full if n m (1 - m), summed over its bins
+    (with n rows of mean score m each), reaches v. Classes with less are pooled with others of similar mean score,
+    in as many clusters as reach v, so not all small classes are in one group. A remainder joins the
+    cluster below or, if there is none, the class with the least variance.
 
-    What can mislead: the error over groups is at most that in the bins they are made of, since errors of opposite sign
-    in one group cancel; finer errors are not seen.
+    What can mislead: the error over groups is at most that in their bins, since errors of opposite sign
+    in one group cancel; finer errors are hidden.
 
     >>> Groups(rows=2, bins=4).edges(np.array([0.1, 0.3, 0.6, 0.8, 0.9]), None).tolist()
     [0.5]
     """
 
-    rows: Annotated[int, Range(1, 100_000, log=True), "Fewest rows in a group", "fewest rows in a group"] = 20
-    bins: Annotated[int, Range(1, 1000), "Bins that are joined", "equal-width bins that are joined"] = 15
+    rows: Annotated[int, Range(1, 100_000, log=True), "Rows per group", "fewest rows in a group"] = 20
+    bins: Annotated[int, Range(1, 1000), "Bins before merging", "number of equal-width bins"] = 15
     variance: Annotated[
-        float, Range(0.0, 1000.0), "Least variance in a group", "least sum of s (1 - s) in a group, 0: rows are counted"
+        float, Range(0.0, 1000.0), "Variance per group", "least sum of s (1 - s) in a group; 0: rows are counted"
     ] = 0.0
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class Groups:
         return None
 
     def edges(self, ordered: Floats, weights: Float64s | None) -> Floats:
-        """Inner edges of the groups of one class that stands alone."""
+        """Return inner edges of the groups of a single class."""
         fine = EqualWidth(self.bins).edges(ordered, weights)
         codes = np.searchsorted(fine, ordered, side="right")
         count = np.bincount(codes, weights, self.bins).astype(np.float64)
@@ -77,7 +77,7 @@ class Groups:
         return np.asarray(fine[np.diff(runs) > 0])
 
     def table(self, claims: Claims) -> BinTable:
-        """The groups of all strata, those of the pooled ones in a last stratum of their own."""
+        """Return the groups of all strata; those of pooled strata are in a last stratum."""
         edges = EqualWidth(self.bins).fixed_edges()
         fine = tabulate_at(claims, edges)
         weights, squares = claims.weights, None
@@ -89,10 +89,10 @@ class Groups:
 
 
 def group_codes(fine: BinTable, rows: int = 20, *, same_rows: bool = False) -> Codes:
-    """The group of each (stratum, bin) of a table of fine bins, shape (strata, bins), numbered from 0 on.
+    """Group of each (stratum, bin) of a table of fine bins, shape (strata, bins), numbered from 0.
 
-    By the rule of ``Groups``, from counts and sums of scores alone, so that a table is enough; ``same_rows``: every
-    row makes a claim in every stratum (class-wise). Weights count as copies of rows. Bins without rows belong to the
+    The rule is that of ``Groups``; it needs counts and sums of scores only, so a table is enough. ``same_rows``: every
+    row makes a claim in every stratum (class-wise). Weights count as copies of rows. Empty bins belong to the
     group around them.
 
     >>> from calib_core.binning import EqualWidth, tabulate
@@ -106,7 +106,7 @@ def group_codes(fine: BinTable, rows: int = 20, *, same_rows: bool = False) -> C
 
 
 def variance_codes(fine: BinTable, variance: float) -> Codes:
-    """The same by the rule for variances: groups that hold sum n m (1 - m) >= ``variance``, classes in clusters.
+    """Group of each (stratum, bin) by variances: groups with sum n m (1 - m) >= ``variance``, classes in clusters.
 
     >>> from calib_core.binning import EqualWidth, tabulate
     >>> from calib_core.predictions.predictions import Predictions
@@ -121,14 +121,14 @@ def variance_codes(fine: BinTable, variance: float) -> Codes:
 
 @dataclass(frozen=True, eq=False)
 class _Grouping:
-    """The line each stratum goes to (strata,), and the group of each bin within its line (lines, bins)."""
+    """Line of each stratum (strata,), and group of each bin within its line (lines, bins)."""
 
     joined: Codes
     runs: Codes
 
     @property
     def codes(self) -> Codes:
-        """Groups numbered over all lines, (strata, bins)."""
+        """Group numbers over all lines, (strata, bins)."""
         first = np.cumsum(self.runs[:, -1] + 1) - self.runs[:, -1] - 1
         return np.asarray((first[:, None] + self.runs)[self.joined])
 
@@ -170,7 +170,7 @@ def _grouping(fine: BinTable, rows: int, same_rows: bool, squares: Float64s | No
 
 
 def _clustered(fine: BinTable, least: float, squares: Float64s | None) -> _Grouping:
-    """Classes that hold too little variance in clusters of like mean score, and the runs of bins of each line."""
+    """Clusters of classes with too little variance by mean score, and the runs of bins of each line."""
     mass = _variances(fine.count, fine.tally.score, squares)
     total, count = mass.sum(axis=1), fine.count.sum(axis=1)
     small = total < least * _SLACK
@@ -201,7 +201,7 @@ def _clustered(fine: BinTable, least: float, squares: Float64s | None) -> _Group
 
 
 def _variances(count: Float64s, score: Float64s, squares: Float64s | None) -> Float64s:
-    """n m (1 - m) of bins of n rows and mean score m; of weights that are no copies n is Kish's number of rows."""
+    """Return n m (1 - m) for bins of n rows and mean score m; for non-copy weights n is Kish's effective size."""
     mean = np.divide(score, count, out=np.zeros(count.shape), where=count > 0)
     worth = count
     if squares is not None:
@@ -210,13 +210,13 @@ def _variances(count: Float64s, score: Float64s, squares: Float64s | None) -> Fl
 
 
 def _least_variance(fine: BinTable) -> Float64s:
-    """The least sum(s (1 - s)) can be over scores in [l, u] of this number and sum: s (1 - s) lies above its chord."""
+    """Lower bound of sum(s (1 - s)) for scores in [l, u] with this number and sum: s (1 - s) is above its chord."""
     low, high = fine.lower[0], fine.upper[0]
     return np.asarray(np.maximum(fine.tally.score * (1 - low - high) + fine.count * low * high, 0.0))
 
 
 def _parts(count: Float64s, mass: Float64s, squares: Float64s | None) -> Float64s:
-    """What has to be summed before a group's amount is known, (parts, ...): weights enter by their squares."""
+    """Terms that are summed for a group's amount, (parts, ...), including squared weights."""
     return np.array([mass]) if squares is None else np.array([mass, count, squares])
 
 
@@ -225,7 +225,7 @@ def _sums(codes: Codes, values: Float64s, size: int) -> Float64s:
 
 
 def _amount(parts: Float64s) -> Float64s:
-    """Rows (or variance), scaled to Kish's number of rows where weights are no copies."""
+    """Rows (or variance), scaled to Kish's effective size for non-copy weights."""
     if len(parts) == 1:
         return np.asarray(parts[0])
     mass, count, squares = parts
@@ -233,9 +233,9 @@ def _amount(parts: Float64s) -> Float64s:
 
 
 def _pooled(parts: Float64s, least: float, claimed: Bools) -> Bools:
-    """Which strata are pooled, (strata,): those that hold too little, and the next smallest until they hold enough."""
+    """Mask of pooled strata, (strata,): those with too little, and the next smallest until they have enough."""
     total = _amount(parts.sum(axis=2))
-    # Nothing is pooled for want of a partner, nor where only strata without any claims hold too little.
+    # Nothing is pooled without a partner, or if only strata without claims have too little.
     if claimed.sum() < 2 or (total[claimed] >= least * _SLACK).all():
         return np.zeros(len(total), dtype=bool)
     order = np.argsort(total, kind="stable")
@@ -248,7 +248,7 @@ def _pooled(parts: Float64s, least: float, claimed: Bools) -> Bools:
 
 
 def _runs(parts: Float64s, least: float) -> Codes:
-    """The group of each bin in its line, (lines, bins), from 0 on: neighbours joined until they hold enough."""
+    """Group of each bin in its line, (lines, bins), from 0: adjacent bins merged until they have enough."""
     _, lines, bins = parts.shape
     starts = np.zeros((lines, bins), dtype=bool)
     starts[:, 0] = True
@@ -259,7 +259,7 @@ def _runs(parts: Float64s, least: float) -> Codes:
         since[:, starts[:, b + 1]] = 0.0
     above = parts[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]
     while True:
-        # What is left over at the top joins the group below; of unequal weights even the two can be worth too little.
+        # The remainder at the top joins the group below; with unequal weights even both can be too small.
         last = bins - 1 - starts[:, ::-1].argmax(axis=1)
         short = (_amount(above[:, np.arange(lines), last]) < least * _SLACK) & (last > 0)
         if not short.any():
@@ -268,13 +268,13 @@ def _runs(parts: Float64s, least: float) -> Codes:
 
 
 def tabulate_alike(before: Claims, after: Claims, bins: int | str | BinningScheme) -> tuple[BinTable, BinTable]:
-    """Both models' claims in the bins of the second one: its bin b is a set of rows, and the first is judged on it.
+    """Tables of both models' claims in the bins of the second one, which are sets of rows.
 
-    With bins on the scores h(x) of the recalibrated model, the base model's groups are {x : c(x) = l, h_l(x) in bin},
-    P1's {x : c(x) = l, h_l(x) = r} where a bin is a value r. Where h is monotone within a stratum these are intervals
-    of the base model's scores (the bins' preimages); nothing here needs that. Edges of the first table are the least
-    and the largest score of its groups, which may overlap. NotAnswerable where the two do not make the same claims in
-    the same order, as when recalibration changed predicted classes.
+    With bins on the scores h(x) of the recalibrated model, the uncalibrated model's groups are {x : c(x) = l, h_l(x) in
+    bin}, which is P1's {x : c(x) = l, h_l(x) = r} if a bin is a value r. If h is monotone within a stratum, these are
+    intervals of the uncalibrated scores (the bins' preimages), but this is not required. Edges of the first table are
+    the least and the largest score of its groups, which may overlap. Raises NotAnswerable if the models do not make the
+    same claims in the same order, for instance because recalibration changed predicted classes.
 
     References: P1 Appendix F.
 
@@ -296,7 +296,7 @@ def tabulate_alike(before: Claims, after: Claims, bins: int | str | BinningSchem
 
 def _n_strata(before: Claims, after: Claims) -> int:
     if before.strata != after.strata:
-        raise NotAnswerable("the two models make claims in different strata, which no bins of one of them can compare")
+        raise NotAnswerable("the two models make claims in different strata, so one model's bins do not fit the other")
     return len(after.strata)
 
 
@@ -304,11 +304,11 @@ _Counted = tuple[Floats, Tally]
 
 
 def _grouped(a: Stratum, b: Stratum, scheme: IntervalScheme) -> tuple[_Counted, _Counted, tuple[Float64s, Float64s]]:
-    """One stratum: edges and sums of both models, and the ends of the first one's groups."""
+    """Edges and sums of both models for one stratum, and the ends of the first one's groups."""
     if not np.array_equal(a.outcomes, b.outcomes):
         raise NotAnswerable(
-            "recalibration changed predicted classes: base and recalibrated model make different claims, "
-            "which no bins of one of them can compare"
+            "recalibration changed predicted classes: the uncalibrated and the recalibrated model make different "
+            "claims, so one model's bins do not fit the other"
         )
     ordered = b.counted().in_order()
     edges = scheme.edges(ordered.scores, ordered.weights)

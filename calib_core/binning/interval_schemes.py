@@ -1,6 +1,6 @@
-"""Bins of [0, 1]: equal width, equal mass, points per bin, distinct values, given edges (METHODS §2).
+"""Bins of [0, 1]: equal width, equal mass, rows per bin, distinct values, given edges.
 
-Which bins predictions are judged in where none are given, and how bins are named beside a number.
+The module also has the default bins of predictions, and labels for bins.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from calib_core.text import inside
 @BINNINGS.register("equal-width", "Equal width", reference="P1 §2", flags=Cuts(bins="bins"))
 @dataclass(frozen=True)
 class EqualWidth:
-    """B bins of width 1/B: [0, 1/B), [1/B, 2/B), ..., [1 - 1/B, 1].
+    """Equal-width bins [0, 1/B), [1/B, 2/B), ..., [1 - 1/B, 1].
 
-    The same bins for every stratum and every model, so their errors compare. What can mislead: confident models
-    put nearly all rows in the last bin.
+    All strata and models have the same bins, so their errors are comparable. What can mislead: confident models
+    have nearly all rows in the last bin.
 
     >>> EqualWidth(4).fixed_edges().tolist()
     [0.25, 0.5, 0.75]
@@ -50,10 +50,10 @@ class EqualWidth:
 @BINNINGS.register("equal-mass", "Equal mass", reference="P2 §3; P5 §4.3", flags=Cuts(bins="bins"))
 @dataclass(frozen=True)
 class EqualMass:
-    """B bins holding equally many rows; equal scores are never parted, so fewer bins can result.
+    """Equal-mass bins; equal scores share a bin, so there can be fewer bins than requested.
 
-    The first n mod B bins hold one row more. Rows tied with the last row of a bin join it; the next bin starts at the
-    next larger score. What can mislead: bins move with the data, so two models are binned differently.
+    The first n mod B bins have one more row. Rows tied with the last row of a bin join it; the next bin starts at the
+    next larger score. What can mislead: bins depend on the data, so two models have different bins.
 
     >>> EqualMass(2).edges(np.array([0.1, 0.4, 0.4, 0.9]), None).tolist()
     [0.9]
@@ -74,10 +74,10 @@ class EqualMass:
 @BINNINGS.register("points-per-bin", "Points per bin", reference="P1 Alg. 8", flags=Cuts(rows="points"))
 @dataclass(frozen=True)
 class PointsPerBin:
-    """Bins of equal mass, as many as can each hold k rows.
+    """Equal-mass bins with at least k rows each, as many as possible.
 
-    floor(n / k) bins in a stratum worth n rows (``Predictions.effective_rows``), one where it is worth fewer than 2k.
-    Ties are kept together as with equal mass, so that beside a large tie a bin can hold fewer.
+    floor(n / k) bins in a stratum of effective size n (``Predictions.effective_rows``), one bin if n is less than 2k.
+    Tied scores share a bin as with equal mass, so a bin next to a large tie can have fewer rows.
 
     >>> PointsPerBin(2).edges(np.array([0.1, 0.2, 0.3, 0.4, 0.5]), None).tolist()
     [0.4]
@@ -98,9 +98,9 @@ class PointsPerBin:
 @BINNINGS.register("distinct", "Distinct values", reference="P1 Remark 1", flags=Cuts(one_a_value=True))
 @dataclass(frozen=True)
 class Distinct:
-    """Every distinct score is a bin of its own: the unbinned estimate for models with few distinct outputs.
+    """One bin per distinct score, for models with few distinct outputs.
 
-    What can mislead: on continuous scores every bin holds one row and the plug-in error is near its maximum.
+    What can mislead: on continuous scores every bin has one row and the plug-in error is near its maximum.
 
     >>> Distinct().edges(np.array([0.2, 0.2, 0.7]), None).tolist()
     [0.7]
@@ -116,7 +116,7 @@ class Distinct:
 @BINNINGS.register("edges", "Given edges")
 @dataclass(frozen=True)
 class Edges:
-    """Bins between the edges you give, the outer ones included.
+    """Bins between given edges, including the outer ones.
 
     Edges ascend; scores below the first or above the last edge belong to the outer bins.
 
@@ -145,7 +145,7 @@ def _whole(value: int, name: str) -> None:
 
 
 def _cuts(ordered: Floats, weights: Float64s | None, bins: int) -> Floats:
-    """Inner edges of bins with equally many rows (or equal weight), ties kept together in the lower bin."""
+    """Inner edges of bins with equal numbers of rows (or weight); tied scores go to the lower bin."""
     n = len(ordered)
     if n == 0 or bins < 2:
         return ordered[:0]
@@ -156,20 +156,20 @@ def _cuts(ordered: Floats, weights: Float64s | None, bins: int) -> Floats:
 
 
 def rows_of_first(n: int, bins: int, which: Codes) -> Codes:
-    """How many of n rows the first bins of equal mass hold, for each number of bins ``which``."""
+    """Number of n rows in the first equal-mass bins, for each number of bins in ``which``."""
     size, extra = divmod(n, bins)
     return np.asarray(which * size + np.minimum(which, extra))
 
 
 @lru_cache(256)
 def _last_rows(n: int, bins: int) -> Codes:
-    """The last row of each bin but the last: the first n mod B bins hold one row more."""
+    """Last row of each bin except the last one; the first n mod B bins have one more row."""
     ends = rows_of_first(n, bins, np.arange(1, bins))
     return frozen(np.unique(ends[(ends > 0) & (ends < n)]) - 1)
 
 
 def _last_by_weight(weights: Float64s, bins: int) -> Codes:
-    """The same for weighted rows: whole-number weights give exactly what copies of the rows would."""
+    """Last row of each bin for weighted rows; whole-number weights are equivalent to copies of rows."""
     cumulative = np.cumsum(weights)
     total = cumulative[-1]
     ends = _last_rows(int(total), bins) + 1.0 if whole(weights) else total * np.arange(1, bins) / bins
@@ -178,12 +178,12 @@ def _last_by_weight(weights: Float64s, bins: int) -> Codes:
 
 
 def bins_of(predictions: Predictions, bins: int | str | BinningScheme | None = None) -> BinningScheme:
-    """The bins given; without any, one bin a value for outputs declared discrete, else ``BINS`` of equal width.
+    """Return the given bins, or the default: one bin per value for discrete outputs, else ``BINS`` of equal width.
 
-    Only ``predictions.discrete`` decides, which calibrators declare: scores are never counted to find out, since a
-    base model's scores rounded to two decimals are few too, and binning them by value would judge its rounding.
-    Discrete outputs need no other bins, and wider ones flatter them: errors of opposite sign cancel inside a bin. What
-    can mislead: lines judged by different rules do not compare to the last digit; ``bins_said`` names the rule.
+    Only ``predictions.discrete`` decides, as calibrators declare it. Distinct scores are not counted, since a model's
+    scores rounded to two decimals also have few values, and bins per value would measure its rounding.
+    Discrete outputs need no other bins, and wider bins hide errors of opposite sign that cancel inside a bin. What
+    can mislead: results with different bins are not exactly comparable; ``bins_said`` names the bins.
 
     References: P1 Remark 1.
 
@@ -197,7 +197,7 @@ def bins_of(predictions: Predictions, bins: int | str | BinningScheme | None = N
 
 
 def moves_edges(scheme: BinningScheme) -> bool:
-    """Does the scheme place edges wherever the scores want them, so that counts on a grid can only come near?
+    """Return True if the scheme sets data-dependent edges, which counts on a grid can only approximate.
 
     >>> moves_edges(EqualWidth(10)), moves_edges(BINNINGS.make("equal-mass")), moves_edges(BINNINGS.make("groups"))
     (False, True, False)
@@ -206,13 +206,13 @@ def moves_edges(scheme: BinningScheme) -> bool:
 
 
 def bins_said(scheme: BinningScheme, table: BinTable | None = None) -> str:
-    """A scheme in a few words, for the column ``bins`` of a table; with a table, how many values it counted.
+    """Label of a scheme for the column ``bins`` of a table; with a table, it includes the number of values.
 
     >>> bins_said(EqualWidth(15)), bins_said(BINNINGS.make("points-per-bin")), bins_said(Distinct())
-    ('15 equal width', '50 points per bin', 'one a value')
+    ('15 equal width', '50 points per bin', 'one per value')
     """
     if cuts(scheme).one_a_value:
-        return "one a value" + ("" if table is None else f" ({int((table.count > 0).sum())})")
+        return "one per value" + ("" if table is None else f" ({int((table.count > 0).sum())})")
     entry = BINNINGS.find(scheme)
     if entry is None:
         return type(scheme).__name__
@@ -223,17 +223,20 @@ def bins_said(scheme: BinningScheme, table: BinTable | None = None) -> str:
 
 
 FULLEST, FEWEST_BINS, GROUPS = 2 / 3, 5, 10
-"""Equal-width bins serve where no bin has more than this share of the rows and at least so many have rows; else bins
-are so many groups of equal size."""
+"""Limits for equal-width bins, and the number of equal-mass groups otherwise.
+
+Equal-width bins are used if no bin has more than the first number as share of the rows and at least the second
+number of bins have rows.
+"""
 
 
 def risk_bins(claims: Claims, bins: int | str | Sequence[float] | BinningScheme | None = None) -> BinningScheme:
-    """Return the bins given; without any, those in which these risks can be seen.
+    """Return the given bins, or default bins that resolve these risks.
 
-    15 bins of equal width over 0 to 1, as for confidences; ten groups of equal size (tenths of risk) where one of those
-    would have more than two thirds of the rows, or fewer than five would have any, as for a rare event. Only scores
-    decide, so that tests in these bins keep their level. What can mislead: groups of equal size have other edges in
-    another model.
+    The default is 15 equal-width bins over 0 to 1, as for confidences. If one of those would have more than two thirds
+    of the rows, or fewer than five would have any, as for a rare event, it is ten equal-mass groups (tenths of risk).
+    Only scores decide, so tests in these bins keep their level. What can mislead: equal-mass groups of another model
+    have other edges.
 
     >>> import numpy as np
     >>> from calib_core import Predictions
@@ -245,7 +248,7 @@ def risk_bins(claims: Claims, bins: int | str | Sequence[float] | BinningScheme 
     if bins is not None:
         return as_binning(bins)
     plain = EqualWidth(BINS)
-    if claims.grain == "counts":  # counted on a grid of equal widths: there are no other edges
+    if claims.grain == "counts":  # counts are on a grid of equal widths, which has no other edges
         return plain
     share = tabulate(claims, [plain], pooled=False)[0].weight[0]
     rare = float(share.max()) > FULLEST or int((share > 0).sum()) < FEWEST_BINS

@@ -83,8 +83,9 @@ def bins_of_measures(frame: pd.DataFrame) -> str:
 
     ``frame`` is one of ``study.summaries``.
 
-    >>> bins_of_measures(pd.DataFrame({"measure": ["a", "b", "c"], "bins": ["15 equal width", "", "one a value (7)"]}))
-    '15 equal width; c: one a value'
+    >>> bins = ["15 equal width", "", "one per value (7)"]
+    >>> bins_of_measures(pd.DataFrame({"measure": ["a", "b", "c"], "bins": bins}))
+    '15 equal width; c: one per value'
     """
     rules: dict[str, list[str]] = {}
     for name, text in zip(frame["measure"], frame["bins"], strict=True):

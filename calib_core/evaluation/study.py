@@ -351,7 +351,7 @@ def compared(
     >>> better = Predictions.from_confidence([0.5, 0.5], [True, False]).as_discrete()
     >>> both = compared(base, better, "confidence")
     >>> both.before.gap.round(2).tolist(), both.after.gap.tolist(), both.bins
-    ([[-0.35]], [[0.0]], 'one a value of the recalibrated model (1)')
+    ([[-0.35]], [[0.0]], 'one per value of the recalibrated model (1)')
     """
     if after.abstained is not None:
         before = before.take(np.flatnonzero(~after.abstained))
@@ -359,7 +359,7 @@ def compared(
     old, new = claims_of(before, notion), claims_of(after, notion)
     if bins is None and after.discrete and _same_claims(old, new):
         tables = tabulate_alike(old, new, bins_of(after))
-        return Comparison(*tables, f"one a value of the recalibrated model ({int((tables[1].count > 0).sum())})")
+        return Comparison(*tables, f"one per value of the recalibrated model ({int((tables[1].count > 0).sum())})")
     scheme = as_binning(bins)
     first, second = (tabulate(claims, [scheme])[0] for claims in (old, new))
     return Comparison(first, second, bins_said(scheme))

@@ -1,4 +1,4 @@
-"""Accuracy from answers that a judge marked and people a few of."""
+"""Accuracy from answers marked by a judge, and for a few rows by people."""
 
 from calib_core.judged.corrected_mean import judged_gap, judged_share
 from calib_core.judged.marked_answers import judged_answers, marked_by_people

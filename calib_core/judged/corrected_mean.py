@@ -1,6 +1,6 @@
-"""Rows that a judge marked and people only a few of: the share right, corrected for the judge's mistakes.
+"""Accuracy from a judge's marks of all rows and people's marks of a few, corrected for the judge's errors.
 
-How often a judge errs, by what people marked, and the share right that its marks of the other rows then show.
+The module also estimates the judge's error rates from people's marks, and the accuracy that follows from them.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from calib_core.inference.intervals.simulated_domain import LEVELS
 from calib_core.predictions.predictions import InputError, NotAnswerable
 from calib_core.predictions.row_groups import RowGroups, as_groups
 from calib_core.results.uncertainty import Interval
-from calib_core.text import at_level, chance, in_percent, points, share_range
+from calib_core.text import at_level, begun, chance, in_percent, points, share_range
 
 FEWEST_OF_EACH = 5
-"""Rows that people call right, and wrong, from which on the interval was simulated: with fewer it is a rough guide."""
+"""Fewest rows that people call right, and wrong, for a simulated interval; with fewer it is a rough guide."""
 FEWEST_OTHERS = 30
-"""Rows that people did not mark, from which on it was."""
-_JUDGED_METHOD = "Fieller's interval of Rogan and Gladen's estimate, with rows of both marks added"
-_ABOUT_OTHERS = "the share right among the rows that people did not mark"
+"""Fewest rows not marked by people for a simulated interval."""
+_JUDGED_METHOD = "Fieller's interval for Rogan and Gladen's estimate, with added rows of both marks"
+_ABOUT_OTHERS = "the accuracy in the rows that people did not mark"
 
 
 @dataclass(frozen=True, repr=False)
 class JudgeErrors(OneLine):
-    """What a judge makes of answers that people call right, and wrong; and the share right corrected for that.
+    """Error rates of a judge by people's marks, and the accuracy corrected for them.
 
-    ``passes_right`` is the judge's mean mark of rows that people call right (of verdicts its sensitivity),
-    ``passes_wrong`` that of rows they call wrong (1 less its specificity), of ``right`` and ``wrong`` rows; NaN where
-    there are none. ``interval`` is that of the corrected share, None where it cannot be told, for the reason ``why``.
+    ``passes_right`` is the judge's mean mark of rows that people call right (for verdicts its sensitivity),
+    ``passes_wrong`` that of rows they call wrong (1 - specificity), of ``right`` and ``wrong`` rows; NaN if there
+    are none. ``interval`` is for the corrected share, None for the reason ``why``.
     """
 
     passes_right: float
@@ -54,14 +54,14 @@ class JudgeErrors(OneLine):
 
     @property
     def sentence(self) -> str:
-        """How often the judge errs, and what follows; or why nothing does."""
+        """Error rates of the judge and the corrected accuracy, or the reason why there is no correction."""
         if self.interval is None:
-            return f"The judge's errors alone cannot be corrected: {self.why}."
+            return f"No correction for the judge's errors: {self.why}."
         ends = share_range(self.interval.low, self.interval.high)
         rough = "" if self.interval.tested else ", a rough guide"
         return (
-            f"The judge's mean mark is {in_percent(self.passes_right)} where people say right and "
-            f"{in_percent(self.passes_wrong)} where they say wrong; corrected for that alone, "
+            f"The judge's mean mark is {in_percent(self.passes_right)} for right answers and "
+            f"{in_percent(self.passes_wrong)} for wrong ones, by people's marks. With this correction "
             f"{in_percent(self.interval.point)} of the other rows are right ({at_level(self.interval.level)} interval "
             f"{ends}{rough})."
         )
@@ -72,26 +72,26 @@ class JudgeErrors(OneLine):
 
 
 def judge_errors(judge: Float64s, human: Float64s, known: Bools, groups: RowGroups | None, level: float) -> JudgeErrors:
-    """The share right by the judge's marks of rows that people did not mark, corrected for how the judge errs.
+    """Estimate the accuracy in rows that people did not mark from the judge's marks, corrected for its errors.
 
-    f_i in [0, 1] the judge's mark of row i, q its mean over the N rows that people did not mark, m1 and m0 its means
-    over the rows that people call right and wrong:
+    With f_i in [0, 1] the judge's mark of row i, q its mean over the N rows that people did not mark, and m1 and m0 its
+    means over the rows that people call right and wrong:
 
         value = (q - m0) / (m1 - m0),   of verdicts (q + specificity - 1) / (sensitivity + specificity - 1).
 
     The interval is Fieller's: all shares p with (q - p m1 - (1 - p) m0)^2 <= z^2 V(p), V(p) = V_q + p^2 V_1 +
-    (1 - p)^2 V_0 the variances of the three means, z the normal point of ``level``; with ``groups`` what rows of one
-    add to q - p m1 - (1 - p) m0 is summed before it is squared, and z is Student's. Before that, rows of the largest
-    and of the least mark, half each, are added: z^2 to the N, two to the right, two to the wrong ones.
+    (1 - p)^2 V_0 the variances of the three means, z the normal quantile of ``level``. With ``groups``, the terms of
+    q - p m1 - (1 - p) m0 are summed within groups before they are squared, and z is Student's. Before that, rows are
+    added, half with the largest and half with the least mark: z^2 to the N, two to the right, two to the wrong ones.
 
-    None, and ``why``, where people call no row right or none wrong, where they marked all, and where the means m1 and
-    m0 do not differ beyond z: a judge who tells nothing apart cannot be corrected, and no share is excluded.
+    The interval is None, with ``why``, if people call no row right or no row wrong, if they marked all rows, or if m1
+    and m0 do not differ significantly: such a judge cannot be corrected, and no share is excluded.
 
-    What can mislead: it takes for granted that the judge errs as often in the other rows, right and wrong each, as in
-    those that people marked. Shares of right rows may differ between the two (unlike in ``judged_share``); rows marked
-    because the judge was in doubt, or because of its verdict, break it. ``value`` can lie outside [0, 1].
+    What can mislead: it assumes that the judge has the same error rates, for right and wrong rows, in the other rows
+    as in those that people marked. Accuracies may differ between the two (unlike in ``judged_share``). Rows marked
+    because the judge was uncertain, or because of its verdict, violate the assumption. ``value`` can be outside [0, 1].
 
-    References: Rogan & Gladen 1978; Fieller 1954; rows added as in Lang & Reiczigel 2014, eq. (7) and (16).
+    References: Rogan & Gladen 1978; Fieller 1954; added rows as in Lang & Reiczigel 2014, eq. (7) and (16).
     """
     right, wrong = known & (human == 1), known & (human == 0)
     parts = [judge[where] for where in (~known, right, wrong)]
@@ -103,15 +103,15 @@ def judge_errors(judge: Float64s, human: Float64s, known: Bools, groups: RowGrou
         return JudgeErrors(m1, m0, n1, n0, float("nan"), None, why)
 
     if not others:
-        return refused("people marked every row, and say themselves how many are right")
+        return refused("people marked every row, so their marks give the accuracy")
     if not n1 or not n0:
         empty, mark = ("right", "fails") if not n1 else ("wrong", "lets pass")
-        return refused(f"people call no row {empty}, so that nobody knows how many of those the judge {mark}")
+        return refused(f"people call no row {empty}, so it is unknown how many of those the judge {mark}")
     ends = _fieller(judge, (~known, right, wrong), groups, level)
     if ends is None:
         return refused(
-            f"it is not shown to tell right answers from wrong ones (mean mark {in_percent(m1)} of {n1:,} that people "
-            f"call right, {in_percent(m0)} of {n0:,} that they call wrong)"
+            f"there is no evidence that it distinguishes right from wrong answers (mean mark {in_percent(m1)} for "
+            f"{n1:,} that people call right, {in_percent(m0)} for {n0:,} that they call wrong)"
         )
     enough = min(n1, n0) >= FEWEST_OF_EACH and others >= FEWEST_OTHERS
     tested = groups is None and enough and LEVELS[0] <= level <= LEVELS[1]
@@ -121,7 +121,7 @@ def judge_errors(judge: Float64s, human: Float64s, known: Bools, groups: RowGrou
 def _fieller(
     judge: Float64s, parts: Sequence[Bools], groups: RowGroups | None, level: float
 ) -> tuple[float, float] | None:
-    """Ends of the share; None where no share is excluded because right and wrong rows do not differ."""
+    """Ends of the interval; None if no share is excluded because right and wrong rows do not differ."""
     tail = (1 - level) / 2
     like = [_like(part, groups) for part in parts]
     z = float(norm.isf(tail)) if groups is None else float(student.isf(tail, max(min(like) - 1, 1)))
@@ -136,7 +136,7 @@ def _fieller(
         added.append(together(np.where(part, (judge - mean) / size, 0.0), groups))
         extra.append(more * float(np.square(extremes - mean).mean()) * (each / size) ** 2)
     (q, m1, m0), (a, b, c), (more_q, more_1, more_0) = means, added, extra
-    # The sum that is q - m0 - p (m1 - m0) is moved by u - p w.
+    # Added rows change q - m0 - p (m1 - m0) by u - p w.
     u, w = a - c, b - c
     square = (m1 - m0) ** 2 - z * z * (float(w @ w) + more_1 + more_0)
     cross = (q - m0) * (m1 - m0) - z * z * (float(u @ w) + more_0)
@@ -149,7 +149,7 @@ def _fieller(
 
 
 def _like(part: Bools, groups: RowGroups | None) -> float:
-    """How many independent rows a part is worth, if all rows of a group were alike."""
+    """Effective number of independent rows of a part, if all rows of a group were equal."""
     if groups is None:
         return float(part.sum())
     return of_like_size(groups.take(np.flatnonzero(part)), np.ones(int(part.sum())))
@@ -158,19 +158,19 @@ def _like(part: Bools, groups: RowGroups | None) -> float:
 __all__ = ["FEWEST_LABELLED", "JudgedMean", "judged_gap", "judged_share"]
 
 FEWEST_LABELLED = 20
-"""Rows marked by people from which on the intervals were simulated: with fewer they are a rough guide."""
+"""Fewest rows marked by people for simulated intervals; with fewer they are a rough guide."""
 _UNLIKE = 0.01
-"""The p-value below which rows that people marked are unlike the others by what the judge finds in them."""
+"""The p-value below which the judge's marks differ between rows that people marked and the others."""
 
 
 @dataclass(frozen=True, repr=False)
 class JudgedMean(OneLine):
-    """A mean that a judge was asked of every row, and people of a few.
+    """Mean over rows with a judge's marks of all rows, and people's marks of a few.
 
-    ``value`` is the estimate, ``standard_error`` its own, ``interval`` the interval with the estimate that lies in it;
-    ``judge`` is the mean by the judge alone, ``alone`` the interval by people's marks alone. ``power`` is how far the
-    judge is relied on, from 0 (not at all) to 1. ``note`` says what speaks against all this; empty where nothing does.
-    ``errors`` is how often the judge errs, with the share right corrected for that alone; None for a gap.
+    ``value`` is the estimate, ``standard_error`` its standard error, ``interval`` its interval with a point inside;
+    ``judge`` is the mean of the judge's marks, ``alone`` the interval from people's marks only. ``power`` is the weight
+    of the judge, from 0 to 1. ``note`` is a caveat, or empty. ``errors`` has the judge's error rates and the accuracy
+    corrected for them; None for a gap.
     """
 
     value: float
@@ -186,9 +186,9 @@ class JudgedMean(OneLine):
     errors: JudgeErrors | None = None
 
     def frame(self) -> pd.DataFrame:
-        """The estimates side by side: by the judge alone, by people alone, by both, by the judge less its errors.
+        """Estimates by the judge only, by people only, by both, and by the judge corrected for its errors.
 
-        ``rows`` are those each is made of. The last is there for shares, where it can be told.
+        ``rows`` is the number of rows used. The last estimate exists for shares only, if it is identified.
 
         >>> judged_share([1] * 30 + [0] * 70, [1] * 10 + [None] * 80 + [0] * 10).frame()["by"].tolist()
         ['judge alone', 'people alone', 'both', 'judge less its errors']
@@ -204,31 +204,29 @@ class JudgedMean(OneLine):
 
     @property
     def sentence(self) -> str:
-        """What was found, and what each part alone would have said."""
+        """Result, and the estimates by the judge and by people separately."""
         level = at_level(self.interval.level)
         if self.gap:
             ends = f"{points(self.interval.low).removesuffix(' points')} to {points(self.interval.high)}"
-            found = (
-                f"The mean confidence lies {points(self.interval.point)} from the share right ({level} interval {ends})"
-            )
+            found = f"Mean confidence minus accuracy is {points(self.interval.point)} ({level} interval {ends})"
         else:
             ends = share_range(self.interval.low, self.interval.high)
             found = f"{in_percent(self.interval.point)} of the answers are right ({level} interval {ends})"
-        trust = "" if self.interval.tested else " Read the interval as a rough guide."
+        trust = "" if self.interval.tested else " The interval is a rough guide."
         errors = "" if self.errors is None else f" {self.errors.sentence}"
         note = f" {self.note}" if self.note else ""
-        return f"{found}; {self.apart}.{trust}{errors}{note}"
+        return f"{found}. {begun(self.apart)}.{trust}{errors}{note}"
 
     @property
     def apart(self) -> str:
-        """What the judge alone says, and people alone, as the second half of a sentence."""
+        """Estimates by the judge only and by people only, as a clause."""
         if self.gap:
             judge = points(self.judge)
             alone = f"{points(self.alone.low).removesuffix(' points')} to {points(self.alone.high)}"
         else:
             judge, alone = in_percent(self.judge), share_range(self.alone.low, self.alone.high)
-        people = f"the {self.labelled:,} rows that people marked alone say {alone}"
-        return f"the judge alone says {judge} of {self.rows:,} rows, {people}"
+        people = f"people's marks of {self.labelled:,} rows give {alone}"
+        return f"the judge's marks of {self.rows:,} rows give {judge}, {people}"
 
     def _line(self) -> str:
         return (
@@ -239,34 +237,34 @@ class JudgedMean(OneLine):
 def judged_share(
     judge: ArrayLike, human: ArrayLike, groups: ArrayLike | RowGroups | None = None, level: float = LEVEL
 ) -> JudgedMean:
-    """The share of answers that are right, where a judge marked all rows and people a few of them.
+    """Estimate the accuracy of answers if a judge marked all rows and people marked a few.
 
-    f_i is what the judge says of row i, y_i what people say of n of the rows, N others having no y_i:
+    With f_i the judge's mark of row i, and y_i people's mark of n of the rows (N others have no y_i):
 
         value = mean_n(y) + power (mean_N(f) - mean_n(f)),
         power = cov_n(y, f) / ((1 + n/N) var(f)), at least 0 and at most 1,
 
-    so that a judge who errs, even always on one side, moves nothing but the width:
+    so a judge with errors, even systematic ones, changes only the width of the interval:
 
         standard_error^2 = var_n(y - power f) / n + power^2 var_N(f) / N;
 
-    with ``groups`` what rows of one group add is summed before it is squared. The interval at ``level`` is Student's,
-    after z^2 further rows were added to the n, half with y = 0 and the largest f, half with y = 1 and the least (z the
-    normal point of the level): a judge who agrees with people on 30 rows may still err.
+    with ``groups`` the terms are summed within groups before they are squared. The interval at ``level`` is Student's,
+    with z^2 rows added to the n, half with y = 0 and the largest f, half with y = 1 and the least f (z the
+    normal quantile of the level): a judge who agrees with people on 30 rows may still make errors.
 
-    ``judge`` (rows,): verdicts (0 and 1, or True and False) or degrees from 0 to 1. ``human`` (rows,): 0, 1, or
-    missing (None, NaN) where people did not look. ``groups``: the question of every row, where several are about one.
-    NotAnswerable for fewer than 10 rows (or groups) that people marked. It is about the share of rows like these.
+    ``judge`` (rows,): verdicts (0 and 1, or True and False) or degrees from 0 to 1. ``human`` (rows,): 0, 1, or missing
+    (None, NaN) if people did not mark the row. ``groups``: the question of every row, if several rows share one. Raises
+    NotAnswerable for fewer than 10 rows (or groups) marked by people. The estimate is for rows like these.
 
-    ``errors`` has how often the judge errs, and the share right by that alone (``judge_errors``): it needs the judge to
-    err alike in marked and unmarked rows, not that as many of them are right.
+    ``errors`` has the judge's error rates and the accuracy from these (``judge_errors``). It assumes equal error rates
+    in marked and unmarked rows, but not equal accuracies.
 
-    What can mislead: rows that people marked have to be drawn at random from all. Marking the doubtful ones, or the
-    first ones, makes every number here wrong; ``note`` says so where the judge finds other shares right in them, and
-    nothing says so where it does not. What people mark counts as the truth. Tuning the power on few rows makes
-    intervals a little narrow: below FEWEST_LABELLED rows, and with groups, they are a rough guide.
+    What can mislead: the rows that people mark must be drawn at random from all. If they are the uncertain ones, or the
+    first ones, every number is wrong; ``note`` reports it only if the judge's marks differ between both sets of rows.
+    People's marks count as the truth. Tuning the power on few rows makes intervals slightly too narrow: below
+    FEWEST_LABELLED rows, and with groups, they are a rough guide.
 
-    References: Angelopoulos, Duchi & Zrnic 2023, PPI++, eq. (6) and Example 6.1; Agresti & Coull 1998 (further rows).
+    References: Angelopoulos, Duchi & Zrnic 2023, PPI++, eq. (6) and Example 6.1; Agresti & Coull 1998 (added rows).
 
     >>> judge = [1] * 80 + [0] * 20
     >>> human = [1] * 12 + [0] * 4 + [None] * 64 + [0] * 4 + [None] * 16  # of 16 that the judge lets pass 4 are wrong
@@ -286,11 +284,11 @@ def judged_gap(
     groups: ArrayLike | RowGroups | None = None,
     level: float = LEVEL,
 ) -> JudgedMean:
-    """How far mean confidence lies above the share right, where a judge marked all rows and people a few of them.
+    """Estimate mean confidence minus accuracy if a judge marked all rows and people marked a few.
 
-    The mean of c_i - y_i, c_i the ``confidence`` (rows,) from 0 to 1: above 0 the answers are over-confident. Made as
-    ``judged_share`` is, of c_i - y_i and c_i - f_i; arguments, errors and what can mislead are as there. It is no
-    calibration error: gaps of several signs even out.
+    The mean of c_i - y_i, c_i the ``confidence`` (rows,) from 0 to 1: above 0 the answers are over-confident. It is
+    computed as in ``judged_share``, from c_i - y_i and c_i - f_i; arguments, errors and caveats are the same. It is not
+    a calibration error: gaps of opposite sign cancel.
 
     >>> judge = [1] * 80 + [0] * 20
     >>> human = [1] * 12 + [0] * 4 + [None] * 64 + [0] * 4 + [None] * 16
@@ -300,11 +298,11 @@ def judged_gap(
     f, y, known = _marks(judge, human)
     c = _numbers(confidence, "confidence")
     if c.shape != f.shape:
-        raise InputError(f"confidence has {len(c):,} rows and judge {len(f):,}; give one of each a row")
+        raise InputError(f"confidence has {len(c):,} rows and judge {len(f):,}; give one of each per row")
     if not ((c >= 0) & (c <= 1)).all():
         row = int(np.argmin((c >= 0) & (c <= 1)))
         raise InputError(
-            f"confidence row {row} is {c[row]:g}; confidences lie from 0 to 1 (percentages? divide by 100)"
+            f"confidence row {row} is {c[row]:g}; confidences must be from 0 to 1 (divide percentages by 100)"
         )
     middle = float(c.mean())
     either = ((middle, middle - float(f.max())), (middle - 1.0, middle - float(f.min())))
@@ -313,9 +311,9 @@ def judged_gap(
 
 @dataclass(frozen=True, eq=False)
 class _Marked:
-    """What people (y, NaN where they did not look) and the judge (f) make of every row, (rows,).
+    """Marks of every row, (rows,), by people (y, NaN if missing) and by the judge (f).
 
-    ``judge`` (rows,) is what the judge says itself; ``opposed``: y and f of rows in which they contradict each other.
+    ``judge`` (rows,) are the judge's own marks; ``opposed``: y and f of rows in which both contradict each other.
     """
 
     y: Float64s
@@ -331,12 +329,12 @@ class _Marked:
 
     @property
     def rest(self) -> Float64s:
-        """The judge's marks of the other rows."""
+        """Judge's marks of the other rows."""
         return self.f[~self.known]
 
     @property
     def power(self) -> float:
-        """How far the judge is relied on: PPI++ with power tuning."""
+        """Weight of the judge: PPI++ with power tuning."""
         y, f = self.y[self.known], self.f[self.known]
         spread = float(self.f.var(ddof=1))
         if not len(self.rest) or spread <= 0.0:
@@ -346,7 +344,7 @@ class _Marked:
 
     @property
     def like(self) -> float:
-        """How many independent rows people marked, if all rows of a group were alike."""
+        """Effective number of independent rows marked by people, if all rows of a group were equal."""
         if self.groups is None:
             return float(self.n)
         return of_like_size(self.groups.take(_places(self.known)), np.ones(self.n))
@@ -356,7 +354,7 @@ class _Marked:
         return others + float((self.y - power * self.f)[self.known].mean())
 
     def variance(self, power: float, middle: float, size: float) -> float:
-        """The squares of what rows, or groups, add to the estimate, of a mean over ``size`` rows that is ``middle``."""
+        """Variance of the estimate from the terms of rows or groups, for a mean ``middle`` over ``size`` rows."""
         added = np.zeros(len(self.f))
         added[self.known] = ((self.y - power * self.f)[self.known] - middle) / size
         if len(self.rest):
@@ -364,7 +362,7 @@ class _Marked:
         return float(np.square(together(added, self.groups)).sum())
 
     def interval(self, power: float, level: float, possible: tuple[float, float]) -> Interval:
-        """Student's interval after rows were added in which judge and people contradict each other."""
+        """Student's interval with added rows in which judge and people contradict each other."""
         like = self.like
         tail = (1 - level) / 2
         further = float(norm.isf(tail)) ** 2
@@ -382,7 +380,7 @@ class _Marked:
 
     @property
     def unlike(self) -> str:
-        """A sentence where rows that people marked are not like the others, by what the judge finds in them."""
+        """Caveat if the judge's marks differ between the rows that people marked and the others; else empty."""
         if not len(self.rest):
             return ""
         p = self._drawn_so()
@@ -390,15 +388,15 @@ class _Marked:
             return ""
         marked, rest = self.judge[self.known].mean(), self.judge[~self.known].mean()
         return (
-            f"The rows that people marked are not like the others: the judge's mean is {marked:.2g} in them and "
-            f"{rest:.2g} in the others ({chance(p)}); draw them at random from all rows."
+            f"The rows that people marked differ from the others: the judge's mean is {marked:.2g} in them and "
+            f"{rest:.2g} in the others ({chance(p)}). Draw them at random from all rows."
         )
 
     def _drawn_so(self) -> float:
-        """How likely rows drawn at random are so unlike the others, or more: exact where the judge says yes or no.
+        """Two-sided p-value for a random draw of the marked rows; exact if the judge's marks are verdicts.
 
-        Else a normal law with the variance that the draw itself has, of all rows: that of a few marked ones is far too
-        small where none of them happens to be rare.
+        Otherwise it uses a normal distribution with the sampling variance from all rows: the variance of a few marked
+        rows is far too small if none of them is a rare one.
         """
         n, rows = self.n, len(self.judge)
         if self.groups is None and np.isin(self.judge, (0.0, 1.0)).all():
@@ -411,19 +409,18 @@ class _Marked:
         return 2 * float(norm.sf(abs(float(added.sum())) / error)) if error > 0 else 1.0
 
 
-_METHOD = "PPI++, Student's interval with rows added in which judge and people differ"
-_ABOUT = "the mean over rows like these, as people would mark them"
+_METHOD = "PPI++, Student's interval with added rows in which judge and people differ"
+_ABOUT = "the mean over rows like these, by people's marks"
 
 
 def _mean(marked: _Marked, level: float, gap: bool) -> JudgedMean:
     as_share(level, "level")
-    n, what = marked.n, "rows" if marked.groups is None else "groups of like size"
+    n, what = marked.n, "rows" if marked.groups is None else "groups of similar size"
     if marked.like < FEWEST:
         raise NotAnswerable(
             f"people marked {n:,} rows"
-            + (f", which is worth {marked.like:.3g} {what}" if marked.groups is not None else "")
-            + f": how often the judge errs cannot be told from fewer than {FEWEST} {what}; have more marked, drawn at "
-            "random"
+            + (f", equivalent to {marked.like:.3g} {what}" if marked.groups is not None else "")
+            + f"; the judge's error rates need at least {FEWEST} {what}. Have more rows marked, drawn at random"
         )
     possible = (-1.0, 1.0) if gap else (0.0, 1.0)
     power = marked.power
@@ -445,22 +442,20 @@ def _mean(marked: _Marked, level: float, gap: bool) -> JudgedMean:
 
 
 def _marks(judge: ArrayLike, human: ArrayLike) -> tuple[Float64s, Float64s, Bools]:
-    """The judge's marks, people's, and where there are any of people."""
+    """Judge's marks, people's marks, and a mask of rows with people's marks."""
     f, y = _numbers(judge, "judge"), _numbers(human, "human")
     if f.shape != y.shape:
         raise InputError(
-            f"judge has {len(f):,} rows and human {len(y):,}; give one of each a row, None where nobody looked"
+            f"judge has {len(f):,} rows and human {len(y):,}; give one of each per row, None if not marked"
         )
     if not ((f >= 0) & (f <= 1)).all():
         row = int(np.argmin((f >= 0) & (f <= 1)))
         advice = "leave out rows that were not judged" if np.isnan(f[row]) else "divide marks of 1 to 10 by 10"
-        raise InputError(f"judge row {row} is {f[row]:g}; verdicts are 0 or 1, and degrees lie between: {advice}")
+        raise InputError(f"judge row {row} is {f[row]:g}; verdicts are 0 or 1, degrees are in between: {advice}")
     known = ~np.isnan(y)
     if not np.isin(y[known], (0.0, 1.0)).all():
         row = int(np.flatnonzero(known & ~np.isin(y, (0.0, 1.0)))[0])
-        raise InputError(
-            f"human row {row} is {y[row]:g}; it is 1 where the answer is right, 0 where it is wrong, or missing"
-        )
+        raise InputError(f"human row {row} is {y[row]:g}; expected 1 for a right answer, 0 for a wrong one, or missing")
     return f, y, np.asarray(known)
 
 
@@ -469,7 +464,7 @@ def _numbers(values: ArrayLike, name: str) -> Float64s:
     found = pd.to_numeric(given, errors="coerce")
     if (unclear := (found.isna() & given.notna()).to_numpy()).any():
         row = int(np.argmax(unclear))
-        raise InputError(f"{name} row {row} is {str(given[row])[:80]!r}; it is to be a number a row, such as 1 or 0")
+        raise InputError(f"{name} row {row} is {str(given[row])[:80]!r}; expected a number per row, such as 1 or 0")
     return np.asarray(found.to_numpy(np.float64))
 
 

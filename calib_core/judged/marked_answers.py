@@ -1,4 +1,4 @@
-"""Answers that a judge marked, and people a few of them: how many are right, by each and by both, group by group."""
+"""Accuracy of answers by a judge's marks, by people's marks of a few, and by both, for each group."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgedAnswers(Diagram):
-    """The share right and how far mean confidence lies above it, by the judge, by people and by both, for each part.
+    """Accuracy, and mean confidence minus accuracy, by the judge, by people and by both, for each part.
 
-    ``share`` and ``gap`` are those of all rows, ``lines`` has four lines a part, or one where it cannot be told.
-    ``human`` is the column of people's marks, ``level`` that of the intervals.
+    ``share`` and ``gap`` are for all rows; ``lines`` has four rows per part, or one if there is no estimate.
+    ``human`` is the column of people's marks, ``level`` the confidence level.
     """
 
     share: JudgedMean
@@ -40,12 +40,12 @@ class JudgedAnswers(Diagram):
     level: float
 
     def frame(self) -> pd.DataFrame:
-        """One line for each part and each way to tell: shares right and gaps with their intervals, NaN where none."""
+        """One row per part and method: accuracies and gaps with their intervals, NaN if there is none."""
         return self.lines
 
     @property
     def headline(self) -> str:
-        """How many answers are right, by both."""
+        """Accuracy by both judge and people."""
         return self.share.sentence.partition(";")[0] + "."
 
     def _line(self) -> str:
@@ -53,7 +53,7 @@ class JudgedAnswers(Diagram):
 
 
 def marked_by_people(predictions: Predictions) -> tuple[str, ...]:
-    """Columns beside the predictions that say right or wrong of some rows, and nothing of the others.
+    """Metadata columns with right or wrong for some rows and missing values for the others.
 
     >>> marks = pd.DataFrame({"checked": ["yes", "no"] * 10 + [""] * 30, "site": ["a"] * 50})
     >>> marked_by_people(Predictions.from_confidence([0.8] * 50, [True] * 50, metadata=marks))
@@ -64,16 +64,16 @@ def marked_by_people(predictions: Predictions) -> tuple[str, ...]:
 
 
 def judged_answers(predictions: Predictions, human: str = "", by: str = "", level: float = LEVEL) -> JudgedAnswers:
-    """How many answers are right, and how over-confident they are, where a judge marked all rows and people a few.
+    """Estimate accuracy and over-confidence if a judge marked all rows and people marked a few.
 
-    What ``predictions`` call right is what the judge says; ``human`` is the metadata column of people's marks, by
-    default the first of ``marked_by_people``; ``by`` a metadata column whose values are parts to be told of apart
-    (numbers cut into four ranges). Each part has the lines of ``judged_share(...).frame()`` and of ``judged_gap``; rows
-    that belong together are taken together.
+    The correctness in ``predictions`` is the judge's mark; ``human`` is the metadata column of people's marks, by
+    default the first of ``marked_by_people``; ``by`` is a metadata column whose values are separate parts
+    (numbers are cut into four ranges). Each part has the rows of ``judged_share(...).frame()`` and of ``judged_gap``;
+    grouped rows stay together.
 
-    NotAnswerable where no column has people's marks, or they are fewer than ten, and of weighted rows; a part of fewer
-    has one line, and ``why``. What can mislead: every interval stands alone: of ten parts one misses at level .9.
-    People have to have marked rows drawn at random, within each part too.
+    Raises NotAnswerable if no column has people's marks, if there are fewer than ten marks, or for weighted rows; a
+    part with fewer marks has one row, and ``why``. What can mislead: intervals are not corrected for their number: at
+    level .9 one of ten parts misses. The rows that people marked must be a random sample, also within each part.
 
     >>> marks = pd.DataFrame({"checked": ["yes", "no", "yes"] * 10 + [""] * 70})
     >>> found = judged_answers(Predictions.from_confidence([0.9] * 100, [True, False] * 50, metadata=marks))
@@ -83,16 +83,14 @@ def judged_answers(predictions: Predictions, human: str = "", by: str = "", leve
     as_share(level, "level")
     rows = predictions.answered
     if rows.grain == "counts":
-        raise NotAnswerable(
-            "people's marks stand beside rows, and a summary holds counts: open the file it was made of"
-        )
+        raise NotAnswerable("people's marks belong to rows, and a summary has only counts: open the original file")
     if rows.weights is not None:
-        raise NotAnswerable("rows carry weights, and marks are counted row by row: leave the weights out")
+        raise NotAnswerable("the rows are weighted, and marks are counted row by row: leave the weights out")
     human = human or next(iter(marked_by_people(rows)), "")
     if not human:
         raise NotAnswerable(
-            "no column beside the predictions says right or wrong of some rows and nothing of the others: add one with "
-            "what people say of rows drawn at random, at least ten"
+            "no metadata column has right or wrong for some rows and missing values for the others: add one with "
+            "people's marks of at least ten rows, drawn at random"
         )
     people = _marks(rows, human)
     judge, confidence = rows.correct.astype(np.float64), rows.confidence.astype(np.float64)
@@ -122,13 +120,13 @@ def judged_answers(predictions: Predictions, human: str = "", by: str = "", leve
 
 def _marks(rows: Predictions, human: str) -> Float64s:
     if rows.metadata is None or human not in rows.metadata:
-        raise NotAnswerable(f"the predictions carry no column {human[:80]!r}")
+        raise NotAnswerable(f"the predictions have no metadata column {human[:80]!r}")
     table = Table("the file", "csv", {human: as_read(rows.metadata[human])})
     return np.asarray(verdicts(table, human), dtype=np.float64)
 
 
 def _parts(rows: Predictions, by: str) -> Iterator[tuple[str, Bools]]:
-    """All rows, and those of each value of a column."""
+    """Yield all rows, and the rows of each value of a column."""
     yield ALL, np.ones(rows.n_rows, dtype=bool)
     if by:
         for cut in divided_by(rows, [by], PARTS)[0].values():
@@ -139,7 +137,7 @@ def _parts(rows: Predictions, by: str) -> Iterator[tuple[str, Bools]]:
 
 
 def _lines(share: JudgedMean, gap: JudgedMean) -> Iterator[tuple[object, ...]]:
-    """Each way to tell: by whom, the share and its ends, the gap and its ends, whether both were tried."""
+    """Yield one row per method: by whom, the share and its ends, the gap and its ends, whether both were simulated."""
     gaps = {str(line.by): line for line in gap.frame().itertuples()}
     for line in share.frame().itertuples():
         other = gaps.get(str(line.by))

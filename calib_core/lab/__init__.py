@@ -1,4 +1,4 @@
-"""A laboratory: predictions whose truth is known, and what estimators and calibrators make of samples of them."""
+"""Laboratory: estimators and calibrators on samples from known distributions."""
 
 from calib_core.lab.experiments import (
     EXPERIMENTS,

@@ -1,4 +1,4 @@
-"""Experiments of the papers, ready to run on a truth: what is drawn how often, and which number is looked at."""
+"""Experiments of the papers on a known distribution: samples, number of draws, and measures."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from calib_core.text import Unit
 
 MEASURES = {
     "mean": "mean of the draws",
-    "worst": "relative error that 95 % of draws stay below",
+    "worst": "95th percentile of relative errors",
     "mse": "mean squared distance from the truth",
-    "share_held": "share of intervals that hold the true error",
+    "share_held": "share of intervals that contain the true error",
 }
-"""What can be looked at, as titles of an axis."""
+"""Measures of an experiment, with their axis titles."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """One member of an experiment: which line of the picture it belongs to, and with how many bins."""
+    """One member of an experiment: its line in the figure, and its number of bins."""
 
     title: str
     key: str
@@ -39,17 +39,17 @@ class Series:
 
     @property
     def name(self) -> str:
-        """What tells it from the others."""
+        """Unique name within the experiment."""
         return f"{self.title}, {self.bins} bins" if self.bins else self.title
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is drawn how often, and which number is looked at.
+    """Experiment: estimators or calibrators, sizes, number of draws and measure.
 
-    ``estimators`` and ``binary`` calibrators; with ``by_bins`` the picture goes over numbers of bins instead of rows.
-    ``truths``: those it is about, where it is not about one that is chosen. ``squares`` are estimators whose estimates
-    are squared before they are compared.
+    It has ``estimators`` and ``binary`` calibrators; with ``by_bins`` the figure is over numbers of bins instead of
+    rows. ``truths``: its fixed distributions, if the user does not choose one. ``squares`` are estimators whose
+    estimates are squared before the comparison.
     """
 
     key: str
@@ -85,8 +85,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     for each in (
         Experiment(
             "estimators",
-            "Estimators against the truth",
-            "The mean of many samples beside the true error: what noise adds with few rows, and bins hide with many.",
+            "Estimators against the true error",
+            "The mean estimate over many samples, and the true error. Noise inflates it with few rows; bins hide "
+            "error with many.",
             "P2 §5; P5 §5",
             (
                 Series("ECE", "ece"),
@@ -98,9 +99,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "squares",
             "Plug-in and debiased",
-            "How far estimates of the squared error lie from the error in their bins: with many bins and few rows the "
-            "debiased ones are much nearer.",
-            "P2 Fig. 4, on a truth instead of a network",
+            "The distance of estimates of the squared error from the error in their bins. With many bins and few rows, "
+            "debiased estimates are much closer.",
+            "P2 Fig. 4, on a known distribution instead of a network",
             (*_binned("Plug-in", "rmsce", (10, 100)), *_binned("Debiased", "debiased-l2", (10, 100))),
             measure="mse",
             in_bins=True,
@@ -109,8 +110,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "eces",
             "ECE and debiased ECE",
-            "How far estimates of the mean absolute error lie from the error in their bins.",
-            "P2 Fig. 12, 13, 15 and 16, on a truth instead of a network",
+            "The distance of estimates of the mean absolute error from the error in their bins.",
+            "P2 Fig. 12, 13, 15 and 16, on a known distribution instead of a network",
             (*_binned("ECE", "ece", (15, 100)), *_binned("Debiased ECE", "debiased-ece", (15, 100))),
             measure="mse",
             in_bins=True,
@@ -118,8 +119,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "calibrators",
             "Calibrators over rows",
-            "The true squared error that is left after a calibrator fitted on so many rows: it falls as one over the "
-            "rows where the calibrator can follow the truth.",
+            "The true squared error after recalibration, by number of calibration rows. It falls in proportion to one "
+            "over the rows if the calibrator can represent the true curve.",
             "P2 Fig. 8 and 11",
             _SQUARED,
             (*_maps((10,)), Series("Platt scaling", "platt")),
@@ -129,8 +130,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "bins",
             "Calibrators over bins",
-            "The true squared error left, over numbers of bins: histogram binning pays for every bin, scaling before "
-            "binning hardly does.",
+            "The true squared error after recalibration, by number of bins. More bins cost histogram binning much, and "
+            "scaling before binning little.",
             "P2 Fig. 9",
             _SQUARED,
             _maps((5, 10, 15, 20)),
@@ -141,7 +142,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "intervals",
             "Intervals",
-            "How often 90 % intervals hold the true error. They are about the error in their bins, given their rows.",
+            "The coverage of 90 % intervals for the true error. They are intervals for the error in their bins, given "
+            "the rows.",
             "",
             (Series("ECE", "ece"), Series("Squared error", "debiased-l2"), Series("Brier score", "brier")),
             n=(100, 300, 1000),
@@ -151,7 +153,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "models",
             "Estimators over many models",
-            "The relative error that 95 % of samples stay below, the median over models fitted on Gaussian mixtures.",
+            "The 95th percentile of relative errors over samples: its median over models fitted on Gaussian mixtures.",
             "P5 Fig. 2, twelve models instead of 540",
             (
                 Series("ECE", "ece"),
@@ -171,10 +173,10 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorCurves(Diagram):
-    """A line for each series: a ``measure`` of the draws over rows or bins, with the ends of its interval.
+    """Curves of a ``measure`` of the draws over rows or bins, one per series, with intervals.
 
-    ``unit`` says whether the values are shares, as errors and parts of them are, or squares. ``true`` is the true error
-    behind each point, before the ``calibrators`` where values are what these leave; NaN where truths are several.
+    ``unit``: whether the values are shares, as errors and parts of them are, or squares. ``true`` is the true error at
+    each point, before recalibration if there are ``calibrators``; NaN for several distributions.
     """
 
     title: str
@@ -185,7 +187,7 @@ class ErrorCurves(Diagram):
     points: pd.DataFrame
 
     def frame(self) -> pd.DataFrame:
-        """One line per point, exactly the numbers drawn."""
+        """One row per point, exactly the numbers drawn."""
         return self.points
 
 
@@ -196,10 +198,10 @@ def experiment(
     random_state: int = SEED,
     progress: Progress | None = None,
 ) -> LabRun:
-    """Run an experiment of ``EXPERIMENTS`` on a truth.
+    """Run an experiment of ``EXPERIMENTS`` on a known distribution.
 
-    ``draws`` of each size (0: as many as the experiment says); the truth counts where the experiment is about no truths
-    of its own. ``progress`` as in ``repeated``.
+    ``draws`` of each size (0: the experiment's own number); ``truth`` is ignored if the experiment has its own
+    distributions. ``progress`` as in ``repeated``.
 
     >>> experiment("eces", "sigmoid", draws=2).frame()["estimator"].unique().tolist()
     ['ECE, 15 bins', 'ECE, 100 bins', 'Debiased ECE, 15 bins', 'Debiased ECE, 100 bins']
@@ -238,10 +240,10 @@ def error_curves(
     random_state: int = SEED,
     progress: Progress | None = None,
 ) -> ErrorCurves:
-    """What an experiment shows, a line for each estimator or calibrator, over rows or over bins.
+    """Curves of an experiment, one per estimator or calibrator, over rows or bins.
 
-    ``measure`` is one of ``MEASURES`` (none: the experiment's own). The ends of intervals say what more draws would
-    show; of several truths they are the quartiles over them.
+    ``measure`` is one of ``MEASURES`` (none: the experiment's own). Intervals are for the value with infinitely many
+    draws; for several distributions they are the quartiles over them.
 
     >>> diagram = error_curves("estimators", "example-1", draws=2)
     >>> diagram.frame()[["series", "x", "draws"]].iloc[0].astype(str).tolist()
@@ -250,7 +252,7 @@ def error_curves(
     what = _experiment(key)
     measure = measure or what.measure
     if measure not in measures_of(key):
-        raise InputError(f"measure is {measure!r:.80}; {what.title!r} has {', '.join(measures_of(key))}")
+        raise InputError(f"measure is {measure!r:.80}; {what.title!r} offers {', '.join(measures_of(key))}")
     frame = experiment(key, truth, draws, random_state, progress).frame()
     columns = ["series", "bins", "x", "value", "low", "high", "true", "true_error", "draws", "note"]
     names = {each.name: each for each in (*what.estimators, *what.binary)}
@@ -274,7 +276,7 @@ def error_curves(
 
 
 def measures_of(key: str) -> tuple[str, ...]:
-    """The measures an experiment has.
+    """Measures of an experiment.
 
     >>> measures_of("bins")
     ('mean',)
@@ -286,7 +288,7 @@ def measures_of(key: str) -> tuple[str, ...]:
 
 
 def _over_truths(frame: pd.DataFrame) -> pd.DataFrame:
-    """The median over truths, and their quartiles."""
+    """Median and quartiles over distributions."""
     groups = frame.groupby(["series", "x"], sort=False)
     found = groups.agg({"bins": "first", "draws": "sum", "note": "max"})
     for name, share in (("low", 0.25), ("value", 0.5), ("high", 0.75)):

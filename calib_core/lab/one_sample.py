@@ -1,4 +1,4 @@
-"""One sample of a truth, and how far the estimates of many samples lie from it (P2 Fig. 14 to 16)."""
+"""One sample from a known distribution, and distances of many samples' estimates from the truth (P2 Fig. 14-16)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from calib_core.registry.registry import Recipe
 from calib_core.text import Unit
 
 FINE = 100
-"""Points of a true curve, at most."""
+"""Maximum number of points of a true curve."""
 LINE = 2**19
-"""Rows times classes of the sample whose line stands for a law that cannot be summed up."""
+"""Rows times classes of the sample that represents a distribution known only by simulation."""
 LEAST_ROWS = 2500
-"""Rows of it behind each point: its share is then known with a standard error of .01 at most."""
+"""Fewest rows per point, for a standard error of at most .01."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TruthCurve(Diagram):
-    """How often scores come true by the law, and in the bins of one sample of ``rows`` rows, with exact intervals."""
+    """True frequency by score, and observed frequency in bins of one sample of ``rows`` rows with exact intervals."""
 
     formula: ClassVar[str] = r"s \mapsto P(z = 1 \mid s)"
 
@@ -44,14 +44,15 @@ class TruthCurve(Diagram):
     points: pd.DataFrame
 
     def frame(self) -> pd.DataFrame:
-        """One line per point: of the "truth", the "sample", or a "point" that the truth is drawn through; its stratum,
-        mean score and share that comes true.
+        """One row per point of the "truth", the "sample", or a "point" that defines the true curve.
+
+        Columns include its stratum, mean score and frequency.
         """
         return self.points
 
 
 def sample(truth: str | Recipe | Truth, n: int = 1000, random_state: int = SEED) -> Predictions:
-    """One sample of a truth as predictions, like any others.
+    """Return one sample from a known distribution as predictions.
 
     >>> sample("three-classes", 5).n_rows
     5
@@ -60,7 +61,7 @@ def sample(truth: str | Recipe | Truth, n: int = 1000, random_state: int = SEED)
 
 
 def sample_table(truth: str | Recipe | Truth, n: int = 1000, random_state: int = SEED) -> pd.DataFrame:
-    """One sample of a truth as a table to keep: a column of probabilities for each class, then the label.
+    """Return one sample from a known distribution as a table: one column of probabilities per class, then the label.
 
     >>> list(sample_table("drawn", 5))
     ['no', 'yes', 'label']
@@ -77,12 +78,12 @@ def truth_curve(
     bins: int = BINS,
     random_state: int = SEED,
 ) -> TruthCurve:
-    """The true curve of a notion (None: the truth's own) and one sample of n rows in bins of equal width.
+    """True curve of a notion (None: the default one) and one sample of n rows in equal-width bins.
 
-    Points of the truth are means over a hundred bins of equal width: jumps within them are not seen. A law that is
-    known by simulation alone has the mean of the known class probabilities there, and neighbouring bins are joined
-    until each has 2,500 simulated rows (standard error .01 or less); strata with fewer have no line. Intervals are
-    exact, of independent rows, a bin at a time.
+    Points of the true curve are means over a hundred equal-width bins, which hide jumps. A distribution that is known
+    only by simulation has the mean of the known class probabilities there, and adjacent bins are merged until each has
+    2,500 simulated rows (standard error .01 or less); strata with fewer rows have no curve. Intervals are exact for
+    independent rows, for one bin at a time.
 
     >>> curve = truth_curve("example-1", 50)
     >>> curve.frame().query("of == 'truth'")["right"].tolist()
@@ -101,26 +102,26 @@ def truth_curve(
 
 @lru_cache(maxsize=16)
 def _line(truth: Any, notion: Any) -> pd.DataFrame:
-    """Points of the law."""
+    """Points of the true curve."""
     if kind_of(truth).exact:
         return _points(law(truth), notion, FINE, "truth")
     classes = truth.population(2).predictions.n_classes or 2
     simulated = truth.population(LINE // classes)
     rows = expected(simulated)
     cells = _points(rows, notion, FINE, "truth")
-    # Weights have mean 1 over rows that stand there once for each class.
+    # Weights have mean 1 over rows that occur once per class.
     cells[["rows", "hits"]] *= simulated.predictions.n_rows / rows.n_rows
     return pd.concat([_joined(mine) for _, mine in cells.groupby("stratum", sort=False)], ignore_index=True)
 
 
 def _through(truth: Any, drawn: pd.DataFrame) -> pd.DataFrame:
-    """The points that a drawn truth goes through, none of any other; they are of the stratum that it is about."""
+    """Defining points of a drawn curve, in its stratum; empty for other distributions."""
     points = pd.DataFrame(truth.points if kind_of(truth).movable else np.empty((0, 2)), columns=["score", "right"])
     return points.assign(of="point", stratum=drawn["stratum"].iloc[0])
 
 
 def _joined(cells: pd.DataFrame) -> pd.DataFrame:
-    """Neighbouring cells of a stratum joined until each has rows enough; none where the stratum has not."""
+    """Adjacent cells of a stratum merged until each has enough rows; empty if the stratum has too few."""
     groups, number, here = [], 0, 0.0
     for rows in cells["rows"]:
         if here >= LEAST_ROWS:
@@ -128,7 +129,7 @@ def _joined(cells: pd.DataFrame) -> pd.DataFrame:
         groups.append(number)
         here += rows
     if here < LEAST_ROWS:
-        groups = [min(group, number - 1) for group in groups]  # what is left over at the top joins the last
+        groups = [min(group, number - 1) for group in groups]  # the remainder at the top is merged with the last group
     totals = cells.assign(score=cells["score"] * cells["rows"]).groupby(groups)[["score", "rows", "hits"]].sum()
     found = totals.assign(score=totals["score"] / totals["rows"], right=totals["hits"] / totals["rows"])
     found = found.assign(of="truth", stratum=cells["stratum"].iloc[0])[list(cells)]
@@ -136,7 +137,7 @@ def _joined(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _points(rows: Predictions, notion: Reduction, bins: int, of: str) -> pd.DataFrame:
-    """A line for each bin that is not empty."""
+    """One row per non-empty bin."""
     table = tabulate(claims_of(rows, notion), [EqualWidth(bins)])[0]
     stratum, cell = np.nonzero(table.count > 0)
     return pd.DataFrame(
@@ -152,15 +153,15 @@ def _points(rows: Predictions, notion: Reduction, bins: int, of: str) -> pd.Data
 
 
 PARTS = 20
-"""Parts of equal width of the distances."""
+"""Number of equal-width parts of the distances."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorDistances(Diagram):
-    """How many of the samples of ``n`` rows each estimator was so far off in, by parts of equal width.
+    """Histogram of each estimator's distance from the truth over samples of ``n`` rows.
 
-    ``unit`` says whether distances are of shares or of squares; half the samples are nearer than the ``median``,
-    by series; ``unanswered`` counts samples that an estimator could not answer, which are in no part.
+    ``unit``: whether distances are between shares or squares; ``median``: the median distance by series;
+    ``unanswered``: the number of samples without an estimate, which are in no part.
     """
 
     title: str
@@ -171,12 +172,12 @@ class ErrorDistances(Diagram):
     unanswered: int
 
     def frame(self) -> pd.DataFrame:
-        """One line per estimator and part, exactly the numbers drawn: ``draws`` samples from ``low`` to ``high``."""
+        """One row per estimator and part, exactly the numbers drawn: ``draws`` samples from ``low`` to ``high``."""
         return self.parts
 
 
 def distance_experiments() -> tuple[str, ...]:
-    """Keys of the experiments that look at how far estimators are from one truth.
+    """Keys of the experiments on distances of estimators from one true error.
 
     >>> distance_experiments()
     ('squares', 'eces')
@@ -192,11 +193,11 @@ def error_distances(
     random_state: int = SEED,
     progress: Progress | None = None,
 ) -> ErrorDistances:
-    """How far estimates lie from the true error, sample by sample: |estimate - truth| in 20 parts of equal width.
+    """Distances of estimates from the true error over samples, |estimate - truth|, in 20 equal-width parts.
 
-    ``n`` rows a sample (0: the fewest of the experiment), ``draws`` samples (0: as many as it says); the samples are
-    those of ``error_curves`` with this seed, the truth is the error in the estimator's bins. What can mislead: parts
-    go up to the largest distance of any estimator, so that one far-off sample squeezes all others into the first.
+    ``n`` rows per sample (0: the experiment's fewest), ``draws`` samples (0: the experiment's number); the samples are
+    those of ``error_curves`` with this seed, and the truth is the error in the estimator's bins. What can mislead:
+    parts go up to the largest distance of any estimator, so one outlier squeezes all other samples into the first part.
 
     References: P2 Fig. 14 to 16.
 
@@ -205,7 +206,7 @@ def error_distances(
     """
     what = _experiment(key)
     if key not in distance_experiments():
-        raise InputError(f"{what.title!r} has no single truth to be off from: {', '.join(distance_experiments())} have")
+        raise InputError(f"{what.title!r} has no single true error; choose {' or '.join(distance_experiments())}")
     n = n or what.n[0]
     run = repeated([as_truth(truth)], n, draws or what.draws, _members("ESTIMATORS", what.estimators),
                    in_bins=what.in_bins, random_state=random_state, progress=progress)  # fmt: skip
@@ -213,7 +214,7 @@ def error_distances(
     off = {str(name): part["off"].abs().dropna().to_numpy() for name, part in drawn.groupby("estimator", sort=False)}
     largest = max((values.max() for values in off.values() if len(values)), default=np.nan)
     if np.isnan(largest):
-        raise NotAnswerable(f"no estimator of {what.title!r} answers on samples of {n:,} rows: take more rows")
+        raise NotAnswerable(f"no estimator of {what.title!r} works on samples of {n:,} rows: choose more rows")
     edges = np.linspace(0.0, largest or 1.0, PARTS + 1)
     counts = {name: np.histogram(values, edges)[0] for name, values in off.items()}
     parts = pd.concat(

@@ -1,4 +1,4 @@
-"""Estimators and calibrators on many samples of a known truth, and the table of such a run."""
+"""Estimators and calibrators on many samples from known distributions, and tables of the results."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from calib_core.reductions.base import REDUCTIONS, Reduction, scope
 from calib_core.registry.registry import Recipe, Registry
 
 WORST = 0.95
-"""The percentile of relative errors that P5 reports."""
+"""Percentile of relative errors reported in P5."""
 SMALLEST = 1e-9
-"""A true error below this is none: nothing is large or small beside it."""
+"""Threshold below which a true error counts as 0, so relative errors are undefined."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Line(OneLine):
-    """What one estimator shows in one notion on every draw of one size: ``values``, NaN where ``note`` says why.
+    """Results of one estimator and notion on every draw of one size: ``values``, NaN with the reason in ``note``.
 
-    With a ``calibrator`` the values are the true errors that are left after it, and ``true`` the one before.
-    ``low`` and ``high`` are the ends of each draw's interval, NaN where none was asked for.
+    With a ``calibrator`` the values are the true errors after it, and ``true`` is the one before.
+    ``low`` and ``high`` are the ends of each draw's interval, NaN if none was requested.
     """
 
     truth: str
@@ -57,12 +57,12 @@ class Line(OneLine):
 
     @property
     def squared(self) -> Line:
-        """Value and truth squared: of a root, the squared error."""
+        """The same line with values and truth squared: the squared error of a root."""
         true = TrueError(self.true.value**2, 2 * self.true.value * self.true.standard_error)
         return replace(self, true=true, values=self.values**2, low=self.low**2, high=self.high**2)
 
     def inside(self, true: float) -> Bools:
-        """Whether the interval of each draw that has one holds this error."""
+        """Mask of draws whose interval contains this error, for draws with an interval."""
         known = np.isfinite(self.low + self.high) & np.isfinite(true)
         inside: Bools = np.logical_and(self.low <= true, true <= self.high)[known]
         return inside
@@ -70,31 +70,30 @@ class Line(OneLine):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabRun(OneLine):
-    """Every line of a run in the laboratory: truths, sizes, notions, estimators, calibrators."""
+    """Results of a run in the laboratory, by distribution, size, notion, estimator and calibrator."""
 
     lines: tuple[Line, ...]
     level: float = LEVEL
 
     def frame(self) -> pd.DataFrame:
-        """One line for each truth, calibrator, notion, estimator and size.
+        """One row per distribution, calibrator, notion, estimator and size.
 
-        ``true`` and its standard error; over the draws that could be answered: the ``mean``, ``bias`` = mean less true,
-        ``deviation``, ``worst`` = the 95th percentile of |value - true| / true, ``mse`` = the mean of
-        (value - true)^2, and ``share_held``, the share of intervals that hold the true error. Each has the ends of an
-        interval for what more draws would show: by the normal law for means (of squares
-        not below 0), by order statistics for the percentile, exact for the share. Those of ``worst``, ``mse`` and the
-        share are wider by what the true error's own standard error makes of them. What is left after a calibrator has
-        no ``bias``, ``worst`` or ``mse``: its ``true`` is the error before. ``worst`` is NaN beside a true error that
-        is not told apart from none.
+        Columns are ``true`` and its standard error and, over the draws with a value: the ``mean``, ``bias`` = mean -
+        true, ``deviation``, ``worst`` = the 95th percentile of |value - true| / true, ``mse`` = the mean of (value -
+        true)^2, and ``share_held``, the share of intervals that contain the true error. Each has an interval for its
+        value with infinitely many draws: by the normal distribution for means (of squares not below 0), by order
+        statistics for the percentile, exact for the share. The intervals of ``worst``, ``mse`` and the share also
+        include the true error's own standard error. Errors after a calibrator have no ``bias``, ``worst`` or ``mse``:
+        their ``true`` is the error before. ``worst`` is NaN if the true error is not distinguishable from 0.
         """
         return pd.DataFrame([_summary(line, self.level) for line in self.lines], columns=list(COLUMNS))
 
     def squared(self, estimators: Sequence[str]) -> LabRun:
-        """The same run with the values of these estimators, and what they are compared with, squared."""
+        """The same run with the values and true errors of these estimators squared."""
         return replace(self, lines=tuple(line.squared if line.estimator in estimators else line for line in self.lines))
 
     def draws(self) -> pd.DataFrame:
-        """One line for each draw, in the order of ``frame``: the value, and its distance from the true error."""
+        """One row per draw, in the order of ``frame``: the value, and its distance from the true error."""
         names = ("truth", "calibrator", "reduction", "estimator", "n")
         frames = [
             pd.DataFrame(
@@ -142,7 +141,7 @@ def _summary(line: Line, level: float) -> dict[str, Any]:
 
 
 def _doubted(name: str, found: Callable[[float], dict[str, float]], true: float, doubt: float) -> dict[str, float]:
-    """A measure with its ends, these wider by what a true error of ``doubt`` less or more would make of it."""
+    """Measure with its interval, widened for a true error that is larger or smaller by ``doubt``."""
     own = found(true)
     if not own:
         return own
@@ -154,7 +153,7 @@ def _doubted(name: str, found: Callable[[float], dict[str, float]], true: float,
 
 
 def _share(line: Line, level: float, doubt: float) -> dict[str, float]:
-    """The share of intervals that hold the true error, its ends those of the least and the most that it can be."""
+    """Share of intervals that contain the true error, with an interval over its possible values."""
 
     def share(true: float) -> dict[str, float]:
         inside = line.inside(true)
@@ -170,7 +169,7 @@ def _share(line: Line, level: float, doubt: float) -> dict[str, float]:
 
 
 def _mean(name: str, values: Float64s, level: float) -> dict[str, float]:
-    """A mean over draws and the ends of its interval, by the normal law."""
+    """Mean over draws and its interval by the normal distribution."""
     if not len(values):
         return {}
     mean = float(values.mean())
@@ -179,7 +178,7 @@ def _mean(name: str, values: Float64s, level: float) -> dict[str, float]:
 
 
 def _worst(relative: Float64s, level: float) -> dict[str, float]:
-    """The 95th percentile and its interval by order statistics, NaN where the draws are too few for an end."""
+    """The 95th percentile and its interval by order statistics; NaN if there are too few draws."""
     ordered, n = np.sort(relative), len(relative)
     low, high = (int(binom.ppf(q, n, WORST)) for q in ((1 - level) / 2, (1 + level) / 2))
     ends = {"worst_low": float(ordered[low - 1]) if low > 0 else np.nan}
@@ -188,20 +187,20 @@ def _worst(relative: Float64s, level: float) -> dict[str, float]:
 
 
 Named: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
-"""Members of a family by keys, recipes or as they are; by names of their own where it is a mapping."""
+"""Members of a family as keys, recipes or objects; a mapping gives them names."""
 
 SIZES = (100, 300, 1000, 3000)
 DRAWS = 100
 ROWS_AT_A_TIME = 2**15
-"""Rows drawn together, so that a stop is heard soon; fixed, so that the bits do not depend on the workers."""
+"""Rows drawn together: few, so that a stop is quick, and fixed, so that bits do not depend on the workers."""
 THIN = 16
-"""One row in so many of a sampled law judges a calibrator, which is fitted anew in every draw."""
+"""Stride of a simulated distribution's rows that evaluate a calibrator, which is refitted in every draw."""
 MOST_DRAWS = 100_000
 MOST_DRAWN = 1_000_000_000
-"""Rows of all samples of a run together."""
+"""Maximum number of rows in all samples of a run."""
 
 _Answer: TypeAlias = tuple[float, float, float, str]
-"""A draw's value, the ends of its interval (NaN: not asked), and why there is no value."""
+"""Value of a draw, the ends of its interval (NaN: not requested), and the reason if there is no value."""
 _UNASKED = (np.nan, np.nan, "")
 
 
@@ -220,20 +219,20 @@ def repeated(
     random_state: int = SEED,
     progress: Progress | None = None,
 ) -> LabRun:
-    """Estimators and calibrators on repeated samples of known truths, beside the true errors.
+    """Run estimators and calibrators on repeated samples from known distributions and compare with true errors.
 
-    ``draws`` times n rows are sampled from each truth, for each n, a thousand million at most in all. Every estimator
-    answers on each sample in every notion (none: the one each truth is about), and is compared with ``true_error``,
-    ``in_bins`` or not. Each of the ``calibrators`` is fitted on each sample, and its line holds, in the order of each
-    estimator, the true error of what it returns; ``binary_calibrators`` likewise, fitted to the claims of the notion.
-    With ``intervals``, whether each estimate's default interval holds the true error. With ``own_rows`` the samples of
-    a truth that is known by a sample alone are drawn from one set of 65,536 rows, with replacement as P5 does it, each
-    with a new label; the true error is that of these rows, without simulation error. Members are given by key, by
-    recipe or as they are; a mapping gives them names. What cannot be answered is NaN with a note. ``progress`` is told
-    percent; what it raises stops the work. The same bits for any number of threads.
+    ``draws`` times n rows are sampled from each distribution, for each n, at most a billion in all. Every estimator
+    is computed on each sample in every notion (none: the distribution's own), and compared with ``true_error``,
+    ``in_bins`` or not. Each of the ``calibrators`` is fitted on each sample, and its line has the true error of its
+    output, on the scale of each estimator; ``binary_calibrators`` likewise, fitted to the claims of the notion.
+    With ``intervals``, the result includes the coverage of each estimate's default interval. With ``own_rows`` the
+    samples of a distribution known only by simulation are drawn from one set of 65,536 rows, with replacement as in P5,
+    each with a new label; the true error is that of these rows, without simulation error. Members are keys, recipes or
+    objects; a mapping gives them names. Values that cannot be computed are NaN with a note. ``progress`` gets
+    the percentage done; an exception in it stops the work. The bits do not depend on the number of threads.
 
-    What can mislead: intervals of binned errors are about the error in their bins, given their rows, not about the true
-    error they are compared with here; of a truth that is sampled, true errors have a standard error of their own.
+    What can mislead: intervals of binned errors are for the error in their bins, given their rows, not for the true
+    error that they are compared with here. True errors of a simulated distribution have a standard error.
 
     References: P5 §5 and Fig. 2; P2 §5, App. E and G.
 
@@ -250,12 +249,10 @@ def repeated(
     methods = _named(estimators, ESTIMATORS)
     maps = _named(calibrators, CALIBRATORS), _named(binary_calibrators, BINARY_CALIBRATORS)
     if not (members and methods and sizes):
-        raise InputError("give at least one truth, one number of rows and one estimator")
+        raise InputError("give at least one distribution, one number of rows and one estimator")
     drawn = len(members) * draws * sum(map(int, sizes))
     if drawn > MOST_DRAWN:
-        raise InputError(
-            f"this would draw {drawn:,} rows; a run draws {MOST_DRAWN:,} at most: take fewer draws or rows"
-        )
+        raise InputError(f"this would draw {drawn:,} rows; the limit is {MOST_DRAWN:,}: choose fewer draws or rows")
     jobs = [
         (int(size), first, min(draws - first, at_a_time))
         for size in sizes
@@ -279,7 +276,7 @@ def repeated(
                 draws = _draws(truth, *job, random_state, own_rows)
                 known = [None if intervals or not task.at_once else task.at_once(draws) for task in plan]
                 alone = [task for task, answers in zip(plan, known, strict=True) if answers is None]
-                # Sample by sample, so that what a calibrator returns is not kept for all of them.
+                # Sample by sample, so that the outputs of a calibrator are not stored for all of them.
                 rows = [[task(sample, intervals) for task in alone] for sample in draws.samples]
                 rest = iter(zip(*rows, strict=True))
                 return [list(next(rest)) if answers is None else answers for answers in known]
@@ -291,18 +288,18 @@ def repeated(
             tell()
         return [task.line(name, n, answers) for n in found for task, answers in zip(plan, found[n], strict=True)]
 
-    # Truths are shared out where there are several, else the samples of the one.
+    # Distributions are the units of work if there are several, else the samples of the single one.
     return LabRun(tuple(line for lines in shared_out(lines_of, members) for line in lines))
 
 
 @dataclass(frozen=True, eq=False)
 class _Shared:
-    """What several tasks make of the same rows, made once."""
+    """Cache of results that several tasks need from the same rows."""
 
     known: dict[int, Any] = field(init=False, default_factory=dict)
 
     def once(self, key: object, make: Callable[[], object]) -> Any:
-        """What ``make`` makes, kept for this ``key``: a thing that outlives the rows."""
+        """Cached result of ``make`` for this ``key``, which must outlive the rows."""
         if id(key) not in self.known:
             self.known[id(key)] = make()
         return self.known[id(key)]
@@ -310,24 +307,24 @@ class _Shared:
 
 @dataclass(frozen=True, eq=False)
 class _Sample(_Shared):
-    """The predictions of one draw."""
+    """Predictions of one draw."""
 
     predictions: Predictions
 
     def claims(self, reduction: Reduction) -> Any:
-        """The claims they make."""
+        """Claims of these predictions."""
         return self.once(reduction, lambda: reduction.split(self.predictions))
 
 
 @dataclass(frozen=True, eq=False)
 class _Draws(_Shared):
-    """Some draws of one size."""
+    """Several draws of one size."""
 
     samples: list[_Sample]
 
 
 def _draws(truth: Any, n: int, first: int, draws: int, seed: int, own_rows: bool) -> _Draws:
-    """Some draws of one size from one truth."""
+    """Several draws of one size from one distribution."""
     rng = np.random.default_rng([seed, n, first])
     if own_rows and not kind_of(truth).exact:
         kept = holdout(truth)
@@ -340,7 +337,7 @@ def _draws(truth: Any, n: int, first: int, draws: int, seed: int, own_rows: bool
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What is asked of every draw: an estimate, or a calibrator's true error; and the true error it stands beside."""
+    """Task for every draw: an estimate or a calibrator's true error, and the true error for comparison."""
 
     reduction: str
     estimator: str
@@ -357,7 +354,7 @@ class _Task:
             return np.nan, np.nan, np.nan, str(why)
 
     def line(self, truth: str, n: int, answers: list[_Answer]) -> Line:
-        """The answers of all draws of one size."""
+        """Line with the answers of all draws of one size."""
         *numbers, notes = zip(*answers, strict=True)
         note = "; ".join(dict.fromkeys(filter(None, (self.note, *notes))))
         values, low, high = (np.array(each, dtype=float) for each in numbers)
@@ -373,7 +370,7 @@ def _plan(
     in_bins: bool,
     own_rows: bool,
 ) -> list[_Task]:
-    """Every line of a truth, in the order of the frame."""
+    """Tasks of a distribution, in the order of the frame."""
     notions = _named(reductions, REDUCTIONS)
     first = kind_of(truth).reduction
     tasks = []
@@ -381,7 +378,7 @@ def _plan(
         maps = {**calibrators, **{name: Reduced(reduction, given) for name, given in binary.items()}}
         for name, method in methods.items():
             true, note = _true_or_why(truth, reduction, method, in_bins, own_rows)
-            # One given by key may choose its bins by the rows, as it does wherever it is given by key.
+            # An estimator given by key may choose its bins by the rows, as elsewhere.
             by_key = name if name in ESTIMATORS and ESTIMATORS.make(name) == method else method
             tasks.append(
                 _Task(
@@ -420,14 +417,14 @@ def _estimated(reduction: Reduction, method: Any, sample: _Sample, intervals: bo
 
 
 def _at_once(reduction: Reduction, method: Any, draws: _Draws) -> list[_Answer] | None:
-    """The estimates of all draws together, where the estimator has them and all draws have as many claims."""
+    """Estimates of all draws at once, if the estimator supports it and all draws have the same number of claims."""
     estimator: Any = as_estimator(method)
     if not (_of_claims(reduction, method) and traits(estimator).together(estimator)):
         return None
     try:
         claims = draws.once(reduction, lambda: side_by_side([sample.claims(reduction) for sample in draws.samples]))
         return None if claims is None else [(float(value), *_UNASKED) for value in estimator.of_samples(claims)]
-    except NotAnswerable:  # each draw says why
+    except NotAnswerable:  # each draw reports the reason
         return None
 
 
@@ -446,12 +443,12 @@ def _left(truth: Any, reduction: Reduction, method: Any, calibrator: Any, sample
 
 
 def _named(given: Any, registry: Registry[Any]) -> dict[str, Any]:
-    """Members by name: the names of a mapping, keys as they are, titles of recipes and members."""
+    """Members by name: names of a mapping, keys, or titles of recipes and objects."""
     if isinstance(given, Mapping):
         return {str(name): _built(value, registry) for name, value in given.items()}
     names = [value if isinstance(value, str) else registry.recipe(value).title for value in given]
     if len(set(names)) < len(names):
-        raise InputError(f"{', '.join(names)}: each may be given once; a mapping gives them names of their own")
+        raise InputError(f"{', '.join(names)}: a name occurs twice; give a mapping with distinct names")
     return {name: _built(value, registry) for name, value in zip(names, given, strict=True)}
 
 

@@ -1,4 +1,4 @@
-"""The error that estimates are compared with: of the law itself, or of a sample so large that its noise is told."""
+"""True errors for comparison with estimates, exact or from a large simulation with a known standard error."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from calib_core.reductions.base import Reduction, as_reduction, scope
 from calib_core.registry.registry import Recipe
 
 PROBABILITIES = 2**21
-"""Rows times classes of a sample that stands for a law; times classes squared where labels are written out."""
+"""Rows times classes of a sample that represents a distribution; times classes squared for expanded labels."""
 MOST_SAMPLED = 2**19
 HOLDOUT = 2**16
-"""Rows of a holdout set."""
+"""Number of rows in a holdout set."""
 FINEST_ROWS = 500
-"""Least rows a bin of it."""
+"""Fewest rows per bin of a holdout set."""
 FINEST = PointsPerBin(FINEST_ROWS)
-"""Stands for bins of a sample as fine as its rows allow (``_finest``)."""
+"""Marker for bins as fine as a sample's rows allow (``_finest``)."""
 BATCHES = 8
 JOINED = 9
-"""Digits to which scores that stand for one are the same."""
+"""Digits to which scores that represent one value are equal."""
 LEAST = 1e-12
 
 
 @dataclass(frozen=True, repr=False)
 class TrueError(OneLine):
-    """A true error, and the standard error it has from simulation: 0 where the law itself was summed up."""
+    """True error and its simulation standard error, which is 0 for an exact sum over the distribution."""
 
     value: float
     standard_error: float
 
 
 def expected(synthetic: Synthetic) -> Predictions:
-    """Every row once for each class, weighted by the true probability of that class: its labels are their expectation.
+    """Expand every row to one copy per class, weighted by the true probability of that class.
 
-    An estimate on these rows has no noise of labels. Rows that all but cannot happen (1e-12) are left out.
+    An estimate on these rows has no label noise. Copies with a probability below 1e-12 are left out.
 
     >>> from calib_core.datasets import example_1
     >>> rows = expected(example_1(10))
@@ -68,19 +68,19 @@ def true_error(
     in_bins: bool = False,
     own_rows: bool = False,
 ) -> TrueError:
-    """What an estimator estimates, known because the truth is: sum over scores of |true share - score|^p.
+    """Return the true value of an estimator's target: the sum over scores of |true frequency - score|^p.
 
-    E |P(z = 1 | s) - s|^p over the claims (s, z) of the notion (None: the truth's own), in the order and on the scale
-    of the estimator, with every distinct score a bin of its own, or n^(2/3) of the n rows of a sample; no labels are
-    drawn. ``in_bins``: in the estimator's own bins instead, which see no more than their means. Scores such as accuracy
-    are their expectation. Truths whose law is summed up have no simulation error, others that of a seeded sample of up
-    to 524,288 rows. ``own_rows``: the error of the 65,536 rows alone (of slow models fewer) that ``repeated`` draws
-    from where it is told the same, which has none. What can mislead: what wide bins cannot see is part of the true
-    error, so that a binned estimate can lie below it however many its rows; a sample's error is a little too large
-    where it is small, by its own noise.
+    E |P(z = 1 | s) - s|^p over the claims (s, z) of the notion (None: the distribution's own), with the order and scale
+    of the estimator. Every distinct score is one bin, or a simulated sample of n rows has n^(2/3) bins; no labels are
+    drawn. ``in_bins``: in the estimator's own bins instead, by their means. Scores such as accuracy
+    are their expectations. Exactly known distributions have no simulation error, others that of a seeded sample of up
+    to 524,288 rows. ``own_rows``: the error of only the 65,536 rows (fewer for slow models) that ``repeated`` draws
+    from with the same option, which has none. What can mislead: the true error includes the error that wide bins hide,
+    so a binned estimate can be below it with any number of rows; a simulated error is slightly too large
+    if it is small, because of its noise.
 
-    NotAnswerable for errors of whole vectors, for squared errors of pairs, and for the largest error where the law is
-    known by a sample alone.
+    Raises NotAnswerable for errors of whole vectors, for squared errors of pairs, and for the largest error of a
+    distribution known only by simulation.
 
     References: P2 App. E; P5 §5.1 (there 2,000 bins of drawn labels).
 
@@ -104,7 +104,7 @@ def _of_law(truth: Any, notion: Any, target: Any, power: int, own: bool) -> True
     value = _of_drawn(drawn, notion, target, power)
     if own:
         return TrueError(value, 0.0)
-    # Rows stand in the order they were drawn in.
+    # Rows are in the order in which they were drawn.
     parts = [part for part in np.array_split(np.arange(len(drawn.true_probs)), BATCHES) if len(part)]
     batches = [Synthetic(drawn.predictions.take(part), drawn.true_probs[part]) for part in parts]
     values = [_of_drawn(batch, notion, target, power, len(parts)) for batch in batches]
@@ -113,7 +113,7 @@ def _of_law(truth: Any, notion: Any, target: Any, power: int, own: bool) -> True
 
 @lru_cache(maxsize=4)
 def _sampled(truth: Any) -> Synthetic:
-    """The rows that stand for a truth that is not summed up."""
+    """Rows that represent a distribution known only by simulation."""
     classes = truth.population(2).predictions.n_classes or 2
     drawn: Synthetic = truth.population(min(PROBABILITIES // classes, MOST_SAMPLED))
     return drawn
@@ -121,13 +121,13 @@ def _sampled(truth: Any) -> Synthetic:
 
 @lru_cache(maxsize=8)
 def holdout(truth: Truth) -> Synthetic:
-    """One set of rows of a truth, from which samples can be drawn again and again."""
+    """Fixed set of rows from a distribution, for repeated sampling."""
     drawn: Synthetic = truth.population(HOLDOUT)
     return drawn
 
 
 def _of_drawn(drawn: Synthetic, notion: Reduction, target: Any, power: int, parts: int = 1) -> float:
-    """The target on drawn rows, no labels drawn; of one of several ``parts`` in as many bins as of all."""
+    """Target on drawn rows without labels; one of several ``parts`` has as many bins as all rows."""
     rows, n = drawn.predictions, len(drawn.true_probs)
     if _binning(target) is None or rows.weights is not None:
         return error_of(expected(drawn), notion, target, power, parts)
@@ -140,11 +140,11 @@ def _of_drawn(drawn: Synthetic, notion: Reduction, target: Any, power: int, part
 
 
 def _chances(drawn: Synthetic, notion: Any) -> tuple[FlatClaims, Float64s]:
-    """All claims, and how likely each comes true: the mean over the labels its row can have."""
+    """All claims with their true probabilities: the mean over the possible labels of the row."""
     true, n = drawn.true_probs, len(drawn.true_probs)
     of_label = [notion.split(drawn.predictions.relabelled(np.full(n, k))) for k in range(true.shape[1])]
     first = of_label[0]
-    # Shares of classes can be those of their labels.
+    # Class shares can be those of the labels.
     shares = true.mean(axis=0) @ np.stack([claims.shares for claims in of_label])
     if first.same_rows:
         chance, row = np.zeros(first.rows.shape), np.arange(n)
@@ -162,28 +162,28 @@ def _chances(drawn: Synthetic, notion: Any) -> tuple[FlatClaims, Float64s]:
 
 @lru_cache(maxsize=4)
 def law(truth: Truth, share: int = 1) -> Predictions:
-    """The rows that stand for a truth, with expected labels; of a sample only one in ``share``."""
+    """Rows that represent a distribution, with expected labels; of a simulated one only every ``share``-th row."""
     classes = truth.population(2).predictions.n_classes or 2
     rows = PROBABILITIES // (classes * classes)
     return expected(truth.population((rows if kind_of(truth).exact else min(rows, MOST_SAMPLED)) // share))
 
 
 def error_of(rows: Predictions, notion: Reduction, target: Any, power: int, parts: int = 1) -> float:
-    """The target on rows with expected labels, to a power; of one of several ``parts`` in as many bins as of all."""
+    """Target on rows with expected labels, to a power; one of several ``parts`` has as many bins as all rows."""
     if _binning(target) is FINEST:
         target = replace(target, binning=_finest(rows, parts))
     return float(Question(rows, notion, target).answer(rows).value ** power)
 
 
 def _binning(target: Any) -> Any:
-    """The bins of a target; None where it has none, as scores have."""
+    """Bins of a target; None if it has none, as for scores."""
     return getattr(target, "binning", None)
 
 
 def _finest(rows: Predictions, parts: int) -> PointsPerBin:
-    """Bins of n^(2/3) of the n rows of all parts, 500 at least: noise in them and what they hide are alike small.
+    """Bins of n^(2/3) of the n rows of all parts, at least 500: both noise and hidden error are then small.
 
-    A row has a line for each label it can have, one after the other; bins count what the lines' weights are worth.
+    A row has one line per possible label, in sequence; bins count the lines' effective sample size.
     """
     n = 1 + int((rows.probs[1:] != rows.probs[:-1]).any(axis=1).sum())
     return PointsPerBin(max(1, round(_points(n, parts) * rows.effective_rows / n)))
@@ -194,15 +194,15 @@ def _points(n: int, parts: int) -> float:
 
 
 def target_of(estimator: Any, notion: Reduction, exact: bool, in_bins: bool = False) -> tuple[Any, int]:
-    """What is summed up over a law, and the power it is raised to, to be what an estimator estimates."""
+    """Quantity to sum over a distribution, and its power, to get the target of an estimator."""
     declared = traits(estimator)
     if scope(notion).of == "vector" or "claims" not in declared.takes:
-        raise NotAnswerable("the true error of whole probability vectors is not known here: choose another notion")
+        raise NotAnswerable("the true error of whole probability vectors is unknown: choose another notion")
     if declared.judged in ("losses", "share"):
         return estimator, 1
     scale = error_scale(estimator)
     if declared.judged == "pairs" or scale.order == "bins" or (scale.order == "max" and not (exact or in_bins)):
-        raise NotAnswerable("what this estimator would show without noise is not known of this truth")
+        raise NotAnswerable("this estimator's value without noise is unknown for this distribution")
     finest = Distinct() if exact else FINEST
     scheme = estimator.binning if in_bins and declared.judged == "bins" else finest
     return Binned(scheme, scale.order), 2 if scale.squared else 1

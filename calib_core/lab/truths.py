@@ -1,6 +1,6 @@
-"""What a truth is, and truths about the scores of two classes: a curve says how often each score comes true.
+"""Known distributions of predictions and outcomes: curves of true frequency by score, and models.
 
-Models fitted to Gaussian mixtures whose true class probabilities are known (P5 §5).
+The models are fitted to Gaussian mixtures with known class probabilities (P5 §5).
 """
 
 from __future__ import annotations
@@ -27,28 +27,30 @@ __all__ = ["TRUTHS", "Drawn", "ExampleOne", "JumpingCurve", "SigmoidCurve", "Thr
 
 MOST_ROWS = 10_000_000
 APART = 2.0**-40
-"""Between scores that stand for one and come true unlike often: a power of two, for the same reason."""
+"""Distance between scores that represent one value but differ in frequency; a power of two, like ``CELLS``."""
 CELLS = 2**10, 2**14
-"""Least and most scores that stand for all, each the middle of its cell: powers of two, so that z and 1 - z are both
-among them."""
+"""Fewest and most scores that represent all, each the middle of its cell.
+
+They are powers of two, so both z and 1 - z are among them.
+"""
 
 
 class Truth(Protocol):
-    """A law of predictions together with what they should have been."""
+    """Known distribution of predictions and true class probabilities."""
 
     def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:
-        """n independent rows with their labels, and the probabilities the labels were drawn from."""
+        """Return n independent rows with labels, and the probabilities from which the labels were drawn."""
 
     def population(self, rows: int) -> Synthetic:
-        """Rows that stand for the whole law, by their weights or as a seeded sample of about so many."""
+        """Return rows that represent the whole distribution: weighted, or a seeded sample of about this size."""
 
 
 @dataclass(frozen=True)
 class TruthKind:
-    """What a truth declares: whether its population is the law itself, not a sample of it; what is asked of it first.
+    """Properties of a known distribution: exact or simulated population, and default notion.
 
-    ``notion`` is a key of REDUCTIONS, of one class where it is about one: the second, which the scores are for.
-    ``movable``: its curve goes through ``points`` that can be ``moved``.
+    ``notion`` is a key of REDUCTIONS; for a single class it is the second one, which the scores are about.
+    ``movable``: its curve is defined by ``points`` that can be ``moved``.
     """
 
     exact: bool = False
@@ -57,7 +59,7 @@ class TruthKind:
 
     @property
     def reduction(self) -> Reduction:
-        """The notion asked for first."""
+        """Default notion."""
         return REDUCTIONS.make(self.notion, **({"cls": 1} if self.notion == "class-specific" else {}))
 
 
@@ -67,7 +69,7 @@ _ONE_CLASS = TruthKind(exact=True, notion="class-specific")
 
 
 def as_truth(truth: str | Recipe | Truth) -> Truth:
-    """A truth given by key, by recipe or as it is."""
+    """Return the distribution given by key, by recipe or as an object."""
     member: Truth = (
         TRUTHS.make(truth) if isinstance(truth, str) else truth.build() if isinstance(truth, Recipe) else truth
     )
@@ -77,30 +79,30 @@ def as_truth(truth: str | Recipe | Truth) -> Truth:
 
 
 def kind_of(truth: Truth) -> TruthKind:
-    """What a truth declares."""
+    """Return the properties of a distribution."""
     declared: TruthKind = TRUTHS.flags(truth)
     return declared
 
 
 class _Curve:
-    """Two classes: scores z of the second from one law, which comes true with probability ``accuracy`` of z."""
+    """Two classes: scores z of the second class, which is true with probability ``accuracy(z)``."""
 
     low, high = 0.0, 1.0
 
     def accuracy(self, scores: Float64s) -> Float64s:
-        """P(y = 1 | z)."""
+        """Return P(y = 1 | z)."""
         raise NotImplementedError
 
     def below(self, scores: Float64s) -> Float64s:
-        """The share of rows whose score lies below these."""
+        """Return the share of rows with a score below these."""
         return np.asarray(np.clip((scores - self.low) / (self.high - self.low), 0, 1))
 
     def scores(self, n: int, rng: np.random.Generator) -> Float64s:
-        """n scores."""
+        """Draw n scores."""
         return self.low + (self.high - self.low) * rng.random(n)
 
     def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:
-        """n rows: all scores are drawn before all outcomes."""
+        """Draw n rows: first all scores, then all outcomes."""
         as_whole(n, "n", 1, MOST_ROWS)
         rng = np.random.default_rng(random_state)
         scores = self.scores(n, rng)
@@ -108,7 +110,7 @@ class _Curve:
         return _of_two(scores, truth, rng.random(n) < truth)
 
     def population(self, rows: int) -> Synthetic:
-        """Scores in the middle of equal cells, each with the share of rows that its cell has."""
+        """Return scores in the middle of equal cells, weighted by the share of rows in the cell."""
         cells = int(np.clip(2 ** (rows.bit_length() - 4), *CELLS))
         scores = (np.arange(cells) + 0.5) / cells
         share = np.diff(self.below(np.arange(cells + 1) / cells))
@@ -124,7 +126,7 @@ def _of_two(scores: Float64s, truth: Float64s, hits: Bools, weights: Float64s | 
 @TRUTHS.register("sigmoid", "Sigmoid of the log-odds", reference="P2 App. E, experiment (A)", flags=_ONE_CLASS)
 @dataclass(frozen=True)
 class SigmoidCurve(_Curve):
-    """Scores spread evenly over 0 to 1 come true with probability sigmoid(a log-odds + c).
+    """Uniform scores with true probability sigmoid(a log-odds + c).
 
     P(y = 1 | z) = 1 / (1 + exp(-(a log(z / (1 - z)) + c))). With a = 1 and c = 0 the scores are calibrated.
 
@@ -134,20 +136,20 @@ class SigmoidCurve(_Curve):
     [0.7311]
     """
 
-    slope: Annotated[float, Range(0.1, 5, 0.1), "Slope", "a, what the log-odds are multiplied by"] = 2.0
-    shift: Annotated[float, Range(-3, 3, 0.1), "Shift", "c, what is added to the log-odds"] = 1.0
+    slope: Annotated[float, Range(0.1, 5, 0.1), "Slope", "a, the factor of the log-odds"] = 2.0
+    shift: Annotated[float, Range(-3, 3, 0.1), "Shift", "c, added to the log-odds"] = 1.0
 
     def accuracy(self, scores: Float64s) -> Float64s:
         return np.asarray(expit(self.slope * logit(scores) + self.shift))
 
 
-@TRUTHS.register("jumping", "Sigmoid that jumps", reference="P2 App. E, experiment (B)", flags=_ONE_CLASS)
+@TRUTHS.register("jumping", "Sigmoid with jumps", reference="P2 App. E, experiment (B)", flags=_ONE_CLASS)
 @dataclass(frozen=True)
 class JumpingCurve(SigmoidCurve):
-    """A sigmoid of the log-odds plus or minus a jump, the sign as random as a coin at every score.
+    """Sigmoid of the log-odds plus or minus a jump, with a random sign for every score.
 
-    P(y = 1 | z) = sigmoid(a log-odds + c) + h(z) with h(z) = + or - ``jump``: a fixed sign a score, which no smooth map
-    can follow. Scores are spread evenly over .25 to .75. Probabilities below 0 or above 1 become 0 or 1.
+    P(y = 1 | z) = sigmoid(a log-odds + c) + h(z) with h(z) = + or - ``jump``: a fixed sign per score, which no smooth
+    map can represent. Scores are uniform over .25 to .75. Probabilities below 0 or above 1 become 0 or 1.
 
     References: P2 App. E.
 
@@ -155,16 +157,16 @@ class JumpingCurve(SigmoidCurve):
     [0.7311]
     """
 
-    jump: Annotated[float, Range(0, 0.2, 0.01), "Jump", "how far the truth lies above or below the sigmoid"] = 0.02
+    jump: Annotated[float, Range(0, 0.2, 0.01), "Jump", "distance of the true curve from the sigmoid"] = 0.02
     low, high = 0.25, 0.75
 
     def accuracy(self, scores: Float64s) -> Float64s:
         return np.clip(super().accuracy(scores) + self.jump * _coin(scores), 0, 1)
 
     def population(self, rows: int) -> Synthetic:
-        """Four scores next to each other in every cell, with each pair of signs that z and 1 - z can have.
+        """Return four adjacent scores in every cell, one per pair of signs of z and 1 - z.
 
-        Every sign has its probability so, of one class as of confidences, which join z and 1 - z.
+        Every sign then has its probability, both for one class and for confidences, which combine z and 1 - z.
         """
         smooth = super().population(rows).predictions
         scores, share = smooth.probs[:, 1], np.ones(smooth.n_rows) if smooth.weights is None else smooth.weights
@@ -176,7 +178,7 @@ class JumpingCurve(SigmoidCurve):
 
 
 def _coin(scores: Float64s) -> Float64s:
-    """+1 or -1 by the bits of a score, mixed well (the finaliser of SplitMix64): the same sign whenever asked."""
+    """Return +1 or -1 from the bits of a score, by the finalizer of SplitMix64: always the same sign for a score."""
     bits = np.ascontiguousarray(scores, dtype=np.float64).view(np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
@@ -184,29 +186,29 @@ def _coin(scores: Float64s) -> Float64s:
 
 
 SPREADS = {"even": (1.0, 1.0), "middle": (4.0, 4.0), "ends": (0.5, 0.5), "high": (5.0, 1.3)}
-"""Shapes (a, b) of the beta law that scores follow."""
+"""Parameters (a, b) of the beta distribution of scores."""
 
 
 @TRUTHS.register("drawn", "A curve of your own", flags=replace(_ONE_CLASS, movable=True))
 @dataclass(frozen=True)
 class Drawn(_Curve):
-    """How often scores come true is a line through points that you move.
+    """Piecewise linear true frequency through points that the user moves.
 
-    The points stand over equally spaced scores from 0 to 1, between them the line is straight; it may fall as well as
-    rise. Points on the diagonal are calibrated scores.
+    The points are at equally spaced scores from 0 to 1; the curve is linear between them and may rise or fall. Points
+    on the diagonal are calibrated scores.
 
     >>> Drawn((0.0, 1.0)).accuracy(np.array([0.3])).tolist()
     [0.3]
     """
 
     shares: Annotated[
-        tuple[float, ...], Shares(2, 21), "Comes true", "how often scores of 0, ..., 1 come true, from left to right"
+        tuple[float, ...], Shares(2, 21), "True frequency", "true frequency at scores of 0, ..., 1, from left to right"
     ] = (0.05, 0.1, 0.25, 0.5, 0.7, 0.9)
     spread: Annotated[
         str,
-        Choice(tuple(SPREADS), titles=("Evenly over 0 to 1", "Around one half", "Near 0 and 1", "Towards 1")),
-        "Where scores lie",
-        "the law that scores follow",
+        Choice(tuple(SPREADS), titles=("Uniform over 0 to 1", "Around one half", "Near 0 and 1", "Towards 1")),
+        "Distribution of scores",
+        "distribution of the scores",
     ] = "even"
 
     def __post_init__(self) -> None:
@@ -217,11 +219,11 @@ class Drawn(_Curve):
 
     @property
     def points(self) -> Float64s:
-        """Score and share of every point (m, 2), from left to right."""
+        """Score and frequency of every point (m, 2), from left to right."""
         return np.column_stack([np.linspace(0, 1, len(self.shares)), self.shares])
 
     def moved(self, point: int, share: float) -> Drawn:
-        """The same curve with one point at another share; RegistryError beyond 0 to 1 or where there is no such point.
+        """Return the curve with one point at another frequency; RegistryError outside 0 to 1 or for an unknown point.
 
         >>> Drawn((0.0, 1.0)).moved(1, 0.8).shares
         (0.0, 0.8)
@@ -243,7 +245,7 @@ class Drawn(_Curve):
 @TRUTHS.register("three-classes", "Three classes, a known map", reference="P3 §4.1.1")
 @dataclass(frozen=True)
 class ThreeClasses:
-    """Three-class predictions from a Dirichlet law whose true calibration map is known.
+    """Three-class predictions from a Dirichlet distribution with a known calibration map.
 
     References: P3 §4.1.1 (``datasets.valk_kull``).
 
@@ -265,10 +267,10 @@ class ThreeClasses:
 )
 @dataclass(frozen=True)
 class ExampleOne:
-    """Two kinds of patient are both told 60 %: one is right 20 % of the time, the other always.
+    """Two kinds of patients with predictions of 60 %: one is right 20 % of the time, the other always.
 
-    Rows as of ``datasets.example_1``, drawn at random: each kind with probability one half. Confidence calibration sees
-    no error, each predicted class alone is off by 40 points.
+    Rows as in ``datasets.example_1``, drawn at random: each kind has probability one half. Confidence calibration shows
+    no error, but each predicted class has an error of 40 points.
 
     References: P1 §1, Example 1.
 
@@ -292,11 +294,11 @@ class ExampleOne:
 MODES = 4
 TRAIN_ROWS = 300
 _ROWS = 1024
-"""Rows whose distances from all Gaussians fit the processor's cache."""
+"""Number of rows whose distances from all Gaussians fit in the processor's cache."""
 
 
 def _sklearn() -> Any:
-    """scikit-learn's models, loaded when the first is fitted, which takes a second."""
+    """Return scikit-learn, imported with the first model as it takes a second."""
     import sklearn.calibration
     import sklearn.ensemble
     import sklearn.linear_model
@@ -307,7 +309,7 @@ def _sklearn() -> Any:
 
 
 def _support_vectors(seed: int) -> Any:
-    """Their margins become probabilities by Platt scaling."""
+    """Support vector classifier with probabilities by Platt scaling."""
     return _sklearn().calibration.CalibratedClassifierCV(_sklearn().svm.SVC(), ensemble=False, cv=3)
 
 
@@ -317,32 +319,32 @@ MODELS: dict[str, tuple[str, Callable[[int], Any]]] = {
     "support-vectors": ("Support vectors", _support_vectors),
     "random-forest": ("Random forest", lambda seed: _sklearn().ensemble.RandomForestClassifier(100, random_state=seed)),
 }
-"""The four families of models: title, and a fresh one for a seed."""
+"""The four families of models: title, and constructor for a seed."""
 SLOWER = {"support-vectors": 2, "random-forest": 2}
-"""Models that take long to judge a row: as many times fewer rows stand for their law."""
+"""Slow models, with the factor by which fewer rows represent their distribution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """P(x | class) is a mean of Gaussians, ``means`` (K, modes, d) and ``roots`` A (K, modes, d, d) of A A^T."""
+    """Mixtures of Gaussians P(x | class), with ``means`` (K, modes, d) and ``roots`` A (K, modes, d, d) of A A^T."""
 
     means: Float64s
     roots: Float64s
 
     @classmethod
     def drawn(cls, classes: int, features: int, rng: np.random.Generator) -> Modes:
-        """Means uniform in [-2, 2], entries of A uniform in [-1, 1]: ours, where the paper's text leaves it open."""
+        """Draw means uniform in [-2, 2] and entries of A uniform in [-1, 1], which the paper does not specify."""
         shape = (classes, MODES, features)
         return cls(rng.uniform(-2, 2, shape), rng.uniform(-1, 1, (*shape, features)))
 
     def features(self, n: int, rng: np.random.Generator) -> tuple[Float64s, Codes]:
-        """n rows of features, their classes equally frequent."""
+        """Draw n rows of features with equally frequent classes."""
         classes = len(self.means)
         labels, mode = rng.integers(classes, size=n), rng.integers(MODES, size=n)
         return self._around(labels, mode, rng), labels
 
     def in_turn(self, n: int, rng: np.random.Generator) -> tuple[Float64s, Codes]:
-        """n rows, from each Gaussian in turn: as a mean over the law, with less noise than of rows drawn at random."""
+        """Draw n rows from each Gaussian in turn: means over them have less noise than over random rows."""
         labels, mode = np.divmod(np.arange(n) % (len(self.means) * MODES), MODES)
         return self._around(labels, mode, rng), labels
 
@@ -351,10 +353,10 @@ class Modes:
         return np.asarray(self.means[labels, mode] + np.einsum("nij,nj->ni", self.roots[labels, mode], noise))
 
     def posterior(self, x: Float64s) -> Float64s:
-        """P(class | x), shape (n, K)."""
+        """Return P(class | x), shape (n, K)."""
         classes, modes, d = self.means.shape
         inverse, scale = np.linalg.inv(self.roots), np.linalg.slogdet(self.roots)[1].ravel()
-        # One product stands for all Gaussians, and squares are added up along whole lines of memory.
+        # One product for all Gaussians; squares are summed along contiguous memory.
         middle = np.einsum("kmij,kmj->ikm", inverse, self.means).ravel()
         across = inverse.transpose(3, 2, 0, 1).reshape(d, -1)
         found = np.empty((len(x), classes))
@@ -369,10 +371,10 @@ class Modes:
 @TRUTHS.register("mixture", "A model on Gaussian mixtures", reference="P5 §5.1")
 @dataclass(frozen=True)
 class Mixture:
-    """A model fitted on 300 rows, each class a mixture of four Gaussians, judged where every probability is known.
+    """Model fitted on 300 rows from mixtures of four Gaussians per class, with known true probabilities.
 
-    P(class | features) follows from the mixtures, whatever the model says. ``mixture`` and ``training`` number the
-    mixtures and the rows the model was fitted on. What can mislead: the model is one draw; another mixture, or other
+    P(class | features) follows from the mixtures, whatever the model predicts. ``mixture`` and ``training`` are the
+    numbers of the mixtures and of the training rows. What can mislead: the model is one draw; another mixture, or other
     rows, give another error.
 
     References: P5 §5.1.
@@ -382,15 +384,15 @@ class Mixture:
     """
 
     model: Annotated[
-        str, Choice(tuple(MODELS), titles=tuple(title for title, _ in MODELS.values())), "Model", "the family of model"
+        str, Choice(tuple(MODELS), titles=tuple(title for title, _ in MODELS.values())), "Model", "family of models"
     ] = "naive-bayes"
     classes: Annotated[int, Range(2, 12), "Classes", "number of classes"] = 5
     features: Annotated[int, Range(1, 20), "Features", "number of features"] = 5
     mixture: Annotated[
-        int, Range(0, 9999), "Which mixture (number)", "another number draws other means and spreads of the classes"
+        int, Range(0, 9999), "Mixture (number)", "another number draws other means and spreads of the classes"
     ] = 0
     training: Annotated[
-        int, Range(0, 9999), "Which training rows (draw number)", "another number fits the model on other 300 rows"
+        int, Range(0, 9999), "Training rows (number)", "another number fits the model on 300 other rows"
     ] = 0
 
     def sample(self, n: int, random_state: Seed = SEED) -> Synthetic:

@@ -1,6 +1,6 @@
-"""What a reduction is, and their registry.
+"""Base class and registry of reductions.
 
-The whole vector as one claim: not binary, binned on the simplex instead of an interval.
+The module also has the canonical notion: the whole vector as one claim, binned on the simplex.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from calib_core.registry.registry import Registry
 
 
 class Reduction(Protocol):
-    """A notion of calibration: predictions in, binary claims out, stratum by stratum; or whole vectors, if declared."""
+    """Notion of calibration: maps predictions to binary claims in strata, or to whole vectors if declared."""
 
     def split(self, predictions: Predictions) -> Claims | Vectors:
-        """The claims these predictions make; NotAnswerable says why they make none."""
+        """Return the claims of these predictions; NotAnswerable gives the reason if there are none."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a notion declares that it speaks of.
+    """Declared subject of a notion.
 
     ``of``: the "event" of two classes, the largest probability of a row ("top"), its ``k`` largest, listed rank after
     rank ("ranks"), one class ("class", its field ``cls``), every class ("classes"), the whole "vector", or "other"
-    claims. ``by_class``: every predicted class is a stratum of its own.
+    claims. ``by_class``: every predicted class is a separate stratum.
     """
 
     of: Literal["event", "top", "ranks", "class", "classes", "vector", "other"] = "other"
@@ -38,7 +38,7 @@ class Scope:
 
     @property
     def one_stratum(self) -> bool:
-        """Whether its claims, one a row, are one stratum, so that nothing is averaged over classes.
+        """Return True if its claims, one per row, are a single stratum, so nothing is averaged over classes.
 
         >>> [key for key in ("event", "confidence", "top-label", "class-wise") if REDUCTIONS[key].flags.one_stratum]
         ['event', 'confidence']
@@ -46,7 +46,7 @@ class Scope:
         return self.of in ("event", "class") or (self.of == "top" and not self.by_class)
 
     def adds_to(self, classes: int | None) -> bool:
-        """Whether it says more than other notions where there are so many classes: of two the first rank says it all.
+        """Return True if it adds to other notions with this number of classes; with two, the first rank is enough.
 
         >>> REDUCTIONS["top-k-label"].flags.adds_to(2), REDUCTIONS["top-k-label"].flags.adds_to(3)
         (False, True)
@@ -55,7 +55,7 @@ class Scope:
 
     @property
     def strata_are_classes(self) -> bool:
-        """Whether each stratum of its claims is one class, in the order of the classes.
+        """Return True if each stratum of its claims is one class, in the order of the classes.
 
         >>> [key for key in ("confidence", "top-label", "class-wise") if REDUCTIONS[key].flags.strata_are_classes]
         ['top-label', 'class-wise']
@@ -66,19 +66,19 @@ class Scope:
 REDUCTIONS: Registry[Reduction] = Registry("REDUCTIONS", flags=Scope())
 
 NOT_BINARY = (
-    "canonical calibration is a claim about the whole probability vector: it has no binary score that interval bins "
-    "or curves could hold; choose another notion, or a partition of the simplex"
+    "canonical calibration is about whole probability vectors and has no binary score for interval bins or curves: "
+    "choose another notion, or a partition of the simplex"
 )
 
 
 def scope(reduction: Reduction) -> Scope:
-    """What the notion declares that it speaks of."""
+    """Return the declared subject of a notion."""
     declared: Scope = REDUCTIONS.flags(reduction)
     return declared
 
 
 def claims_of(predictions: Predictions, reduction: str | Reduction) -> Claims:
-    """The binary claims predictions make in a notion; NotAnswerable for a notion of whole vectors.
+    """Return the binary claims of predictions in a notion; NotAnswerable for a notion of whole vectors.
 
     >>> claims_of(Predictions([[0.7, 0.3]], [0]), "confidence").scores.tolist()
     [0.7]
@@ -94,16 +94,16 @@ def claims_of(predictions: Predictions, reduction: str | Reduction) -> Claims:
 
 
 def claims_in(notion: Reduction, predictions: Any) -> Any:
-    """What a notion makes of predictions; a tally that was made in it holds that, whoever wrote the notion."""
+    """Return the claims of predictions in a notion; a tally of that notion contains them already."""
     counted = counts(predictions)
     own = None if counted is None else counted.in_own_notion(notion)
     return notion.split(predictions) if own is None else own
 
 
 def notions_of(predictions: Predictions) -> tuple[str, ...]:
-    """Keys of the notions in which these predictions make claims at all, from the class predicted to whole vectors.
+    """Keys of the notions in which these predictions make claims, from the predicted class to whole vectors.
 
-    What is not known of the predictions rules some out.
+    Missing information in the predictions excludes some notions.
 
     >>> notions_of(Predictions.from_confidence([0.7], [True]))
     ('confidence',)
@@ -126,20 +126,20 @@ def _claims_something(key: str, predictions: Predictions) -> bool:
 
 
 def as_reduction(reduction: str | Reduction) -> Reduction:
-    """A reduction given by key or as it is."""
+    """Return the reduction given by key or as an object."""
     return REDUCTIONS.make(reduction) if isinstance(reduction, str) else reduction
 
 
 def counts(predictions: Any) -> Any:
-    """The predictions where they are a summary's counts, which know their claims; None where rows are at hand.
+    """Return the predictions if they are a summary's counts, which have their own claims; None if they have rows.
 
-    Such claims answer what ``claims.Claims`` asks of counts, and say so where they cannot.
+    Such claims support the methods of ``claims.Claims`` that need counts, and raise errors for the others.
     """
     return predictions if predictions.grain == "counts" else None
 
 
 def counted_claims(predictions: object, notion: Reduction) -> Claims | None:
-    """What a summary's counts claim in a notion; None where rows are at hand."""
+    """Return the claims of a summary's counts in a notion; None if there are rows."""
     counted = counts(predictions)
     return None if counted is None else counted.claims(notion)
 
@@ -159,9 +159,9 @@ def row_shares(codes: Codes, n_strata: int, weights: Float64s | None) -> Float64
 )
 @dataclass(frozen=True)
 class Canonical:
-    """Of all rows given the vector p, the classes should occur with the frequencies p.
+    """Among rows with prediction vector p, the classes should occur with frequencies p.
 
-    Claims (p_i, one-hot y_i): the strongest notion, and not a binary one. Interval bins cannot hold a vector;
+    Claims (p_i, one-hot y_i): the strongest notion, and not a binary one. A vector does not fit in interval bins, so
     estimates need a partition of the simplex, and with many classes most of its cells are empty.
 
     References: P1 §1 and Appendix G.

@@ -1,4 +1,4 @@
-"""Claims about single classes: every class in turn, or one."""
+"""Notions of claims about single classes: every class, the event, or one chosen class."""
 
 from __future__ import annotations
 
@@ -23,14 +23,13 @@ from calib_core.registry.registry import Choice, ClassIndex, RegistryError
 )
 @dataclass(frozen=True)
 class ClassWise:
-    """Of all rows given probability p for class l, a fraction p should truly be l, for every class l.
+    """Among rows with probability p for class l, a fraction p should have label l, for every class l.
 
     Claims (p_i[l], 1{y_i = l}) for all n rows in one stratum per class l, aggregated with weights w_l >= 0 that sum to
     1 (P2: how important calibrating class l is). ``weights`` = "equal": w_l = 1/K, as in P1 and P3; "share": the share
-    of the rows (of their weight) whose label is l; a tuple of K numbers: these, divided by their sum. Rows that the
-    model abstains on claim nothing. What can mislead: with many classes most scores are near 0, so that the mean is
-    small whatever the model does; with equal weights a class that hardly occurs counts as much as any other, with
-    shares it hardly counts at all.
+    of the rows (of their weight) with label l; a tuple of K numbers: these, divided by their sum. Abstained rows make
+    no claims. What can mislead: with many classes most scores are near 0, so the mean is small for any model. With
+    equal weights a rare class counts as much as any other, with shares it hardly counts.
 
     References: P1 eq. (5), after Kull et al. 2017; P2 Definition 2.4 for the weights.
 
@@ -43,9 +42,9 @@ class ClassWise:
 
     weights: Annotated[
         str | tuple[float, ...],
-        Choice(("equal", "share"), or_numbers=True, titles=("All alike", "By share of rows")),
-        "Weight of a class",
-        "how much each class counts: all alike, by its share of the rows, or one number a class",
+        Choice(("equal", "share"), or_numbers=True, titles=("Equal", "By share of rows")),
+        "Class weights",
+        "weight of each class: equal, by its share of the rows, or one number per class",
     ] = "equal"
 
     def __post_init__(self) -> None:
@@ -62,7 +61,7 @@ class ClassWise:
         return ColumnClaims(rows, predictions.true_labels, names, self.shares(predictions), predictions.weights)
 
     def shares(self, predictions: Predictions) -> Float64s:
-        """The weights of the classes, (K,), summing to 1."""
+        """Return the weights of the classes, (K,), with sum 1."""
         k = predictions.n_classes or 0
         if self.weights == "equal":
             return np.full(k, 1.0 / max(k, 1))
@@ -73,7 +72,7 @@ class ClassWise:
             )
         given = np.asarray(self.weights, dtype=np.float64)
         if len(given) != k:
-            raise InputError(f"{len(given)} weights are given for {k} classes; one a class is needed")
+            raise InputError(f"got {len(given)} weights for {k} classes; expected one per class")
         return np.asarray(given / given.sum())
 
 
@@ -86,11 +85,11 @@ class ClassWise:
 )
 @dataclass(frozen=True)
 class Event:
-    """Of all rows given a risk p of the event, a fraction p should have it.
+    """Among rows with risk p of the event, a fraction p should have it.
 
-    Claims (p_i[e], 1{y_i = e}) for the event e of two classes (``predictions.event``), whichever class is predicted. A
-    row that the model abstains on states no risk. What can mislead: which class is the event is found by its name;
-    ``with_event`` changes it. NotAnswerable where there are not two classes with a probability each.
+    Claims (p_i[e], 1{y_i = e}) for the event e of two classes (``predictions.event``), whichever class is predicted.
+    Abstained rows state no risk. What can mislead: the event is identified by its class name;
+    ``with_event`` changes it. Raises NotAnswerable if there are not two classes with probabilities.
 
     References: Van Calster et al. 2016; P1 Table 1 with K = 2.
 
@@ -107,7 +106,7 @@ class Event:
         return ClassSpecific(predictions.event).split(predictions)
 
 
-NO_EVENT = "an event is one of two classes with a probability each; these predictions hold no two such classes"
+NO_EVENT = "an event needs two classes with a probability for each; these predictions do not have them"
 
 
 @REDUCTIONS.register(
@@ -119,20 +118,20 @@ NO_EVENT = "an event is one of two classes with a probability each; these predic
 )
 @dataclass(frozen=True)
 class ClassSpecific:
-    """Of all rows given probability p for the chosen class, a fraction p should truly be of it.
+    """Among rows with probability p for the chosen class, a fraction p should have that label.
 
-    Claims (p_i[l], 1{y_i = l}) for one class l, of the rows that are answered; the binary notion when K = 2.
+    Claims (p_i[l], 1{y_i = l}) for one class l, of the answered rows; the binary notion if K = 2.
 
     >>> ClassSpecific(cls=1).split(Predictions([[0.7, 0.3]], [1])).stratum(0).outcomes.tolist()
     [True]
     """
 
-    cls: Annotated[int, ClassIndex(), "Class", "the class"] = 0
+    cls: Annotated[int, ClassIndex(), "Class", "the chosen class"] = 0
 
     def split(self, predictions: Predictions) -> Claims:
         names, counted = predictions.class_names or (), counts(predictions)
         if predictions.n_classes is not None and not 0 <= self.cls < len(names):
-            raise InputError(f"cls is {self.cls}; the classes are 0..{len(names) - 1}")
+            raise InputError(f"cls is {self.cls}; expected a class from 0 to {len(names) - 1}")
         if counted is not None:
             claims: Claims = counted.claims(self)
             return claims

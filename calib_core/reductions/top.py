@@ -1,4 +1,4 @@
-"""Claims about the top of the ranking: confidence, top-label and their top-k forms."""
+"""Notions of claims about the largest probabilities: confidence, top-label and their top-k forms."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from calib_core.registry.registry import Range
 )
 @dataclass(frozen=True)
 class Confidence:
-    """Of all rows given confidence h, a fraction h should be right, whatever class was predicted.
+    """Among rows with confidence h, a fraction h should be correct, whatever the predicted class.
 
     One stratum of claims (h_i, 1{y_i = c_i}). What can mislead: errors of opposite sign in different classes cancel
-    (P1 Example 1 has confidence error 0 while every single claim is off by 0.4).
+    (in P1 Example 1 the confidence error is 0, but every single claim has an error of 0.4).
 
     References: P1 eq. (1), after Guo et al. 2017.
 
@@ -58,7 +58,7 @@ class Confidence:
 )
 @dataclass(frozen=True)
 class TopLabel:
-    """Of all rows predicted as class l with confidence h, a fraction h should truly be l.
+    """Among rows predicted as class l with confidence h, a fraction h should have label l.
 
     Claims (h_i, 1{y_i = c_i}) in one stratum per predicted class c_i, weighted by share of rows. On the same bins
     this error is never below the confidence error (P1 Prop. 4). What can mislead: with few rows per class the
@@ -96,7 +96,7 @@ class TopLabel:
 )
 @dataclass(frozen=True)
 class TopKConfidence:
-    """The k-th largest probability h should be right a fraction h of the time, for each rank up to k.
+    """Among rows whose r-th largest probability is h, a fraction h should be correct, for each rank r up to k.
 
     Claims (h_i^(r), 1{y_i = c_i^(r)}) in one stratum per rank r = 1..k, plain mean over ranks.
 
@@ -106,7 +106,7 @@ class TopKConfidence:
     [True]
     """
 
-    k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
+    k: Annotated[int, Range(1, 20), "Number of ranks", "number of largest probabilities"] = 3
 
     def split(self, predictions: Predictions) -> Claims:
         if (counted := counted_claims(predictions, self)) is not None:
@@ -135,7 +135,7 @@ class TopKConfidence:
 )
 @dataclass(frozen=True)
 class TopKLabel:
-    """The k-th largest probability should be right, class by class, for each rank up to k.
+    """Among rows with r-th largest probability h for class l, a fraction h should have label l, for each r up to k.
 
     Claims (h_i^(r), 1{y_i = c_i^(r)}) in one stratum per (rank r, class), weighted by share of rows within a rank,
     plain mean over ranks.
@@ -146,7 +146,7 @@ class TopKLabel:
     6
     """
 
-    k: Annotated[int, Range(1, 20), "How many ranks", "how many of the largest probabilities"] = 3
+    k: Annotated[int, Range(1, 20), "Number of ranks", "number of largest probabilities"] = 3
 
     def split(self, predictions: Predictions) -> Claims:
         if (counted := counted_claims(predictions, self)) is not None:
@@ -157,7 +157,7 @@ class TopKLabel:
         names = predictions.class_names or ()
         codes = (classes + np.arange(k) * len(names)).T.ravel()
         weights = None if predictions.weights is None else np.tile(predictions.weights, k)
-        # Every rank holds all rows once: shares over (rank, class) are the row shares within a rank, divided by k.
+        # Every rank contains all rows once: shares over (rank, class) are the row shares within a rank, divided by k.
         shares = row_shares(codes, k * len(names), weights)
         strata = tuple(f"rank {r}, {name}" for r in range(1, k + 1) for name in names)
         hits = (predictions.true_labels == classes.T).ravel()
@@ -165,14 +165,14 @@ class TopKLabel:
 
 
 _ROUNDING = 1e-6
-"""How far below 1/K rounding to float32 can take the largest of K probabilities, generously."""
+"""Generous limit for the float32 rounding of the largest of K probabilities below 1/K."""
 
 
 def _floor(predictions: Predictions) -> float:
-    """1/K, below which the largest of K probabilities cannot lie; 0 where K is unknown or scores lie below.
+    """Return 1/K, the lower limit of the largest of K probabilities; 0 if K is unknown or scores are below it.
 
-    A recalibrated confidence need not be the largest of K numbers that sum to one any more: it is looked at, not
-    what kind of predictions it comes from.
+    A recalibrated confidence need not be the largest of K numbers that sum to one, so the scores themselves are
+    checked.
     """
     if predictions.n_classes is None:
         return 0.0
@@ -181,5 +181,5 @@ def _floor(predictions: Predictions) -> float:
 
 
 def _ranks(k: int, predictions: Predictions) -> int:
-    """At most as many ranks as there are classes."""
+    """Return k, limited to the number of classes."""
     return k if predictions.n_classes is None else min(k, predictions.n_classes)

@@ -1,4 +1,4 @@
-"""Bandwidth rules: how wide the kernel is, as its standard deviation in units of the scale that is smoothed."""
+"""Bandwidth rules for kernels: the standard deviation, in units of the smoothed scale."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _LEVELS = (0.01, 0.25, 0.75, 0.99)
 
 
 class Bandwidth(Protocol):
-    """Parameters only; called with all scores of a stratum, whatever their outcomes."""
+    """Bandwidth rule with parameters only, called with all scores of a stratum and no outcomes."""
 
     def __call__(self, scores: Floats, weights: Float64s | None = None) -> float:
-        """The kernel's standard deviation for these scores; 0 where they do not differ."""
+        """Return the kernel's standard deviation for these scores; 0 if all are equal."""
 
 
 BANDWIDTHS: Registry[Bandwidth] = Registry("BANDWIDTHS", flags=False)
-"""Flagged are those that answer many lines of scores at once (``of_lines``)."""
+"""Bandwidth rules; the flag marks those that support many lines of scores at once (``of_lines``)."""
 
 
 @BANDWIDTHS.register("silverman", "Silverman's rule", reference="Silverman 1986; P5 §4.5.1", flags=True)
 @dataclass(frozen=True)
 class Silverman:
-    """Spread of the scores, by the smaller of two measures, times (3n/4)^(-1/5).
+    """Bandwidth (3n/4)^(-1/5) times the spread of the scores, by the smaller of two measures.
 
-    min(standard deviation, interquartile range / 1.349) with n rows; where that is 0, the range of the middle 98 % /
-    4.653, and where that is 0 too the standard deviation. What can mislead: on a confident network the interquartile
-    range all but vanishes, and with it the bandwidth; the curve is then noise. Take ``silverman-std`` there.
+    min(standard deviation, interquartile range / 1.349) with n rows; if that is 0, the range of the middle 98 % /
+    4.653, and if that is also 0 the standard deviation. What can mislead: for a confident network the interquartile
+    range, and with it the bandwidth, is nearly 0; the curve is then noise. Use ``silverman-std`` in this case.
 
     References: Silverman 1986, §3.4.2; P5 §4.5.1.
 
@@ -49,7 +49,7 @@ class Silverman:
         return _scaled(sigma, total)
 
     def of_lines(self, scores: Floats) -> Float64s:
-        """The widths (lines,) of scores (lines, n)."""
+        """Return the bandwidths (lines,) of scores (lines, n)."""
         deviation, s = _deviations(scores), np.sort(scores, axis=-1)
         low, q1, q3, high = (_quantile(s, level) for level in _LEVELS)
         sigma = np.minimum(deviation, (q3 - q1) / _IQR_OF_NORMAL)
@@ -60,10 +60,10 @@ class Silverman:
 @BANDWIDTHS.register("silverman-std", "Silverman's rule on the standard deviation", flags=True)
 @dataclass(frozen=True)
 class StandardDeviation:
-    """Standard deviation of the scores times (3n/4)^(-1/5).
+    """Bandwidth (3n/4)^(-1/5) times the standard deviation of the scores.
 
-    As Silverman's rule without the interquartile range, so that scores crowded at one end do not shrink it to
-    nothing. What can mislead: with two far-apart heaps of scores it smooths across each heap.
+    Silverman's rule without the interquartile range, so scores concentrated at one end do not shrink it to
+    nothing. What can mislead: with two distant clusters of scores it oversmooths each of them.
 
     >>> round(StandardDeviation()(np.array([0.2, 0.4, 0.6, 0.8])), 4)
     0.2073
@@ -74,16 +74,16 @@ class StandardDeviation:
         return _scaled(deviation, total)
 
     def of_lines(self, scores: Floats) -> Float64s:
-        """The widths (lines,) of scores (lines, n)."""
+        """Return the bandwidths (lines,) of scores (lines, n)."""
         return np.asarray(_deviations(scores) * (0.75 * scores.shape[-1]) ** -0.2)
 
 
 @BANDWIDTHS.register("fixed", "Fixed bandwidth", flags=True)
 @dataclass(frozen=True)
 class Fixed:
-    """The same bandwidth whatever the scores are.
+    """Fixed bandwidth for all scores.
 
-    What can mislead: mirroring makes the curve level at the ends, which biases it by about the bandwidth there.
+    What can mislead: mirroring makes the curve flat at the ends, with a bias of about the bandwidth there.
 
     >>> Fixed(0.1)(np.array([0.5]))
     0.1
@@ -97,7 +97,7 @@ class Fixed:
         return self.value
 
     def of_lines(self, scores: Floats) -> Float64s:
-        """The same width for every line."""
+        """Return the same bandwidth for every line."""
         return np.full(len(scores), self.value)
 
 
@@ -135,7 +135,7 @@ def _quantiles(scores: Floats, weights: Float64s | None, levels: tuple[float, ..
     """Linearly interpolated quantiles; a whole weight counts as that many copies."""
     upto: Float64s | None = None
     if weights is None:
-        # Scores alone sort several times faster than a partition at eight places takes.
+        # Sorting the scores is several times faster than a partition at eight places.
         s, total = np.sort(scores), float(len(scores))
     else:
         order = np.argsort(scores, kind="stable")

@@ -1,8 +1,8 @@
-"""Kernels: the shape each claim is smeared out with, and what that does to masses on a grid.
+"""Kernels and their effect on masses on a grid.
 
-The beta kernel: its shape varies with the place, so that nothing is smoothed beyond the ends of the scores.
+The beta kernel's shape varies with the position, so nothing is smoothed beyond the ends of the scores.
 
-The share of claims that come true as a function of the score, from two densities on one grid.
+The module also estimates the frequency as a function of the score, from two densities on one grid.
 """
 
 from __future__ import annotations
@@ -24,53 +24,56 @@ from calib_core.smoothing.score_grid import CELLS, ScoreGrid
 
 
 class Smoothing(Protocol):
-    """What smoothing does to masses on the nodes of a grid."""
+    """Smoothing of masses on the nodes of a grid."""
 
     @property
     def grid(self) -> ScoreGrid:
-        """Where the masses lie."""
+        """Grid of the masses."""
 
     def density(self, masses: Float64s, stride: int = 1) -> Float64s:
-        """Masses (..., cells + 1) smoothed: mass per unit of the scale at every stride-th node."""
+        """Return smoothed masses (..., cells + 1): mass per unit of the scale at every stride-th node."""
 
 
 class Spread(Smoothing, Protocol):
-    """A kernel of one bandwidth on the nodes of a grid."""
+    """Kernel of one bandwidth on the nodes of a grid."""
 
     @property
     def stride(self) -> int:
-        """Every how many nodes what comes out is read."""
+        """Stride of the nodes at which the result is evaluated."""
 
     @property
     def height(self) -> float:
-        """Density per unit of the scale that all mass at one inner node has there."""
+        """Density per unit of the scale at an inner node, from a unit mass at that node."""
 
     @property
     def own(self) -> Float64s:
         """Weight of a mass at its own node, (cells + 1,)."""
 
     def weights(self) -> Iterator[tuple[slice, slice, Float64s]]:
-        """Runs of nodes, the nodes they see and the weights between; runs share their border nodes."""
+        """Yield runs of nodes, the nodes in reach and the weights; adjacent runs share their border nodes."""
 
 
 class Kernel(Protocol):
-    """Parameters only; put on a grid with a bandwidth."""
+    """Kernel with parameters only, applied to a grid with a bandwidth."""
 
     @property
     def cells(self) -> int:
-        """Cells of the grid it works on."""
+        """Number of cells of its grid."""
 
     def on(self, grid: ScoreGrid, bandwidth: float) -> Spread:
-        """What it does to masses on this grid; ``bandwidth`` is its standard deviation in units of the scale."""
+        """Return the smoothing on this grid; ``bandwidth`` is the standard deviation in units of the scale."""
 
 
 KERNELS: Registry[Kernel] = Registry("KERNELS", flags=False)
-"""Flagged are those that smooth many lines at once (``on_each``)."""
+"""Kernels; the flag marks those that smooth many lines at once (``on_each``)."""
 _BLOCK = 64
 
 
 class Bump(ABC):
-    """One shape at every place, mirrored at both ends; called with distances in standard deviations."""
+    """Base class of kernels with one shape at every position, mirrored at both ends.
+
+    They are called with distances in standard deviations.
+    """
 
     @property
     def cells(self) -> int:
@@ -83,22 +86,22 @@ class Bump(ABC):
 
     @abstractmethod
     def __call__(self, u: Float64s) -> Float64s:
-        """Height at distance u, up to a constant factor."""
+        """Return the height at distance u, up to a constant factor."""
 
     def on(self, grid: ScoreGrid, bandwidth: float) -> Mirrored:
         return Mirrored(self, bandwidth, grid)
 
     def on_each(self, grid: ScoreGrid, bandwidths: Sequence[float]) -> MirroredEach:
-        """What it does to many lines of masses (lines, ..., cells + 1), each with a bandwidth of its own."""
+        """Return the smoothing of many lines of masses (lines, ..., cells + 1), each with its own bandwidth."""
         return MirroredEach(grid, np.stack([self.on(grid, width).footprint for width in bandwidths]))
 
 
 @KERNELS.register("triweight", "Triweight", reference="P5 §4.4", flags=True)
 @dataclass(frozen=True)
 class Triweight(Bump):
-    """A smooth bump that ends three standard deviations away from its centre.
+    """Smooth kernel that ends three standard deviations from its center.
 
-    (1 - (u/3)^2)^3 for |u| <= 3: as many derivatives as an estimate needs, and no tails.
+    (1 - (u/3)^2)^3 for |u| <= 3: it has enough derivatives for an estimate, and no tails.
 
     >>> Triweight()(np.array([0.0, 3.0])).tolist()
     [1.0, 0.0]
@@ -115,7 +118,7 @@ class Triweight(Bump):
 @KERNELS.register("gaussian", "Gaussian", flags=True)
 @dataclass(frozen=True)
 class Gaussian(Bump):
-    """The normal density, whose tails lend a little weight to scores far from any data.
+    """Normal density, whose tails give a little weight to scores far from any data.
 
     exp(-u^2 / 2), cut at nine standard deviations, where it is below 3e-18.
 
@@ -133,7 +136,7 @@ class Gaussian(Bump):
 
 @dataclass(frozen=True, eq=False)
 class Mirrored:
-    """A bump of one bandwidth on a grid mirrored at both ends: smoothing by cosine transforms."""
+    """Smoothing with one kernel and bandwidth on a grid mirrored at both ends, by cosine transforms."""
 
     bump: Bump
     bandwidth: float
@@ -143,12 +146,12 @@ class Mirrored:
     def footprint(self) -> Float64s:
         """Weight of a mass d nodes away, shape (cells + 1,), up to a constant factor.
 
-        f(d) sums the kernel over all distances that are d or -d modulo 2 cells. Seen from node j a mass at node i
-        weighs f(j - i) + f(j + i). A bandwidth below a third of a step leaves masses where they are.
+        f(d) sums the kernel over all distances that are d or -d modulo 2 cells. At node j, a mass at node i has
+        weight f(j - i) + f(j + i). A bandwidth below a third of a step does not move masses.
         """
         cells, taps = self.grid.cells, self._taps
         heights: Float64s = self.bump(np.arange(taps + 1.0) * (self.grid.step / self.bandwidth)) if taps else np.ones(1)
-        # Taps that reach past a mirror are folded back; on a mirror the taps of both sides fall onto each other.
+        # Taps beyond a mirror are folded back; on a mirror the taps of both sides coincide.
         place = np.arange(taps + 1) % (2 * cells)
         folded = np.bincount(np.minimum(place, 2 * cells - place), heights, minlength=cells + 1)
         folded[0] = 2.0 * folded[0] - heights[0]
@@ -161,7 +164,7 @@ class Mirrored:
 
     @cached_property
     def _damping(self) -> Float64s:
-        """What smoothing multiplies each cosine coefficient by, shape (cells + 1,); 1 at frequency 0."""
+        """Factor of each cosine coefficient under smoothing, shape (cells + 1,); 1 at frequency 0."""
         return _damping(self.footprint)
 
     @property
@@ -193,7 +196,7 @@ class Mirrored:
 
 @dataclass(frozen=True, eq=False)
 class MirroredEach:
-    """Bumps of several bandwidths on one mirrored grid, one for each line: ``footprints`` (lines, cells + 1)."""
+    """Smoothing with one bandwidth per line on one mirrored grid: ``footprints`` (lines, cells + 1)."""
 
     grid: ScoreGrid
     footprints: Float64s
@@ -217,33 +220,33 @@ def _folded(d: Codes, cells: int) -> Codes:
 
 FORMS = ("first", "second")
 _CELLS = 512
-"""A matrix of every node by every node is kept: 2 MB."""
+"""Number of cells: the matrix of all pairs of nodes takes 2 MB."""
 _KEPT = 16
-"""Matrices kept: replicates of outcomes have the same scores, and so the same one."""
+"""Number of cached matrices; replicates of outcomes share scores, and so a matrix."""
 _WIDEST_SECOND = 0.25
-"""Beyond it the two ends of the second form would overlap."""
+"""Largest b of the second form; beyond it the two ends would overlap."""
 _NARROWEST = 0.1
-"""In steps of the grid: masses then stay where they are."""
+"""Bandwidth, in steps of the grid, below which masses do not move."""
 _LOG_OF_0 = -1e290
 
 
 @KERNELS.register("beta", "Beta", reference="Chen 1999; P5, conclusion")
 @dataclass(frozen=True)
 class BetaKernel:
-    """A kernel that fits itself into [0, 1]: symmetric in the middle, ever narrower and more skewed towards the ends.
+    """Kernel on [0, 1]: symmetric in the middle, narrower and more skewed towards the ends.
 
-    At place x the density K(u; x/b + 1, (1 - x)/b + 1) of a beta law over scores u, x and u in shares of the range from
-    0 (or 1/K) to 1, b = (2 h)^2 with h the bandwidth in such shares: its standard deviation is about
-    2 h sqrt(x (1 - x)), h in the middle. With Silverman's h, b falls as n^(-2/5), the rate that is best for it. The
-    ``form`` "second" is Chen's other one, which P5 names: K(u; x/b, (1 - x)/b) for 2b <= x <= 1 - 2b, whose mean is x,
+    At position x it is the beta density K(u; x/b + 1, (1 - x)/b + 1) over scores u, with x and u as shares of the range
+    from 0 (or 1/K) to 1, and b = (2 h)^2 with h the bandwidth in such shares: its standard deviation is about
+    2 h sqrt(x (1 - x)), which is h in the middle. With Silverman's h, b falls as n^(-2/5), the optimal rate. The
+    ``form`` "second" is Chen's other one, which P5 mentions: K(u; x/b, (1 - x)/b) for 2b <= x <= 1 - 2b, with mean x,
     and K(u; r(x), (1 - x)/b), r(x) = 2b^2 + 5/2 - sqrt(4b^4 + 6b^2 + 9/4 - x^2 - x/b), and its mirror image nearer the
-    ends; b is at most 1/4 there.
+    ends; its b is at most 1/4.
 
-    Each score's kernel is divided by its integral over x, so that every claim counts once and the density has integral
-    1. Scores are binned linearly on 513 nodes (a step of at most 0.002), coarser than for the other kernels. For 10,000
-    over-confident claims crowded near 1 and Silverman's rule on the standard deviation, curves were .009 off on average
-    where the mirrored triweight's were .021; smoothed by log-odds the two are alike, and better still (.005). What can
-    mislead: for a score of exactly 0 or 1 the kernel is 0 at every other place; such claims are judged by themselves,
+    Each score's kernel is divided by its integral over x, so every claim counts once and the density has integral 1.
+    Scores are binned linearly on 513 nodes (a step of at most 0.002), coarser than for the other kernels. For 10,000
+    over-confident claims concentrated near 1 and Silverman's rule on the standard deviation, the mean error of curves
+    was .009, and .021 for the mirrored triweight. On the log-odds scale both are equal, and better (.005). What can
+    mislead: for a score of exactly 0 or 1 the kernel is 0 at every other position; such claims form a separate point,
     and the curve can jump there.
 
     References: Chen 1999, Beta kernel estimators for density functions, §2 and §4; Gourieroux & Monfort 2006 (the
@@ -258,7 +261,7 @@ class BetaKernel:
         str,
         Choice(FORMS, titles=("Chen's first", "Chen's second")),
         "Form",
-        "which of the two beta kernels; the second has less bias where the density bends",
+        "form of the beta kernel; the second has less bias where the density is curved",
     ] = "first"
 
     @property
@@ -271,7 +274,7 @@ class BetaKernel:
         return ByPlace(grid, _matrix(self, grid.cells, share) / (high - low))
 
     def heights(self, places: Float64s, b: float, scores: Float64s) -> Float64s:
-        """K(u; ...) of scores u (n,) at places x (m,), both in shares of the range, (m, n)."""
+        """Return K(u; ...) of scores u (n,) at positions x (m,), both as shares of the range, (m, n)."""
         return np.asarray(np.exp(self._logs(places, b, scores)))
 
     def _logs(self, x: Float64s, b: float, u: Float64s) -> Float64s:
@@ -283,10 +286,10 @@ class BetaKernel:
 
 @lru_cache(maxsize=_KEPT)
 def _matrix(kernel: BetaKernel, cells: int, share: float) -> Float64s:
-    """Densities at nodes (lines) of masses at nodes (columns), per share of the range: each column's integral is 1."""
+    """Densities at nodes (rows) from masses at nodes (columns), per share of the range; columns have integral 1."""
     place = np.linspace(0.0, 1.0, cells + 1)
     logs = kernel._logs(place, (2.0 * share) ** 2, place)
-    # However narrow the kernel is, each score has weight somewhere: its largest logarithm is 0.
+    # Scaled so that each score's largest logarithm is 0: even a narrow kernel has weight somewhere.
     weights = np.exp(logs - logs.max(axis=0))
     inner = weights.sum(axis=0) - (weights[0] + weights[-1]) / 2
     return frozen(weights * (cells / inner))
@@ -304,7 +307,7 @@ def _second(x: Float64s, b: float) -> tuple[Float64s, Float64s]:
 
 @dataclass(frozen=True, eq=False)
 class ByPlace:
-    """A kernel whose shape varies with the place, on a grid: a matrix of densities at nodes (rows) by masses there."""
+    """Kernel with a position-dependent shape on a grid: a matrix of densities at nodes (rows) by masses."""
 
     grid: ScoreGrid
     matrix: Float64s
@@ -331,12 +334,12 @@ class ByPlace:
 
 
 NO_DATA = 1e-8
-"""Below this share of its peak the density counts as 0: transforms leave rounding errors of some 1e-16 of the peak."""
+"""Share of its peak below which the density counts as 0; transforms have rounding errors of about 1e-16."""
 
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """Densities at scores (m,): ``all`` of the scores, ``true`` of those that came true times their share, (..., m)."""
+    """Densities at scores (m,): ``all`` of all scores, ``true`` of the true claims times their share, (..., m)."""
 
     grid: ScoreGrid
     scores: Float64s
@@ -345,33 +348,33 @@ class Smoothed:
 
     @property
     def curve(self) -> Float64s:
-        """P(z = 1 | s), NaN where no data lie."""
+        """Return P(z = 1 | s), NaN where there are no data."""
         dense = self.all > NO_DATA * self.all.max(axis=-1, keepdims=True)
         return np.asarray(np.divide(self.true, self.all, out=np.full(self.all.shape, np.nan), where=dense))
 
     @property
     def error(self) -> Float64s:
-        """Integral of |P(z = 1 | s) - s| f(s): the densities are multiplied out, so that nothing is divided by 0."""
+        """Return the integral of |P(z = 1 | s) - s| f(s), multiplied out so that nothing is divided by 0."""
         return self.grid.integral(np.abs(self.true - self.scores * self.all))
 
 
 def smoothed(spread: Smoothing, masses: tuple[Float64s, Float64s], gaps: bool = False) -> Smoothed:
-    """Densities from masses of all claims and of those that came true, each (..., cells + 1) or the former of one line.
+    """Densities from masses of all claims and of true claims, each (..., cells + 1), or the former with one line.
 
-    With ``gaps`` it is the outcomes less the scores that are smoothed, and the score of each node is added back.
+    With ``gaps`` outcomes minus scores are smoothed, and the score of each node is added back.
     """
     grid, (claimed, came) = spread.grid, masses
     if gaps:
         came = came - grid.scores * claimed
     if claimed.shape == came.shape:
-        # One transform of both takes little longer than of one.
+        # One transform of both is hardly slower than of one.
         both = spread.density(np.stack([claimed, came], axis=-2))
         everything, true = both[..., 0, :], both[..., 1, :]
-    else:  # many outcomes of the same claims
+    else:  # many sets of outcomes of the same claims
         everything, true = spread.density(claimed), spread.density(came)
     if gaps:
         true += grid.scores * everything
-    # Rounding leaves traces below 0 where nothing lies, and above the whole where everything came true.
+    # Rounding gives values slightly below 0 where there are no claims, and above the total where all came true.
     total = claimed.sum(axis=-1, keepdims=True)
     total = np.where(total > 0, total, 1.0)
     np.maximum(everything, 0.0, out=everything)
@@ -382,7 +385,7 @@ def smoothed(spread: Smoothing, masses: tuple[Float64s, Float64s], gaps: bool = 
 
 
 def binned(stratum: Stratum, grid: ScoreGrid) -> tuple[Float64s, Float64s]:
-    """Masses of all claims and of those that came true."""
+    """Masses of all claims and of true claims."""
     cell, into = grid.places(stratum.scores)
     hits, w = stratum.outcomes, stratum.weights
     return (

@@ -585,8 +585,8 @@ def test_audit_judges_outputs_as_declared_and_says_which_bins(file):
     after = cc.CALIBRATORS.make("top-label-hb").fit_on(fit).apply(test)
     made = [cc.estimate(p, "top-label", "ece") for p in (test, after)]
     assert [(line["value"], line["bins"]) for line in said["lines"]] == [(m.value, m.in_bins) for m in made]
-    assert made[1].in_bins.startswith("one a value (")
-    assert "one a value" in run(*words).stdout
+    assert made[1].in_bins.startswith("one per value (")
+    assert "one per value" in run(*words).stdout
     assert "bins" in pd.read_csv(io.StringIO(run(*words, "--csv").stdout)).columns
     for more, shown in (((), True), (("--bins", 7), False)):
         head = next(text for text in run(*words, *more).stdout.splitlines() if text.startswith("model "))
@@ -603,7 +603,7 @@ def test_audit_judges_outputs_as_declared_and_says_which_bins(file):
         (("--points", 40), "40 points per bin"),
         (("--binning", "points-per-bin"), "50 points per bin"),
         (("--binning", "equal-mass", "--bins", 5), "5 equal mass"),
-        (("--binning", "distinct"), "one a value"),
+        (("--binning", "distinct"), "one per value"),
         (("--binning", "sqrt-equal-width"), "equal width, square root of the rows"),
     ],
 )

@@ -128,7 +128,7 @@ def test_the_sample_goes_to_the_planner_with_its_question():
     link = Selection.from_query(dict(app.query_params))[0]
     assert (link.view, link.source.by) == ("planner", "folds")
     np.testing.assert_allclose(session.whole(link.source.data, "").probs, cc.lab.sample(TRUTH, 200).probs)
-    assert "From 200 rows like these" in " ".join(text.value for text in app.markdown)
+    assert "With 200 rows like these" in " ".join(text.value for text in app.markdown)
 
 
 def test_numbers_of_the_sample_are_named_and_say_which_error_is_judged():
@@ -162,7 +162,7 @@ def test_samples_that_are_drawn_are_shown_one_by_one():
 def test_seeds_are_named_for_what_they_number():
     mixture = Recipe("EXHIBITS", "lab-curve", (("truth", Recipe("TRUTHS", "mixture")), ("n", 100)))
     labels = {each.label.replace("\\", "") for each in opened(chosen(mixture)).number_input}
-    assert {"Which mixture (number)", "Which training rows (draw number)", "Which sample (number)"} <= labels
+    assert {"Mixture (number)", "Training rows (number)", "Which sample (number)"} <= labels
 
 
 def test_data_that_are_gone_do_not_matter():

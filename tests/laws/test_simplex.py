@@ -251,7 +251,7 @@ def test_numbers_of_cells():
     assert partition(Sierpinski(6), many).n_cells == (1000**7 - 1) // 999
     assert type(partition(Grid(5), many).n_cells) is int
     for scheme, rows_ in ((Sierpinski(6), np.full((1, 1500), 1 / 1500)), (Grid(20), np.full((1, 1000), 1e-3))):
-        with pytest.raises(NotAnswerable, match="classes make more cells than can be numbered"):
+        with pytest.raises(NotAnswerable, match="classes give too many cells"):
             partition(scheme, Rows(rows_))
 
 
@@ -362,7 +362,7 @@ def test_tables_hold_what_a_loop_over_rows_finds(scheme, matrix, seed):
 
 def test_what_is_no_point_of_the_simplex_says_so():
     per_class = Canonical().split(Predictions.from_scores([[0.9, 0.4]], [0]))
-    with pytest.raises(NotAnswerable, match="need not sum to 1, so they are no points of the simplex"):
+    with pytest.raises(NotAnswerable, match="need not sum to 1"):
         simplex_table(per_class, "grid")
 
 

@@ -69,7 +69,7 @@ def table(compared, data):
     for name in compared.frame:
         if name in measures(data, data.base.kept):
             compared.same(name, [line[name] for line in lines.values()])
-    kinds = ["one a value" if model.discrete else f"{data.bins} equal width" for model in data.models.values()]
+    kinds = ["one per value" if model.discrete else f"{data.bins} equal width" for model in data.models.values()]
     assert all(text.startswith(kind) for text, kind in zip(compared.frame["bins"], kinds, strict=True))
     compared.words("bins")
 

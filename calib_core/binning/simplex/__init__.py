@@ -1,4 +1,4 @@
-"""The simplex cut into cells (METHODS §6, P1 Appendix G); to add a way of cutting, write a file and import it here."""
+"""Partitions of the simplex into cells (P1 Appendix G); to add a scheme, write a file and import it here."""
 
 from calib_core.binning.simplex.cell_table import SimplexTable, partition, simplex_points, simplex_table, vector_sums
 from calib_core.binning.simplex.grid import Grid

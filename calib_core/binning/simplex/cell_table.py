@@ -1,4 +1,4 @@
-"""What each cell of a partition of the simplex holds: rows, mean prediction, frequencies of the classes."""
+"""Tables of the cells of a simplex partition: rows, mean prediction and class frequencies."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from calib_core.predictions.predictions import NotAnswerable
 from calib_core.predictions.validation import whole
 
 MOST_NUMBERS = 20_000_000
-"""Largest table, occupied cells times classes: 160 MB for the means and as much for the frequencies."""
+"""Maximum of occupied cells times classes: 160 MB for the means and as much for the frequencies."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplexTable(OneLine):
-    """What each occupied cell holds: arrays are (B,) and (B, K), cells by ascending number.
+    """Counts and sums of each occupied cell; arrays are (B,) and (B, K), cells by ascending number.
 
     ``cells`` are the cells' numbers in the ``partition``, ``codes`` (n,) each row's position among them, ``count`` the
     rows (or their weight), ``score`` and ``outcome`` the sums of the predictions and of the one-hot labels, ``worth``
-    how many independent rows a cell's rows are worth: whole weights are copies, others (sum w)^2 / sum w^2 (Kish).
+    the effective sample size of a cell: whole weights are copies, others count as (sum w)^2 / sum w^2 (Kish).
     """
 
     partition: Partition
@@ -61,7 +61,7 @@ class SimplexTable(OneLine):
         return f"{len(self.cells):,} cells of {len(self.class_names):,} classes, {self.count.sum():,.6g} rows"
 
     def frame(self) -> pd.DataFrame:
-        """One line per occupied cell: where it lies, rows, means, frequencies, and the L1 distance between them."""
+        """One row per occupied cell: position, rows, means, frequencies, and the L1 distance between them."""
         columns: dict[str, object] = {
             "cell": self.cells,
             "place": [self.partition.title(int(cell), self.class_names) for cell in self.cells],
@@ -75,7 +75,7 @@ class SimplexTable(OneLine):
 
 
 def partition(scheme: SimplexScheme, rows: Rows, weights: Float64s | None = None) -> Partition:
-    """The cells of a scheme placed on these predictions (n, K).
+    """Return the cells of a scheme set on these predictions (n, K).
 
     >>> from calib_core.binning import Grid
     >>> partition(Grid(5), Rows(np.array([[0.2, 0.3, 0.5]]))).n_cells
@@ -85,10 +85,9 @@ def partition(scheme: SimplexScheme, rows: Rows, weights: Float64s | None = None
 
 
 def simplex_table(vectors: Vectors, bins: str | BinningScheme, cells: Partition | None = None) -> SimplexTable:
-    """Whole predictions counted into cells: those of ``cells``, by default placed on these very rows.
+    """Count whole predictions in cells: those of ``cells``, by default set on the same rows.
 
-    NotAnswerable for interval bins, for rows that need not sum to 1, and beyond
-    20 million numbers.
+    Raises NotAnswerable for interval bins, for rows that need not sum to 1, and beyond 20 million numbers.
 
     >>> from calib_core.predictions.predictions import Predictions
     >>> from calib_core.reductions import Canonical
@@ -104,11 +103,11 @@ def simplex_table(vectors: Vectors, bins: str | BinningScheme, cells: Partition 
 
 
 def simplex_points(vectors: Vectors) -> Vectors:
-    """The rows that count, as points of the simplex; NotAnswerable where they are none."""
+    """Return the rows of positive weight as points of the simplex; NotAnswerable if they are not in it."""
     if not vectors.sum_to_one:
         raise NotAnswerable(
-            "these rows hold one probability per class and need not sum to 1, so they are no points of the simplex: "
-            "normalise them, or choose a notion of single scores"
+            "these probabilities need not sum to 1, so they are not points of the simplex: normalize the rows, or "
+            "choose a notion of single scores"
         )
     return vectors.counted()
 
@@ -127,7 +126,7 @@ def _counted(points: Vectors, cells: Partition) -> SimplexTable:
 
 
 def occupied(codes: Codes, n_cells: int) -> tuple[Codes, Codes]:
-    """The cells that occur, ascending, and each row's position among them.
+    """Occupied cells, ascending, and each row's position among them.
 
     >>> occurring, position = occupied(np.array([7, 2, 7]), 9)
     >>> occurring.tolist(), position.tolist()
@@ -142,22 +141,22 @@ def occupied(codes: Codes, n_cells: int) -> tuple[Codes, Codes]:
 
 
 def check_size(cells: int, classes: int) -> None:
-    """NotAnswerable where a table of so many cells would not fit."""
+    """Raise NotAnswerable if a table of this number of cells would be too large."""
     if cells * classes > MOST_NUMBERS:
         raise NotAnswerable(
-            f"{cells:,} occupied cells of {classes:,} classes are too many to tabulate: choose a coarser partition"
+            f"{cells:,} occupied cells of {classes:,} classes are too many for a table: choose a coarser partition"
         )
 
 
 def vector_sums(points: Vectors, codes: Codes, cells: int) -> Float64s:
-    """Sums of the predictions in each of so many cells, (cells, K); ``codes`` (n,) are the rows' cells."""
+    """Sums of the predictions in each cell, (cells, K); ``codes`` (n,) are the rows' cells."""
     total = np.zeros((cells, points.rows.shape[1]))
     mass = np.ones(len(codes)) if points.weights is None else points.weights
     for where, block in points.rows.blocks(LARGE_BLOCK_BYTES):
         n = len(block)
-        # Of many cells only those this block touches.
+        # With many cells, only those in this block.
         there, cell = np.unique(codes[where], return_inverse=True) if cells > n else (np.arange(cells), codes[where])
-        # One line a row with a single entry, its cell: a sparse product adds rows up.
+        # One line per row with a single entry, its cell: a sparse product sums the rows.
         member = scipy.sparse.csr_array((mass[where], cell, np.arange(n + 1)), shape=(n, len(there)))
         total[there] += np.asarray(member.T @ block.astype(np.float64))
     return total

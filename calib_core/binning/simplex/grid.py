@@ -1,6 +1,6 @@
-"""Grid binning: every class's probability cut into equal steps (P1 Appendix G.2).
+"""Grid binning (P1 Appendix G.2): equal steps of every class's probability.
 
-What partitions share whose cells are fixed beforehand: nothing to place, every row inside, codes that must fit.
+The module also has the base classes of partitions with fixed cells.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CODES = 2**63 - 1
 
 
 def by_blocks(rows: Rows, coded: Callable[[Floats], Codes]) -> Codes:
-    """Cell numbers (n,) of the rows, a block at a time."""
+    """Cell numbers (n,) of the rows, computed by blocks."""
     codes = np.empty(rows.shape[0], dtype=np.intp)
     for where, block in rows.blocks(LARGE_BLOCK_BYTES):
         codes[where] = coded(block)
@@ -31,7 +31,7 @@ def by_blocks(rows: Rows, coded: Callable[[Floats], Codes]) -> Codes:
 
 
 class FixedScheme:
-    """A way of cutting that looks at no predictions."""
+    """Base class of schemes that do not depend on predictions."""
 
     def placed(self, rows: Rows, weights: Float64s | None) -> Float64s:
         return np.empty((0, rows.shape[1] + 1))
@@ -42,15 +42,14 @@ class FixedScheme:
 
 @dataclass(frozen=True, eq=False)
 class FixedCells:
-    """Cells of the simplex of ``n_classes`` corners that are the same for all predictions."""
+    """Base class of fixed cells of the simplex with ``n_classes`` corners."""
 
     n_classes: int
 
     def __post_init__(self) -> None:
         if self.n_cells > _CODES:
             raise NotAnswerable(
-                f"{self.n_classes} classes make more cells than can be numbered ({self.n_cells:.1e}): "
-                "choose a coarser partition"
+                f"{self.n_classes} classes give too many cells ({self.n_cells:.1e}): choose a coarser partition"
             )
 
     @property
@@ -70,16 +69,16 @@ class FixedCells:
 @BINNINGS.register("grid", "Grid", reference="P1 App. G.2", flags=Cuts("simplex", bins="cells"))
 @dataclass(frozen=True)
 class Grid(FixedScheme):
-    """Cells lie between equal steps of every class's probability: small triangles for three classes.
+    """Cells between equal steps of every class's probability: small triangles for three classes.
 
-    Cell k = (k_1, ..., k_K) holds the s with k_l - 1 <= c s_l <= k_l for every class l, c = ``cells`` = 1/tau steps per
-    side; max(K, c + 1) <= sum of k <= c + K - 1. A point on an edge goes to the lexicographically smallest of its
-    cells: k_l = max(1, ceil(c s_l)), and where all c s_l are whole and above 0 the last k is one more. c^2 cells for
-    three classes, all of one size; of unlike sizes for more.
+    Cell k = (k_1, ..., k_K) contains the s with k_l - 1 <= c s_l <= k_l for every class l, c = ``cells`` = 1/tau steps
+    per side; max(K, c + 1) <= sum of k <= c + K - 1. A point on an edge goes to the lexicographically smallest of its
+    cells: k_l = max(1, ceil(c s_l)), and if all c s_l are whole and above 0 the last k is one more. There are c^2 cells
+    of equal size for three classes, and cells of different sizes for more classes.
 
-    Steps are cast to the predictions' dtype, so that 0.2 is on an edge in float32 too; a row that rounding has pushed
-    beyond a vertex counts as the vertex. Cells are numbered in lexicographic order. NotAnswerable beyond 2^63 cells
-    (1,000 classes, 9 steps). What can mislead: with many classes nearly every row has a cell of its own.
+    Steps are cast to the predictions' dtype, so 0.2 is also on an edge in float32; a row that rounding moved
+    beyond a vertex counts as the vertex. Cells are numbered in lexicographic order. Raises NotAnswerable beyond 2^63
+    cells (1,000 classes, 9 steps). What can mislead: with many classes nearly every row has its own cell.
 
     References: P1 Appendix G.2, eq. (26)-(27).
 
@@ -96,7 +95,7 @@ class Grid(FixedScheme):
 
 @dataclass(frozen=True, eq=False)
 class GridCells(FixedCells):
-    """The cells of ``Grid``, known by m = k - 1, whole steps below the cell: K numbers of sum ``least`` to ``most``."""
+    """Cells of ``Grid``, identified by m = k - 1: K numbers of whole steps with a sum from ``least`` to ``most``."""
 
     steps: int
 
@@ -119,7 +118,7 @@ class GridCells(FixedCells):
         if self.steps == 1:
             return np.zeros(n, dtype=np.intp)
         edges = (np.arange(1, self.steps) / self.steps).astype(block.dtype)
-        # With many classes nearly all scores lie below the first step: only the others are looked at.
+        # With many classes nearly all scores are below the first step, so only the others are processed.
         above = np.flatnonzero(block > edges[0])
         row, column = np.divmod(above, k)
         m = np.searchsorted(edges, block.ravel()[above], side="left")
@@ -131,12 +130,12 @@ class GridCells(FixedCells):
         return codes
 
     def _of_whole(self, m: Codes) -> Codes:
-        """Numbers of cells known by all their m, (cells, K)."""
+        """Numbers of cells identified by all their m, (cells, K)."""
         row, column = np.nonzero(m)
         return self._numbers(row, column, m[row, column], len(m))[0]
 
     def _numbers(self, row: Codes, column: Codes, m: Codes, n: int) -> tuple[Codes, Codes]:
-        """Numbers of n cells and their sums of m, from the m that are not 0, listed row by row."""
+        """Numbers of n cells and their sums of m, from the non-zero m, listed by rows."""
         upto = np.cumsum(m)
         ends = np.cumsum(np.bincount(row, minlength=n))
         total = np.diff(np.append(0, np.append(0, upto)[ends]))
@@ -149,10 +148,10 @@ class GridCells(FixedCells):
 
     @cached_property
     def _smaller(self) -> NDArray[np.int64]:
-        """[l, t, v]: cells that agree up to class l, where their m sum to t, and have a smaller m than v at l."""
+        """Counts [l, t, v] of cells that agree up to class l, where their m sum to t, with an m smaller than v at l."""
         k, c = self.n_classes, self.steps
         smaller = np.zeros((k, c, c), dtype=np.int64)
-        # fits[t]: ways in which the classes after l sum to at most t.
+        # fits[t]: number of ways in which the classes after l sum to at most t.
         fits = np.ones(c, dtype=np.int64)
         for column in range(k - 1, -1, -1):
             for t in range(c):
@@ -174,7 +173,7 @@ class GridCells(FixedCells):
         return np.asarray(vertices / self.steps)
 
     def steps_below(self, cell: int) -> Codes:
-        """m of the cell with this number."""
+        """Return m of the cell with this number."""
         m, t, left = np.zeros(self.n_classes, dtype=np.intp), 0, cell
         for column in range(self.n_classes):
             reach = self._smaller[column, t, : self.most - t + 1]
@@ -192,7 +191,7 @@ class GridCells(FixedCells):
 
 
 def _on_vertices(m: Codes, cells: GridCells) -> Codes:
-    """The smallest cell of rows on a vertex, of which rounding may have put every score a little above its step.
+    """Smallest cell of rows on a vertex, where rounding may have moved every score slightly above its step.
 
     m counts the steps strictly below each score: exact vertices without a 0 sum to one less than a cell allows, rows
     beyond a vertex to one more.

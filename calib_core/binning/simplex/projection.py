@@ -1,4 +1,4 @@
-"""Projection binning: equally many rows cut off, direction after direction (P1 Appendix G.3)."""
+"""Projection binning (P1 Appendix G.3): cells with equal numbers of rows, cut off along one direction after another."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from calib_core.predictions.validation import effective_rows
 from calib_core.registry.registry import Choice, Range
 
 _SLACK = 1e-9
-"""Weights that should add up to a whole number of rows can miss it by rounding."""
+"""Tolerance for weights that sum to a whole number of rows up to rounding."""
 _FEW_CLASSES = 16
-"""Up to so many classes a row's sum is added up column by column, which is faster on long blocks of short rows."""
+"""Number of classes up to which sums run by columns, which is faster on long blocks of short rows."""
 
 
 @BINNINGS.register("projection", "Projections", reference="P1 Alg. 10", flags=Cuts("simplex", bins="bins"))
 @dataclass(frozen=True)
 class Projection:
-    """Cells cut off one after the other by planes, each holding about as many of the rows they were placed on.
+    """Cells cut off by one plane after another, each with about the same number of the rows that set them.
 
-    With n rows and B = ``bins``: c = floor((n + 1) / B); plane b has direction q_b and the threshold T_b that is the
-    c-th smallest s.q_b of the rows not cut off yet; a prediction belongs to the first b with s.q_b < T_b, or to the
-    last cell. Every cell has at least c - 1 of the rows inside; those on a plane are left out of its estimates.
-    B is at most (n + 1) / 2, so that no cell is empty.
+    With n rows and B = ``bins``: c = floor((n + 1) / B); plane b has direction q_b and the threshold T_b, the
+    c-th smallest s.q_b of the rows not yet cut off. A prediction belongs to the first b with s.q_b < T_b, or to the
+    last cell. Every cell contains at least c - 1 of the rows; rows on a plane are left out of its estimates.
+    B is at most (n + 1) / 2, so no cell is empty.
 
-    Directions: "axes" takes -e_1, -e_2, ..., -e_K, -e_1, ... in turn, each cutting off the rows surest of a class;
-    "shares" takes the same axes as often as the classes are predicted on average (at every step the class furthest
-    behind its share; the paper leaves the rule open, but would look at other rows); "random" draws them uniformly from
-    the sphere.
+    Directions: "axes" takes -e_1, -e_2, ..., -e_K, -e_1, ... in turn, each cutting off the rows most confident of a
+    class; "shares" takes the same axes in proportion to the mean predictions of the classes (at every step the class
+    furthest behind its share; the paper does not specify the rule, but would use other rows); "random" draws them
+    uniformly from the sphere.
 
-    Ties: T_b is the smallest value with c - 1 rows below it, one row's weight is left out, shared by the rows tied on
-    the plane, and a plane is dropped that would leave fewer than c - 1 rows on either side. What can mislead: cells
-    move with the data, and late cells are what earlier ones left over: thin slices, seldom a compact region.
+    Ties: T_b is the smallest value with c - 1 rows below it; one row's weight is left out, shared by the rows tied on
+    the plane; a plane with fewer than c - 1 rows on either side is dropped. What can mislead: cells
+    depend on the data, and late cells are remainders of earlier ones: thin slices, rarely compact regions.
 
     References: P1 Appendix G.3, Algorithm 10.
 
@@ -54,10 +54,10 @@ class Projection:
     directions: Annotated[
         Literal["axes", "random", "shares"],
         Choice(("axes", "random", "shares"), titles=("Classes in turn", "At random", "Classes by their share")),
-        "Where planes look",
-        "where planes look: classes in turn, at random, classes by their share",
+        "Directions of planes",
+        "directions of the planes: classes in turn, random, or classes by their share",
     ] = "axes"
-    random_state: Annotated[int, Range(0, 2**31 - 1), "Seed of chance", "seed of random directions"] = SEED
+    random_state: Annotated[int, Range(0, 2**31 - 1), "Random seed", "seed of random directions"] = SEED
 
     def placed(self, rows: Rows, weights: Float64s | None) -> Float64s:
         n, k = rows.shape
@@ -79,7 +79,7 @@ class Projection:
         return ProjectionCells(n_classes, planes)
 
     def unproven(self) -> str:
-        return "the planes' directions follow the calibration rows" if self.directions == "shares" else ""
+        return "the planes' directions depend on the calibration rows" if self.directions == "shares" else ""
 
     def _sequence(self, rows: Rows, weights: Float64s | None, planes: int) -> Float64s:
         """Unit vectors (planes, K)."""
@@ -95,7 +95,7 @@ class Projection:
 
 @dataclass(frozen=True, eq=False)
 class ProjectionCells:
-    """The cells of ``Projection``: cell b is what plane b (direction and threshold) cuts off what is left."""
+    """Cells of ``Projection``: cell b is the part of the remainder cut off by plane b (direction and threshold)."""
 
     n_classes: int
     planes: Float64s
@@ -110,11 +110,11 @@ class ProjectionCells:
     def _coded(self, block: Floats) -> Codes:
         codes = np.full(len(block), len(self.planes), dtype=np.intp)
         turned = block.astype(np.float64, order="C") if self._slanted else block
-        # From the last plane to the first: what an earlier one cuts off is its own.
+        # From the last plane to the first: an earlier plane has priority.
         for cell in range(len(self.planes) - 1, -1, -1):
             direction, threshold = self.planes[cell, :-1], self.planes[cell, -1]
             axis = _axis(direction)
-            # The threshold of an axis is a score: cast, it meets its own row in float32 and in float64.
+            # The threshold of an axis is a score: after the cast it equals its own row in float32 and float64.
             inside = (
                 _along(turned, direction) < threshold
                 if axis is None
@@ -128,7 +128,7 @@ class ProjectionCells:
         return any(_axis(plane[:-1]) is None for plane in self.planes)
 
     def interior(self, rows: Rows, weights: Float64s | None) -> Float64s | None:
-        """The weights less one row's worth for every plane, shared by the rows tied on it."""
+        """Return the weights minus one row per plane, shared by the rows tied on it."""
         mass = _mass(rows.shape[0], weights)
         scale = 1.0 if weights is None else float(weights.sum() / mass.sum())
         left = _Left(np.flatnonzero(mass > 0), mass)
@@ -148,7 +148,7 @@ class ProjectionCells:
 
     def title(self, cell: int, class_names: tuple[str, ...]) -> str:
         if cell == len(self.planes):
-            return "what is left"
+            return "remainder"
         direction, threshold = self.planes[cell, :-1], self.planes[cell, -1]
         axis = _axis(direction)
         return f"cut {cell + 1}" if axis is None else f"cut {cell + 1}: {class_names[axis]} above {-threshold:.3g}"
@@ -156,7 +156,7 @@ class ProjectionCells:
 
 @dataclass
 class _Left:
-    """The rows not cut off yet: their positions, ``index``, in the ``mass`` of all rows, which cuts change."""
+    """Rows not yet cut off: their positions, ``index``, in the ``mass`` of all rows, which cuts change."""
 
     index: Codes
     mass: Float64s
@@ -167,7 +167,7 @@ class _Left:
             self.own_mass = None
 
     def cut(self, side: Float64s, threshold: float) -> None:
-        """Take one row's worth off the rows on the plane and leave what lies on it or beyond."""
+        """Remove one row's weight from the rows on the plane, and keep the rows on it or beyond."""
         on_plane = self.index[side == threshold]
         tied = float(self.mass[on_plane].sum())
         self.mass[on_plane] *= max(0.0, 1.0 - 1.0 / tied) if tied > 1.0 + _SLACK else 0.0
@@ -180,28 +180,28 @@ class _Left:
 
 
 def _mass(n: int, weights: Float64s | None) -> Float64s:
-    """How many rows each row is worth: whole weights are copies, others are scaled to what all together are worth."""
+    """Effective weight of each row: whole weights are copies, others are scaled to the effective sample size."""
     if weights is None:
         return np.ones(n)
     return np.asarray(weights * (effective_rows(n, weights) / weights.sum()))
 
 
 def _axis(direction: Float64s) -> int | None:
-    """The class l where the direction is -e_l."""
+    """Class l if the direction is -e_l, else None."""
     axes = np.flatnonzero(direction)
     return int(axes[0]) if len(axes) == 1 and direction[axes[0]] == -1.0 else None
 
 
 def _along(block: Floats, direction: Float64s) -> Float64s:
-    """s.q of the rows of a block."""
-    # No matrix product: its last bits depend on how many rows are multiplied at once.
+    """Return s.q of the rows of a block."""
+    # Not a matrix product, as its last bits depend on the number of rows.
     if block.shape[1] > _FEW_CLASSES:
         return np.asarray(np.einsum("ij,j->i", block, direction))
     return _added_up((block[:, j] for j in range(block.shape[1])), direction)
 
 
 def _projected(rows: Rows, index: Codes, direction: Float64s) -> Float64s:
-    """s.q of these rows, the same bits as of a block."""
+    """Return s.q of these rows, with the same bits as for a block."""
     chosen, axis = rows.take(index), _axis(direction)
     if axis is not None:
         return -chosen.column(axis).astype(np.float64)
@@ -214,13 +214,13 @@ def _projected(rows: Rows, index: Codes, direction: Float64s) -> Float64s:
 
 
 def _added_up(columns: Iterable[Floats], direction: Float64s) -> Float64s:
-    """Columns times numbers, added up from the first to the last."""
+    """Sum of columns times numbers, from the first to the last."""
     parts = (column * by for column, by in zip(columns, direction, strict=True))
     return np.asarray(reduce(np.add, parts))
 
 
 def _threshold(side: Float64s, mass: Float64s | None, least: int) -> float | None:
-    """The smallest value with so much mass below it; None where less is left at or above it, but for one row."""
+    """Smallest value with this mass below it; None if less than that, plus one row, is at or above it."""
     need = least - _SLACK
     if mass is None:
         if len(side) <= least:
@@ -249,21 +249,21 @@ def _mean(rows: Rows, weights: Float64s | None) -> Float64s:
 
 
 def _by_share(shares: Float64s, turns: int) -> Codes:
-    """Classes in turn, at every step the one furthest behind its share, the lowest index on a tie.
+    """Sequence of classes: at every step the one furthest behind its share, the lowest index on a tie.
 
     >>> _by_share(np.array([0.25, 0.75]), 4).tolist()
     [1, 0, 1, 1]
     """
     given, found = np.zeros(len(shares)), np.zeros(turns, dtype=np.intp)
     for step in range(turns):
-        # Rounded: shares summed in another order must not turn the sequence round.
+        # Rounded, so that shares summed in another order give the same sequence.
         found[step] = np.argmax(np.round(shares * (step + 1) - given, 9))
         given[found[step]] += 1
     return found
 
 
 def _clipped(vertices: Float64s, side: Float64s) -> Float64s:
-    """The part of a convex polygon where ``side``, a number for each vertex and linear between them, is not below 0."""
+    """Part of a convex polygon where ``side``, a number per vertex and linear in between, is at least 0."""
     kept: list[Float64s] = []
     for a, b, here, there in zip(vertices, np.roll(vertices, -1, axis=0), side, np.roll(side, -1), strict=True):
         if here >= 0:

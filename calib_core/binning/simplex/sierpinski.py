@@ -1,4 +1,4 @@
-"""Sierpinski binning: corners cut off the simplex, and off each corner again (P1 Appendix G.1)."""
+"""Sierpinski binning (P1 Appendix G.1): corners cut off the simplex, and recursively off each corner."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from calib_core.registry.registry import Range
 @BINNINGS.register("sierpinski", "Sierpinski triangles", reference="P1 App. G.1", flags=Cuts("simplex", bins="depth"))
 @dataclass(frozen=True)
 class Sierpinski(FixedScheme):
-    """Cells are the corners where one class has more than half of what is left, each cut into corners again.
+    """Corner cells, in which one class has more than half of the remainder, cut recursively into corners.
 
-    At depth 1: cell l where s_l > 0.5, else the middle cell. Corner l is blown up to a whole simplex by t = 2 s - e_l
-    (exact in floating point) and cut again, ``depth`` times in all; middle cells are not. (K^(q + 1) - 1) / (K - 1)
-    cells for K classes and depth q. For K = 3 that is 4, 13 and 40; the paper's text says 14 for depth 2, its formula
-    13. What can mislead: with more than three classes the middle cell is the largest by far and mixes unlike rows.
+    At depth 1: cell l if s_l > 0.5, else the middle cell. Corner l is scaled to a whole simplex by t = 2 s - e_l (exact
+    in floating point) and cut again, ``depth`` times in all; middle cells are not cut. There are (K^(q + 1) - 1) / (K -
+    1) cells for K classes and depth q. For K = 3 that is 4, 13 and 40; the paper's text has 14 for depth 2, its formula
+    13. What can mislead: with more than three classes the middle cell is by far the largest and mixes different rows.
 
-    Cells are numbered corner by corner, the middle cell last. NotAnswerable beyond 2^63 cells (1,447 classes, depth 6).
+    Cells are numbered by corners, the middle cell last. Raises NotAnswerable beyond 2^63 cells (1,447 classes, depth
+    6).
 
     References: P1 Appendix G.1, eq. (22) and (25).
 
@@ -32,7 +33,7 @@ class Sierpinski(FixedScheme):
     [0, 12]
     """
 
-    depth: Annotated[int, Range(1, 6), "Depth of the cuts", "how often corners are cut"] = 2
+    depth: Annotated[int, Range(1, 6), "Depth of the cuts", "number of times that corners are cut"] = 2
 
     def partition(self, n_classes: int, planes: Float64s) -> SierpinskiCells:
         return SierpinskiCells(n_classes, self.depth)
@@ -40,7 +41,7 @@ class Sierpinski(FixedScheme):
 
 @dataclass(frozen=True, eq=False)
 class SierpinskiCells(FixedCells):
-    """The cells of ``Sierpinski``: a corner's number is that of its class times the cells of a smaller partition."""
+    """Cells of ``Sierpinski``: a corner's number is that of its class times the cells of a smaller partition."""
 
     depth: int
 
@@ -75,7 +76,7 @@ class SierpinskiCells(FixedCells):
 
 
 def cells_of(n_classes: int, depth: int) -> int:
-    """(K^(q + 1) - 1) / (K - 1).
+    """Return the number of cells, (K^(q + 1) - 1) / (K - 1).
 
     >>> [cells_of(3, q) for q in range(4)]
     [1, 4, 13, 40]
@@ -84,11 +85,11 @@ def cells_of(n_classes: int, depth: int) -> int:
 
 
 def _largest(s: Floats) -> tuple[Codes, Floats]:
-    """The largest entry of each row and where it is, the lowest index on a tie."""
+    """Largest entry of each row and its index, the lowest one on a tie."""
     if s.shape[1] > 16:
         corner = s.argmax(axis=1)
         return corner, s[np.arange(len(s)), corner]
-    # Column by column: argmax along short rows costs more than all else here.
+    # By columns: argmax along short rows would be the slowest step.
     corner, share = np.zeros(len(s), dtype=np.intp), s[:, 0].copy()
     for j in range(1, s.shape[1]):
         above = s[:, j] > share
@@ -98,7 +99,7 @@ def _largest(s: Floats) -> tuple[Codes, Floats]:
 
 
 def _triangles(corners: Float64s, depth: int) -> list[Float64s]:
-    """Triangles inside one with these corners, in the order of their numbers; the middle one stands on its head."""
+    """Triangles inside the one with these corners, in the order of their numbers; the middle one is inverted."""
     if depth == 0:
         return [corners]
     parts = [triangle for corner in corners for triangle in _triangles((corners + corner) / 2, depth - 1)]

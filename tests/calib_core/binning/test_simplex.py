@@ -87,19 +87,11 @@ def test_the_debiased_error_is_right_on_average_where_the_plug_in_is_not():
 
 def test_bins_and_claims_that_do_not_fit_are_told_apart_in_a_sentence():
     p, _ = drawn(50)
-    with pytest.raises(NotAnswerable) as why:
+    with pytest.raises(NotAnswerable, match=r"canonical .*\(bins= one of grid, projection, sierpinski\)"):
         estimate(p, "canonical", "ece", bins=15)
-    assert str(why.value) == (
-        "canonical calibration is a claim about the whole probability vector, which bins of an interval cannot hold: "
-        "choose another notion, or a partition of the simplex (bins= one of grid, projection, sierpinski)"
-    )
     for notion in ("confidence", "class-wise"):
-        with pytest.raises(NotAnswerable) as why:
+        with pytest.raises(NotAnswerable, match=r"equal-width.* canonical notion"):
             estimate(p, notion, "ece", bins="grid")
-        assert str(why.value) == (
-            "a partition of the simplex holds whole probability vectors, and the claims here are single scores: choose "
-            "bins of an interval (equal-width, say), or the canonical notion"
-        )
     with pytest.raises(NotAnswerable, match="choose bins of an interval"):
         estimate(p, "confidence", DebiasedECE(Grid(3)))
     with pytest.raises(RegistryError, match="binning is Grid"):
@@ -195,7 +187,7 @@ def test_verdicts_and_limits():
     with pytest.raises(NotAnswerable, match="occupied cells of 300 classes are too many for an interval"):
         estimate(wide, "canonical", "ece", bins="sierpinski").interval()
     per_class = of_kind(p, "per-class")
-    with pytest.raises(NotAnswerable, match="no points of the simplex"):
+    with pytest.raises(NotAnswerable, match="not points of the simplex"):
         estimate(per_class, "canonical", "ece", bins="grid")
 
 

@@ -163,12 +163,8 @@ def test_whole_vectors_are_no_claims_and_who_needs_claims_says_so():
     assert vectors.shares.tolist() == [1.0]
     assert not {"floor", "stratum", "tally", "same_rows"} & set(dir(vectors))
     for ask in (claims_of, kernel_curve, lambda p, notion: estimate(p, notion, "smece")):
-        with pytest.raises(NotAnswerable) as why:
+        with pytest.raises(NotAnswerable, match=r"canonical calibration .* no binary score"):
             ask(p, "canonical")
-        assert str(why.value) == (
-            "canonical calibration is a claim about the whole probability vector: it has no binary score that "
-            "interval bins or curves could hold; choose another notion, or a partition of the simplex"
-        )
 
 
 def test_rows_are_read_block_by_block_in_order():

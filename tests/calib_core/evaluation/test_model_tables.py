@@ -55,7 +55,7 @@ def test_standings_are_the_summaries_of_each_model(models, fitted):
 
 def test_bins_that_differ_are_said_and_given_ones_win(models):
     both = {name: models[name] for name in ("base", "top-label-hb")}
-    assert standings(both)["bins"].tolist() == ["15 equal width", "one a value; TL-MCE of bins: 15 equal width"]
+    assert standings(both)["bins"].tolist() == ["15 equal width", "one per value; TL-MCE of bins: 15 equal width"]
     assert standings(both, 7)["bins"].tolist() == ["7 equal width"] * 2
 
 

@@ -152,7 +152,7 @@ def test_without_bins_a_table_says_in_which_bins_each_line_was_judged(halves):
     made = recalibrated(fit, test, "top-label-hb")
     values = estimate(made, "top-label", bins="distinct").table
     assert bins["identity"] == ["15 equal width", "15 equal width", ""]
-    assert bins["top-label-hb"] == [f"one a value ({len(values)})", "15 equal width", ""]
+    assert bins["top-label-hb"] == [f"one per value ({len(values)})", "15 equal width", ""]
     given = evaluate(fit, test, ["identity", "top-label-hb"], ["top-label"], ["ece"], bins=7)
     assert set(given.loc[given["reduction"].notna(), "bins"]) == {"7 equal width"}
 
@@ -248,7 +248,7 @@ def test_a_comparison_judges_both_in_the_bins_of_the_discrete_one(halves):
     assert Binned().of_table(both.before).value == pytest.approx(was)
     assert Binned().of_table(both.after).value == pytest.approx(now)
     assert now == pytest.approx(estimate(after, "top-label").value)
-    assert both.bins.startswith("one a value of the recalibrated model (")
+    assert both.bins.startswith("one per value of the recalibrated model (")
     np.testing.assert_array_equal(both.before.count, both.after.count)
 
 

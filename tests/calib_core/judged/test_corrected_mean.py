@@ -166,8 +166,8 @@ def test_rows_that_people_picked_are_told_from_rows_drawn_at_random():
     assert cc.judged.judged_share(judge, people).note == ""
     doubtful = np.where(np.cumsum(judge == 0) * (judge == 0) > 0, truth, np.nan)
     note = cc.judged.judged_share(judge, doubtful).note
-    assert "not like the others" in note
-    assert "draw them at random" in note
+    assert "differ from the others" in note
+    assert "Draw them at random" in note
     gap = cc.judged.judged_gap(np.full(400, 0.8), judge, doubtful)
     assert gap.note == note
 
@@ -191,17 +191,17 @@ def test_what_cannot_be_used_is_refused_in_a_sentence():
         cc.judged.judged_share(np.where(np.arange(100) == 3, 7, judge), people)
     with pytest.raises(cc.InputError, match=r"judge row 3 is nan; .*leave out rows that were not judged"):
         cc.judged.judged_share(np.where(np.arange(100) == 3, np.nan, judge), people)
-    with pytest.raises(cc.InputError, match=r"human row 0 is 0\.5; it is 1 where the answer is right"):
+    with pytest.raises(cc.InputError, match=r"human row 0 is 0\.5; expected 1 for a right answer"):
         cc.judged.judged_share(judge, people * 0 + 0.5)
     with pytest.raises(cc.InputError, match="judge has 99 rows and human 100"):
         cc.judged.judged_share(judge[1:], people)
-    with pytest.raises(cc.NotAnswerable, match=r"people marked 5 rows: .*fewer than 10 rows; have more marked"):
+    with pytest.raises(cc.NotAnswerable, match=r"people marked 5 rows; .*at least 10 rows"):
         cc.judged.judged_share(judge, np.where(np.arange(100) < 5, people, np.nan))
-    with pytest.raises(cc.NotAnswerable, match=r"40 rows, which is worth 4 groups of like size"):
+    with pytest.raises(cc.NotAnswerable, match=r"40 rows, equivalent to 4 groups"):
         cc.judged.judged_share(judge, people, np.arange(100) // 10)
-    with pytest.raises(cc.InputError, match="confidence row 0 is 90; confidences lie from 0 to 1"):
+    with pytest.raises(cc.InputError, match="confidence row 0 is 90; confidences must be from 0 to 1"):
         cc.judged.judged_gap(np.full(100, 90), judge, people)
-    with pytest.raises(cc.InputError, match="judge row 0 is 'yes'; it is to be a number a row"):
+    with pytest.raises(cc.InputError, match="judge row 0 is 'yes'; expected a number"):
         cc.judged.judged_share(["yes"] * 100, people)
     with pytest.raises(cc.InputError, match="level is 90"):
         cc.judged.judged_share(judge, people, level=90)
@@ -211,8 +211,8 @@ def test_the_sentence_has_all_three():
     _, judge, people = marked(500, 80, right=0.98, wrong=0.5)
     found = cc.judged.judged_share(judge, people)
     assert found.sentence.startswith(f"{round(100 * found.interval.point)} % of the answers are right (90 % interval ")
-    assert f"the judge alone says {round(100 * judge.mean())} % of 500 rows" in found.sentence
-    assert "the 80 rows that people marked alone say" in found.sentence
+    assert f"judge's marks of 500 rows give {round(100 * judge.mean())} %" in found.sentence
+    assert "people's marks of 80 rows give" in found.sentence
     frame = found.frame()
     ends = [found.judge, found.alone.point, found.interval.point, found.errors.interval.point]
     assert frame["value"].tolist() == ends
@@ -228,10 +228,10 @@ def test_rows_that_were_drawn_at_random_are_rarely_called_unlike():
         human = (rng.random(2000) < 0.97).astype(float)
         judge = np.where((human == 0) & (rng.random(2000) < 0.5), 0.0, 1.0)
         drawn = rng.permutation(2000) < 20
-        alarms += "not like the others" in cc.judged.judged_share(judge, np.where(drawn, human, np.nan)).note
+        alarms += "differ from the others" in cc.judged.judged_share(judge, np.where(drawn, human, np.nan)).note
         # Falsified: people looked at what the judge thought was wrong, and at some of the others.
         first = np.isin(np.arange(2000), np.argsort(judge + 0.001 * rng.random(2000))[:10]) | (drawn & (judge == 1))
-        picked += "not like the others" in cc.judged.judged_share(judge, np.where(first, human, np.nan)).note
+        picked += "differ from the others" in cc.judged.judged_share(judge, np.where(first, human, np.nan)).note
     assert alarms <= 6, alarms  # 200 draws at 1 %: more than 6 in one of 200 such tests
     assert picked == 200
 

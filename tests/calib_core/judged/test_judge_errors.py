@@ -124,7 +124,7 @@ def test_a_judge_who_tells_nothing_apart_is_not_corrected():
     constant = cc.judged.judged_share(np.ones(300), people).errors
     for found in (guess, constant):
         assert found.interval is None
-        assert "not shown to tell right answers from wrong ones (mean mark" in found.sentence
+        assert "no evidence that it distinguishes right from wrong answers (mean mark" in found.sentence
     assert "judge less its errors" not in set(cc.judged.judged_share(np.ones(300), people).frame()["by"])
 
 
@@ -170,5 +170,5 @@ def test_the_sentence_says_what_the_judge_marks_where_people_say_right_and_where
     judge = [*passed, *failed, *[1] * 6, *[0] * 14, *[1] * 60, *[0] * 40]
     people = [1] * 20 + [0] * 20 + [None] * 100
     sentence = cc.judged.judged_share(judge, people).errors.sentence
-    assert sentence.startswith("The judge's mean mark is 80 % where people say right and 30 % where they say wrong;")
+    assert sentence.startswith("The judge's mean mark is 80 % for right answers and 30 % for wrong ones")
     assert "60 % of the other rows are right" in sentence  # (.6 - .3) / (.8 - .3)

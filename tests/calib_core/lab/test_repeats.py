@@ -209,9 +209,9 @@ def test_what_cannot_be_answered_says_why_and_leaves_the_rest():
         ({"n": ()}, "at least one"),
         ({"draws": 0}, "draws is 0"),
         ({"estimators": ()}, "at least one"),
-        ({"estimators": ("ece", "ece")}, "given once"),
+        ({"estimators": ("ece", "ece")}, "ece, ece: a name occurs twice"),
         ({"truths": []}, "at least one"),
-        ({"n": 10_000_000, "draws": 101}, "would draw 1,010,000,000 rows; a run draws 1,000,000,000 at most"),
+        ({"n": 10_000_000, "draws": 101}, "would draw 1,010,000,000 rows; the limit is 1,000,000,000"),
     ],
 )
 def test_bad_input_is_refused(how, why):

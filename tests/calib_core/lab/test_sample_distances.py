@@ -51,15 +51,15 @@ def test_steps_are_drawn_from_the_frame():
 
 
 def test_what_has_no_single_truth_or_no_answer_is_refused(monkeypatch):
-    with pytest.raises(InputError, match=r"no single truth to be off from: squares, eces have"):
+    with pytest.raises(InputError, match=r"choose squares or eces"):
         error_distances("models")
-    with pytest.raises(InputError, match="experiment is 'none'; it must be one of"):
+    with pytest.raises(InputError, match="experiment is 'none'"):
         error_distances("none")
     module = import_module("calib_core.lab.one_sample")
     silent = pd.DataFrame({"estimator": ["ECE, 15 bins"], "off": [np.nan]})
     run = type("Run", (), {"squared": lambda self, _: self, "draws": lambda self: silent})()
     monkeypatch.setattr(module, "repeated", lambda *_, **__: run)
-    with pytest.raises(NotAnswerable, match="answers on samples of 100 rows: take more rows"):
+    with pytest.raises(NotAnswerable, match="samples of 100 rows"):
         error_distances("eces", "sigmoid")
 
 

@@ -49,7 +49,7 @@ def test_weights_that_are_none_are_refused(bad):
 
 
 def test_the_wrong_number_of_weights_and_unknown_words_are_refused(p):
-    with pytest.raises(InputError, match="2 weights are given for 3 classes"):
+    with pytest.raises(InputError, match="2 weights for 3 classes"):
         ClassWise((1.0, 1.0)).split(p)
     for bad in ("other", 3, ("a", "b", "c")):
         with pytest.raises(RegistryError, match="a tuple of numbers"):

@@ -328,7 +328,7 @@ def test_what_is_no_level_and_no_method_is_refused():
             ask(p, 1.5)
     with pytest.raises(InputError, match="method is 'kernel'"):
         risk.smooth_curve(p, method="kernel")
-    with pytest.raises(NotAnswerable, match="event is one of two classes"):
+    with pytest.raises(NotAnswerable, match="an event needs two classes"):
         risk.summary(Predictions([[0.2, 0.3, 0.5]], [0]))
 
 
