@@ -1,4 +1,4 @@
-"""Calibrators fitted on some rows and evaluated on others; what it costs and gains."""
+"""Evaluation of calibrators on rows on which they were not fitted: errors, gains and side effects."""
 
 from typing import TYPE_CHECKING
 
@@ -29,5 +29,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """A module of the room, loaded when it is first used."""
+    """Import a module of this package on first use."""
     return submodule(__name__, __all__, name)

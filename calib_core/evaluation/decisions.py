@@ -1,4 +1,4 @@
-"""What decisions cost that are taken by the probabilities: what they expect to pay, and what is paid."""
+"""Costs of decisions by predicted probabilities: expected and actual."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from calib_core.text import at_level, score
 __all__ = ["cost_matrix", "cost_threshold", "cost_words", "decision_costs", "decisions", "net_benefits", "odds_words"]
 
 ALL, NONE = "acting on all", "acting on none"
-"""What models are compared with that acted the same on every row."""
+"""Reference strategies that act equally on every row."""
 
 
 def cost_matrix(costs: ArrayLike | str, n_classes: int) -> Float64s:
-    """What each decision costs under each truth, (K, K): ``[d, l]`` is the cost of deciding d where l is true.
+    """Return the cost of each decision for each true class, (K, K): ``[d, l]`` is the cost of decision d if l is true.
 
-    Given as such an array, or as text with a line a decision: "0 5; 1 0". Empty text: every mistake costs 1. For two
-    classes one number t between 0 and 1 is a threshold: class 1 is decided where its probability is above t, which
-    costs t where class 0 is true, and deciding class 0 costs 1 - t where class 1 is. Below 0 a cost is a gain.
-    InputError says which number is none, and which line has too many or too few.
+    Costs are such an array, or text with one line per decision: "0 5; 1 0". Empty text: every mistake costs 1. For two
+    classes one number t between 0 and 1 is a threshold: the decision is class 1 if its probability is above t. Then a
+    wrong class 1 costs t, and a wrong class 0 costs 1 - t. A negative cost is a gain.
+    InputError names an invalid number, or a line with too many or too few.
 
     >>> cost_matrix("0 5; 1 0", 2).tolist(), cost_matrix("0.2", 2).tolist()
     ([[0.0, 5.0], [1.0, 0.0]], [[0.0, 0.8], [0.2, 0.0]])
@@ -45,25 +45,27 @@ def cost_matrix(costs: ArrayLike | str, n_classes: int) -> Float64s:
     if table.size == 1:
         t = float(table[0, 0])
         if n_classes != 2 or not 0 < t < 1:
-            raise InputError(f"a threshold is of two classes and between 0 and 1; got {t:g} for {n_classes} classes")
+            raise InputError(
+                f"a threshold needs two classes and must be between 0 and 1; got {t:g}, {n_classes} classes"
+            )
         return np.array([[0.0, 1 - t], [t, 0.0]])
     if table.shape != (n_classes, n_classes):
         raise InputError(
-            f"costs have {' x '.join(map(str, table.shape))} numbers; these classes need {n_classes} x "
-            f"{n_classes}: a line for each decision, in it a number for each class that may be true"
+            f"costs have {' x '.join(map(str, table.shape))} numbers; expected {n_classes} x {n_classes}: one line per "
+            "decision, with one number per true class"
         )
     if not np.isfinite(table).all():
         d, true = np.argwhere(~np.isfinite(table))[0]
-        raise InputError(f"the cost of decision {d} where class {true} is true is {table[d, true]}; costs are finite")
+        raise InputError(f"the cost of decision {d} for true class {true} is {table[d, true]}; costs must be finite")
     return table
 
 
 def decisions(predictions: Predictions, costs: ArrayLike | str = "") -> Codes:
-    """What is decided on each row: the class whose expected cost by the row's probabilities is least, (n,) codes.
+    """Return the decision for each row, (n,) codes: the class with the least expected cost by its probabilities.
 
-    d_i = argmin_d sum_l p_il C[d, l], the first of several that are as low but for rounding of the probabilities: at a
-    threshold itself class 0, as in ``diagrams.decision_curve``. Where every mistake costs 1 it is the predicted class.
-    NotAnswerable where rows are not whole distributions.
+    d_i = argmin_d sum_l p_il C[d, l], the first of several with equal costs up to rounding of the probabilities: at a
+    threshold itself it is class 0, as in ``diagrams.decision_curve``. If every mistake costs 1 it is the predicted
+    class. Raises NotAnswerable if rows are not whole distributions.
 
     >>> decisions(Predictions([[0.9, 0.1], [0.7, 0.3]], [0, 0]), "0 5; 1 0").tolist()  # 0.5 < 0.9; 1.5 > 0.7
     [0, 1]
@@ -72,10 +74,10 @@ def decisions(predictions: Predictions, costs: ArrayLike | str = "") -> Codes:
 
 
 def cost_threshold(costs: ArrayLike | str) -> float | None:
-    """From above which probability of class 1 it is decided at these costs of two classes; None where it never turns.
+    """Return the probability of class 1 above which it is decided, for costs of two classes; None if there is none.
 
-    t = a / (a + b), a = C[1, 0] - C[0, 0] what a wrong 1 costs more than a right 0, b = C[0, 1] - C[1, 1] in turn: both
-    have to be above 0.
+    t = a / (a + b), where a = C[1, 0] - C[0, 0] is the extra cost of a wrong class 1 and b = C[0, 1] - C[1, 1] that of
+    a wrong class 0; both must be positive.
 
     >>> round(cost_threshold("0 5; 1 0"), 3), cost_threshold("0.2"), cost_threshold("0 -1; 1 0")
     (0.167, 0.2, None)
@@ -91,20 +93,19 @@ def decision_costs(
     bases: Mapping[str, str] | None = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """What decisions by each model's probabilities are expected to cost a row, and what they cost: a line a model.
+    """Return expected and actual costs per row of decisions by each model's probabilities, one row per model.
 
-    ``costs`` as for ``cost_matrix``; ``bases`` names, for a recalibrated model, the one it was made of. Columns: model,
-    rows (answered); expected, the mean cost by its own probabilities; realised, that with the
-    true classes, its interval realised_low to realised_high; gap, realised less expected (ends gap_low,
-    gap_high): above 0 it promises decisions cheaper than they are; change, realised less the base's (change_low,
-    change_high, and p of no change), changed, the share of rows that are decided otherwise; note, why there are none.
+    ``costs`` as for ``cost_matrix``; ``bases`` names the original of a recalibrated model. Columns: model, rows
+    (answered); expected, the mean cost by its own probabilities; realised, the mean cost for the true classes, with its
+    interval realised_low to realised_high; gap, realised minus expected (ends gap_low, gap_high): above 0 the model
+    underestimates costs; change, realised minus the original's (change_low, change_high, and p of no change), changed,
+    the share of rows with another decision; note, the reason for missing values.
 
-    Intervals at ``level`` are about the expected cost of these rows, given the predictions: bounds from what a row's
-    cost could have been (``inference.means.Losses.bounds``), which hold room for rare heavy costs; changes are paired,
-    by Student's interval or such bounds where few outcomes matter. Rows that belong together are added up; fewer than
-    10 groups have no interval. What can mislead: probabilities that are off need
-    not cost anything, as long as they lie on the right side of where decisions change; rows whose weights are not whole
-    have rough guides.
+    Intervals at ``level`` are for the expected cost of these rows, given the predictions: bounds from the possible
+    costs of a row (``inference.means.Losses.bounds``), which allow for rare large costs; changes are paired, with
+    Student's interval or such bounds if few outcomes matter. Costs of grouped rows are summed; fewer than 10 groups
+    have no interval. What can mislead: miscalibrated probabilities cost nothing if they are on the correct side of the
+    threshold; with non-whole weights the intervals are rough guides.
 
     References: Elkan 2001 (decisions of least expected cost).
 
@@ -129,7 +130,7 @@ def decision_costs(
         )
     frame = pd.DataFrame(lines, columns=list(_COLUMNS))
     if frame["realised"].isna().all():
-        raise NotAnswerable("; ".join(dict.fromkeys(frame["note"])) or "there is no model to show")
+        raise NotAnswerable("; ".join(dict.fromkeys(frame["note"])) or "there is no model to compare")
     return frame
 
 
@@ -140,15 +141,15 @@ def net_benefits(
     bases: Mapping[str, str] | None = None,
     level: float = LEVEL,
 ) -> pd.DataFrame:
-    """What acting from one threshold on is worth: a line a model, then acting on all rows and on none.
+    """Return the net benefit of acting above one threshold, one row per model, then for acting on all and on none.
 
     ``positive`` and the net benefit as for ``diagrams.decision_curve``; ``bases`` as for ``decision_costs``. Columns:
-    model, acted (share of the rows); benefit, its interval benefit_low to benefit_high; over_all, how much more that is
-    than acting on all (over_all_low, over_all_high); change, how much more than the base's (change_low, change_high, p
-    of no change); note, why there is no number. Acting on none is worth 0. Changes are paired: only rows count that one
-    model acts on and the other does not. Acting on all and on none is about the rows answered: where models answer
-    other rows, each set of them has both lines. InputError for models of other rows, weights or groups. What can
-    mislead: as for ``diagrams.decision_curve``.
+    model, acted (share of the rows); benefit, with its interval benefit_low to benefit_high; over_all, the difference
+    to acting on all (over_all_low, over_all_high); change, the difference to the original (change_low, change_high, p
+    of no change); note, the reason for missing values. Acting on none has benefit 0. Changes are paired: only rows
+    count on which exactly one of both models acts. Acting on all and on none is for the answered rows: if models answer
+    different rows, each set of rows has both lines. Raises InputError for models of other rows, weights or groups. What
+    can mislead: as for ``diagrams.decision_curve``.
 
     References: Vickers & Elkin 2006.
 
@@ -174,14 +175,14 @@ def net_benefits(
         )
     if not known:
         raise NotAnswerable(
-            "; ".join(dict.fromkeys(str(line["note"]) for line in lines)) or "there is no model to show"
+            "; ".join(dict.fromkeys(str(line["note"]) for line in lines)) or "there is no model to compare"
         )
     lines += _without_a_model(known)
     return pd.DataFrame(lines, columns=list(_BENEFITS)).fillna({"note": ""})
 
 
 def odds_words(threshold: float) -> str:
-    """What one row wrongly acted on costs of a row rightly acted on, as somebody weighs it who acts from there on.
+    """Cost of a wrong action relative to the benefit of a right one, as implied by a threshold.
 
     >>> odds_words(0.2), odds_words(0.5)
     ('0.25', '1')
@@ -196,7 +197,7 @@ _BENEFITS = (
 
 
 def _without_a_model(known: Mapping[str, tuple[Predictions, DecisionCurve]]) -> list[dict[str, object]]:
-    """Acting on all and on none, for every set of rows that models answer: they are compared on what they answer."""
+    """Lines of acting on all and on none, for every set of rows that models answer."""
     (first, _), *_ = known.values()
     sets: dict[bytes, list[str]] = {}
     for name, (rows, _) in known.items():
@@ -216,7 +217,7 @@ def _without_a_model(known: Mapping[str, tuple[Predictions, DecisionCurve]]) -> 
 
 
 def _at_threshold(curve: DecisionCurve) -> dict[str, object]:
-    """The one line of a curve, by the names of the table."""
+    """Single row of a curve, with the names of the table."""
     line = curve.frame().iloc[0]
     ends = {"benefit_low": line["low"], "benefit_high": line["high"]}
     return {name: line[name] for name in ("acted", "benefit", "over_all", "over_all_low", "over_all_high")} | ends
@@ -225,7 +226,7 @@ def _at_threshold(curve: DecisionCurve) -> dict[str, object]:
 def _more_benefit(
     after: Predictions, before: Predictions | None, threshold: float, positive: int | None, level: float
 ) -> dict[str, object]:
-    """How much more a recalibrated model's net benefit is than its base's."""
+    """Change of the net benefit by recalibration."""
     if before is None or before is after:
         return {}
     try:
@@ -239,9 +240,9 @@ def _more_benefit(
 
 
 def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
-    """The lines of `decision_costs` in sentences, per 1,000 rows: the cost each model predicts, and the actual cost.
+    """Sentences on the rows of `decision_costs`: each model's predicted and actual cost per 1,000 rows.
 
-    More or less is said only where the interval shows it.
+    They name a direction only if the interval excludes 0.
 
     >>> p = Predictions([[0.8, 0.2]] * 100, [0] * 60 + [1] * 40)
     >>> cost_words(decision_costs({"net": p}))
@@ -251,20 +252,20 @@ def cost_words(costs: pd.DataFrame, level: float = LEVEL) -> tuple[str, ...]:
 
 
 def _words(line: Mapping[Hashable, Any], level: float) -> str:
-    """One of them."""
+    """Sentence on one row of `decision_costs`."""
     expected, realised, low, high = (_a_thousand(line[f"{name}"]) for name in _SAID)
     start = f"{line['model']} predicts a cost of {expected} per 1,000 rows; it is {realised}"
     if not np.isfinite(line["realised_low"]):
         return f"{start}, no interval: {line['note']}."
     side = _side(line["gap_low"], line["gap_high"], "more than predicted", "less than predicted")
-    sentence = f"{start} ({at_level(level)} interval {low} to {high}), {side or 'not shown to differ'}"
+    sentence = f"{start} ({at_level(level)} interval {low} to {high}), {side or 'not significantly different'}"
     if line["change"] != line["change"] or not np.isfinite(line["change_low"]):
         return f"{sentence}."
     if line["changed"] == 0:
         return f"{sentence}. It decides every row as before."
     saved = _side(line["change_low"], line["change_high"], "more than before", "less than before")
     if not saved:
-        return f"{sentence}. A change of the cost is not shown."
+        return f"{sentence}. The change of the cost is not significant."
     ends = sorted(abs(line[name]) for name in ("change_low", "change_high"))
     return f"{sentence}. That is {_a_thousand(ends[0])} to {_a_thousand(ends[1])} {saved}."
 
@@ -273,7 +274,7 @@ _SAID = ("expected", "realised", "realised_low", "realised_high")
 
 
 def _side(low: float, high: float, above: str, below: str) -> str:
-    """Which side of 0 an interval lies on, in words; empty where it holds 0."""
+    """Word for the side of 0 on which an interval is; empty if it includes 0."""
     return above if low > 0 else below if high < 0 else ""
 
 
@@ -289,7 +290,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class _Priced:
-    """The decisions on rows (n,), what they are expected to cost, and what they cost under each truth, (n, K)."""
+    """Decisions on rows (n,), their expected costs, and their costs for each true class, (n, K)."""
 
     decided: Codes
     expected: Float64s
@@ -305,14 +306,14 @@ class _Priced:
         return cls(codes, expected, table[codes])
 
     def paid(self, labels: Codes) -> Float64s:
-        """What each row cost, its class being known."""
+        """Return the cost of each row for its true class."""
         return np.take_along_axis(self.possible, labels[:, None], axis=1)[:, 0]
 
 
 def _decided(probs: Float64s, table: Float64s, near: float) -> tuple[Codes, Float64s]:
     expected = probs @ table.T
     least = expected.min(axis=1)
-    # Costs that are equal but for rounding, in units of the largest difference of costs, are a tie.
+    # Costs that are equal up to rounding, in units of the largest difference of costs, are tied.
     codes = (expected <= least[:, None] + near * float(np.ptp(table))).argmax(axis=1)
     return codes, least
 
@@ -356,7 +357,7 @@ def _change(after: Predictions, before: Predictions | None, costs: ArrayLike | s
 
 
 def _paired(a: Predictions, b: Predictions, terms: Callable[[Float64s], Float64s], level: float) -> dict[str, object]:
-    """How much more a row brings with the first model than with the second, ``terms`` what each label brings (n, K)."""
+    """Paired difference of the mean outcome of two models; ``terms`` gives the value of each label, (n, K)."""
     apart = np.zeros(a.n_rows)
     for rows, sign in ((a, 1), (b, -1)):
         each = [
@@ -366,13 +367,13 @@ def _paired(a: Predictions, b: Predictions, terms: Callable[[Float64s], Float64s
         apart += sign * np.concatenate(each)
     try:
         found, _, _ = of_losses(a, b, apart, terms, level)
-    except NotAnswerable as why:  # too few groups that differ
+    except NotAnswerable as why:  # too few groups with a difference
         return {"change": float(np.average(apart, weights=a.weights)), "note": str(why)}
     return {"change": found.point, "change_low": found.low, "change_high": found.high, "p": found.p_value}
 
 
 def _lines(costs: ArrayLike | str) -> list[list[Any]]:
-    """What is given as costs, a line for each decision."""
+    """Given costs as one line per decision."""
     if isinstance(costs, str):
         lines = costs.replace("\n", ";").split(";")
         return [line.replace(",", " ").split() for line in lines if line.strip()]
@@ -381,19 +382,19 @@ def _lines(costs: ArrayLike | str) -> list[list[Any]]:
 
 
 def _numbers(lines: list[list[Any]]) -> Float64s:
-    """Those lines as numbers; InputError names the line that is none."""
+    """These lines as numbers; InputError names an invalid line."""
     for i, line in enumerate(lines, 1):
         for value in line:
             try:
                 float(value)
             except (TypeError, ValueError):
                 raise InputError(
-                    f"costs are numbers, a line for each decision, such as 0 5; 1 0: {str(value)[:80]!r} in line {i} "
-                    "is none"
+                    f"costs must be numbers, with one line per decision, such as 0 5; 1 0: {str(value)[:80]!r} in line "
+                    f"{i} is not a number"
                 ) from None
         if len(line) != len(lines[0]):
             raise InputError(
                 f"lines of costs differ in length, line {i} has {len(line)} and line 1 has {len(lines[0])}: give every "
-                "decision the same number of costs, one for each class that may be true"
+                "decision the same number of costs, one per true class"
             )
     return np.array(lines, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What the best map of one number gains over a model: its interval and p-value by the likelihood ratio."""
+"""Gain of the best one-parameter map over a model, with interval and p-value by the likelihood ratio."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEPS, _HALVINGS, _MOST = 50, 60, 60.0
 
 @dataclass(frozen=True)
 class TiltGain:
-    """The gain of the best tilt in mean log loss: both ends of its interval, and the p-value of no gain."""
+    """Gain in mean log loss of the best tilt: both ends of its interval, and the p-value of no gain."""
 
     low: float
     high: float
@@ -22,19 +22,19 @@ class TiltGain:
 
 
 def best_gain(probs: Float64s, labels: Codes, t: Float64s, units: Codes, level: float) -> TiltGain | None:
-    """Interval of what the best map q(b) of one number b gains over a model in mean log loss; None without a maximum.
+    """Return the interval of the gain in mean log loss of the best map q(b) over a model; None without a maximum.
 
     q_ik(b) is proportional to p_ik exp(b t_ik) for ``probs`` p (n, K), 0 in p staying 0; b = 0 is the model. t = log p
     is temperature scaling (1/T = 1 + b); t = 1 for the event alone is an intercept update. With l(b) the log likelihood
-    of the ``labels`` (n,) and b^ its maximum, the interval of b has 2 (l(b^) - l(b)) <= phi q^2, q Student's quantile
-    at ``level`` and phi what the summed scores of ``units`` (n,) vary more than the model with b^ expects, at least 1.
-    The gain at b is the mean of sum_k q_ik(b) log(q_ik(b) / p_ik), and its ends are those over the interval of b. The
-    lower end is above 0 exactly where the likelihood ratio test rejects b = 0.
+    of the ``labels`` (n,) and b^ its maximum, the interval of b has 2 (l(b^) - l(b)) <= phi q^2, with q Student's
+    quantile at ``level`` and phi the overdispersion of the summed scores of ``units`` (n,) under the model with b^, at
+    least 1. The gain at b is the mean of sum_k q_ik(b) log(q_ik(b) / p_ik), and its ends are those over the interval of
+    b. The lower end is above 0 exactly if the likelihood ratio test rejects b = 0.
 
-    What can mislead: the gain is that of the best b, which one fitted to n rows falls short of by about 1 / (2 n); and
-    it is a gain where no map of one number is right only by the rows' likelihood.
+    What can mislead: the gain is that of the best b; a b fitted to n rows has about 1 / (2 n) less. And if
+    no one-parameter map is correct, it is a gain by the rows' likelihood only.
 
-    References: Wilks 1938; Royall 1986, on likelihood ratios of models that are not right; Cox 1958.
+    References: Wilks 1938; Royall 1986, on likelihood ratios of misspecified models; Cox 1958.
 
     >>> p, y = np.array([[0.99, 0.01]] * 20), np.array([0] * 15 + [1] * 5)
     >>> found = best_gain(p, y, np.log(p), np.arange(20), 0.9)
@@ -61,7 +61,7 @@ def best_gain(probs: Float64s, labels: Codes, t: Float64s, units: Codes, level: 
 
 @dataclass(frozen=True, eq=False)
 class _Tilted:
-    """The family of maps: logarithms of the model's probabilities, what they are tilted by, and what happened."""
+    """Family of maps: logarithms of the model's probabilities, tilting statistics, and labels."""
 
     logs: Float64s
     t: Float64s
@@ -75,7 +75,7 @@ class _Tilted:
         return cls(np.log(np.maximum(probs, LOG_FLOOR)), np.asarray(t, dtype=np.float64), labels, possible)
 
     def _probs(self, b: float) -> tuple[Float64s, Float64s]:
-        """The probabilities at b, and the logarithms of their sums."""
+        """Probabilities at b, and the logarithms of their normalizing sums."""
         z = np.where(self.possible, self.logs + b * self.t, -np.inf)
         top = z.max(axis=1, keepdims=True)
         q = np.exp(z - top)
@@ -83,7 +83,7 @@ class _Tilted:
         return q / total, (top + np.log(total))[:, 0]
 
     def likelihood(self, b: float) -> tuple[float, Float64s, float]:
-        """The log likelihood at b, the rows' scores (n,), and the information."""
+        """Return the log likelihood at b, the rows' scores (n,), and the information."""
         q, total = self._probs(b)
         rows = np.arange(len(self.labels))
         mean = (q * self.t).sum(axis=1)
@@ -93,7 +93,7 @@ class _Tilted:
         return likelihood, happened - mean, float(variance)
 
     def maximum(self) -> float | None:
-        """The b of the largest likelihood (it is concave); None where it is at no finite b."""
+        """Return the b with the largest likelihood (it is concave); None if it is not finite."""
         b, (value, scores, information) = 0.0, self.likelihood(0.0)
         for _ in range(_STEPS):
             if information <= 1e-12:
@@ -114,12 +114,12 @@ class _Tilted:
         return b
 
     def gain(self, b: float) -> float:
-        """The mean gain at b, were q(b) the truth."""
+        """Return the mean gain at b if q(b) is the truth."""
         q, total = self._probs(b)
         return float((q * (b * self.t - (total - self._probs(0.0)[1])[:, None])).sum(axis=1).mean())
 
     def crossing(self, best: float, side: float, drop: float) -> float:
-        """The b on one side of the best at which twice the log likelihood is lower by ``drop``."""
+        """Return the b on one side of the best at which twice the log likelihood is lower by ``drop``."""
         top = self.likelihood(best)[0]
         step = 0.1
         while 2 * (top - self.likelihood(best + side * step)[0]) < drop and step < _MOST:

@@ -1,4 +1,4 @@
-"""Models and calibrators side by side: every number of each, what each promises, and what it does to decisions."""
+"""Tables of models and calibrators: measures, guarantees, and side effects on decisions."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def standings(
     calibrators: Mapping[str, Calibrator] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Every model with every number of its calibration: errors in each notion, and proper scores.
+    """Return all calibration measures of every model: errors in each notion, and proper scores.
 
-    One line a model: model, a column for each of ``study.every_measure`` of so many classes, the bins these were judged
-    in, and what the predictions are (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and
-    sums_to_one, which their contracts declare. NaN where a model says nothing in a notion, as where it recalibrates
-    only the claim it makes. Models that abstain are given over the same rows first
-    (``study.over_same_rows_by_name``). What can mislead: the best of many on the same rows looks better than it is;
-    ``choice.choose`` does not look at them.
+    One row per model: model, a column for each of ``study.every_measure`` for its classes, the bins of these,
+    and the kind of predictions (``returns``). Fitted ``calibrators`` by the models' names add keeps_class and
+    sums_to_one, as declared in their contracts. NaN if a model makes no claims in a notion, for instance because it
+    recalibrates only its top claim. Make models that abstain comparable first
+    (``study.over_same_rows_by_name``). What can mislead: the best of many on the same rows is optimistic;
+    ``choice.choose`` does not use them.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> standings({"a": p, "b": p.with_probs([[0.6, 0.4], [0.6, 0.4]] * 20)})["Accuracy"].tolist()
@@ -54,13 +54,13 @@ def measured(
     measures: Sequence[Measure] = MEASURES,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Accuracy, proper scores and plug-in calibration errors of models by name: a line per model, a column per measure.
+    """Return accuracy, proper scores and raw calibration errors of models: one row per model, one column per measure.
 
-    ``bins`` says in words which bins the errors were judged in, the rule most measures follow first; ``note`` why a
-    measure of a model is not defined, which is then NaN. Without ``bins`` models whose outputs are declared discrete
-    are judged one bin a value, others in 15 bins of equal width. What can mislead: plug-in errors are pushed up by
-    noise, the more the fewer rows a bin has; ``estimate`` gives intervals and noise floors. Where a model abstains,
-    make the rows the same first (``study.over_same_rows_by_name``). ``progress`` is told percent.
+    The column ``bins`` describes the bins of the errors, the most common rule first; ``note`` is the reason for an
+    undefined measure, which is NaN. Without ``bins``, models with declared discrete outputs
+    have one bin per value, others 15 equal-width bins. What can mislead: noise inflates raw errors,
+    more so with fewer rows per bin; ``estimate`` gives intervals and noise floors. If a model abstains,
+    make the rows equal first (``study.over_same_rows_by_name``). ``progress`` gets the percentage done.
 
     References: METHODS of the estimators in ``study.MEASURES``; accuracy, log loss and Brier score of whole rows.
 
@@ -79,7 +79,7 @@ def measured(
 
 
 def bins_of_measures(frame: pd.DataFrame) -> str:
-    """The bins of a model's measures in a few words, the rule most of them follow first.
+    """Short description of the bins of a model's measures, the most common rule first.
 
     ``frame`` is one of ``study.summaries``.
 
@@ -96,11 +96,11 @@ def bins_of_measures(frame: pd.DataFrame) -> str:
 
 
 def costs(models: Mapping[str, Predictions]) -> pd.DataFrame:
-    """What models cost beside their calibration: how often each is right, its log loss, and how many rows it answers.
+    """Return accuracy, log loss and number of answered rows of models.
 
-    One line a model: model, accuracy (of the rows it answers), log_loss (of those; NaN where it says no whole
-    probabilities), rows, and answered of them. What can mislead: a model that leaves hard rows unanswered is right
-    more often on the others; ``study.over_same_rows_by_name`` makes the rows the same.
+    One row per model: model, accuracy (of answered rows), log_loss (of those; NaN without probabilities of all
+    classes), rows, and answered rows. What can mislead: a model that abstains on hard rows has a higher accuracy
+    on the others; ``study.over_same_rows_by_name`` makes the rows equal.
 
     >>> costs({"net": Predictions([[0.5, 0.5], [0.5, 0.5]], [0, 1])}).round(2).values.tolist()
     [['net', 0.5, 0.69, 2, 2]]
@@ -114,11 +114,11 @@ def costs(models: Mapping[str, Predictions]) -> pd.DataFrame:
 
 
 def promises(calibrators: Mapping[str, Calibrator], alpha: float = ALPHA) -> pd.DataFrame:
-    """What each fitted calibrator guarantees with probability 1 - alpha, whatever the data; or why nothing.
+    """Return each fitted calibrator's distribution-free guarantee with probability 1 - alpha, or the reason for none.
 
-    One line a calibrator: calibrator, holds, the sentence, and ``set_aside``: groups too small to be calibrated on
-    their own, and what else a reader of the fitted map must know. alpha in (0, 1) is over the calibration rows drawn.
-    What can mislead: a promise is about new rows drawn like the calibration rows, each on its own.
+    One row per calibrator: calibrator, holds, the sentence, and ``set_aside``: groups too small for a map of
+    their own, and caveats about the fitted map. alpha in (0, 1) is over the draw of calibration rows.
+    What can mislead: a guarantee is for new rows drawn independently from the distribution of the calibration rows.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> promises({"Temperature": CALIBRATORS.make("temperature").fit_on(p)})["holds"].tolist()
@@ -141,15 +141,15 @@ def side_effects(
     calibrators: Mapping[str, Calibrator] | None = None,
     notion: str = "confidence",
 ) -> pd.DataFrame:
-    """What recalibration does to the decisions: accuracy gained, classes changed, rows no longer answered.
+    """Return the side effects of recalibration on decisions: changed accuracy, changed classes, abstained rows.
 
-    One line for each of ``after``, whose rows ``before`` holds by the same name: calibrator, accuracy_change (after
-    less before, on the rows each answers), class_changed (share of rows whose predicted class is another one; NaN
-    where classes are unknown) and abstained (share of rows). Then accuracy and accuracy_before, and of the rows on
-    which the model claims 95 % or more (``sure_rows``) how many there are and the share of them right: sure, sure_right
-    and the same _before. Fitted ``calibrators`` add keeps_class, keeps_order and sums_to_one. With ``notion`` "event"
-    the predicted risk of the event of two classes stands in the place of sure rows: its mean over the rows answered,
-    risk and risk_before, and the observed frequency, observed.
+    One row for each of ``after``, with its original rows in ``before`` by the same name: calibrator, accuracy_change
+    (after minus before, on the rows each answers), class_changed (share of rows with another predicted class; NaN if
+    classes are unknown) and abstained (share of rows). Then accuracy and accuracy_before, and the number and accuracy
+    of rows with a confidence of 95 % or more (``sure_rows``): sure, sure_right and the same _before. Fitted
+    ``calibrators`` add keeps_class, keeps_order and sums_to_one. With ``notion`` "event" the predicted risk of the
+    event replaces the confident rows: its mean over the answered rows, risk and risk_before, and the observed
+    frequency, observed.
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
     >>> side_effects({"swap": p}, {"swap": p.with_probs([[0.96, 0.04], [0.4, 0.6]])}, notion="event").round(2).values[
@@ -175,7 +175,7 @@ def side_effects(
 
 
 def _sure(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) -> dict[str, list[float]]:
-    """The rows of which models are sure, before and after."""
+    """Confident rows of models, before and after."""
     now, was = [sure_rows(rows) for rows in after.values()], [sure_rows(before[name]) for name in after]
     return {
         "sure": [rows.count for rows in now],
@@ -186,7 +186,7 @@ def _sure(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) -
 
 
 def _risks(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) -> dict[str, list[float]]:
-    """Mean risks of the event over the rows answered after recalibration, and how often it happened."""
+    """Mean risks of the event over the rows answered after recalibration, and its observed frequency."""
     found: dict[str, list[float]] = {"risk_before": [], "risk": [], "observed": []}
     for name, rows in after.items():
         old, new = over_same_rows([before[name], rows])
@@ -198,14 +198,14 @@ def _risks(before: Mapping[str, Predictions], after: Mapping[str, Predictions]) 
 
 @dataclass(frozen=True)
 class SureRows:
-    """The rows of which a model is sure: how many answers claim so much or more, and the share of them right."""
+    """Confident rows of a model: number of answers at or above a confidence, and their accuracy."""
 
     count: int
     right: float
 
 
 def sure_rows(predictions: Predictions, least: float = 0.95) -> SureRows:
-    """How many answered rows claim a confidence of ``least`` or more, and how often they are right (NaN: none does).
+    """Return the number and accuracy of answered rows with a confidence of ``least`` or more (NaN if there are none).
 
     Rows with whole-number weights are counted as copies, others once.
 
@@ -232,18 +232,18 @@ def gains(
     bases: Mapping[str, str] | None = None,
     ratio: float = RATIO,
 ) -> pd.DataFrame:
-    """What each fitted calibrator gains and costs: one line a calibrator, as somebody who must choose reads it.
+    """Return the gains and costs of each fitted calibrator, one row per calibrator, for a choice among them.
 
-    ``first`` are the lines that decide (``inference.primaries``) by name, those there are of ``after``, and those
-    of the models they were made of: ``bases`` says under which name. ``before`` holds, by the names of ``after``,
-    the rows that each was made of. Columns: calibrator; title, point, low, high and verdict of its deciding line
-    for the tolerance ``eps``, and of an event for that of ``ratio`` (observed : expected events) with ratio,
-    ratio_low, ratio_high and ratio_limit, else NaN; and point_before, the base model's point in the same notion;
-    log_loss and log_loss_before, both over the rows it answers (of being right or wrong where ``before`` holds no
-    more than that; NaN where a calibrator of whole rows gives none); rows, changed (rows whose predicted class is
-    another one) and abstained (rows); promised, and why in ``promise``, with probability 1 - ``alpha``; set_aside,
-    what a reader of the fit must know; fitted, its parameters in few words. What can mislead: the best of many on
-    the same rows looks better than it is; a difference of two points can lie within the noise of both.
+    ``first`` are the primary measures (``inference.primaries``) by name, for ``after`` as far as present, and for
+    their original models, by the names in ``bases``. ``before`` has, by the names of ``after``,
+    the original rows. Columns: calibrator; title, point, low, high and verdict of its primary measure
+    for the tolerance ``eps``, and for an event also for ``ratio`` (observed : expected events) with ratio,
+    ratio_low, ratio_high and ratio_limit, else NaN; and point_before, the original model's point in the same notion;
+    log_loss and log_loss_before, both over the rows it answers (of correctness if ``before`` has no
+    more than that; NaN if a calibrator of whole rows has none); rows, changed (rows with another predicted
+    class) and abstained (rows); promised, with the reason in ``promise``, with probability 1 - ``alpha``; set_aside,
+    caveats about the fit; fitted, its parameters in few words. What can mislead: the best of many on
+    the same rows is optimistic; a difference of two points can be within the noise of both.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> fitted = {"T": CALIBRATORS.make("temperature").fit_on(p)}
@@ -282,11 +282,11 @@ def _gain(
     calibrator: Calibrator,
     alpha: float,
 ) -> dict[str, object]:
-    """One line of ``gains``."""
+    """One row of ``gains``."""
     line = lines.loc[name, list(_LINE)].to_dict() if name in lines.index else {}
     was = lines.loc[base].to_dict() if base in lines.index and line else None
     alike = was is not None and was["title"] == line["title"]
-    # Rows are counted: weights that are no numbers of copies are not a part of that.
+    # Rows are counted, so weights that are not numbers of copies do not enter.
     counted = (rows if whole(rows.weights) else rows.replace(weights=None) for rows in (before, after))
     effects, promise = _side_effects(*counted), calibrator.guarantee(alpha)
     old, new = over_same_rows([before, after]) if after.coverage > 0 else (before, after)
@@ -318,7 +318,7 @@ def _log_loss(rows: Predictions) -> float:
 
 
 def _declared(calibrators: Mapping[str, Calibrator], names: Mapping[str, object]) -> dict[str, list[bool]]:
-    """What the contracts of calibrators declare, in the order of the names."""
+    """Declared properties of the calibrators' contracts, in the order of the names."""
     contracts: list[Contract] = [CALIBRATORS[CALIBRATORS.recipe(calibrators[name]).key].flags for name in names]
     return {
         "keeps_class": [contract.keeps_argmax for contract in contracts],
@@ -328,6 +328,6 @@ def _declared(calibrators: Mapping[str, Calibrator], names: Mapping[str, object]
 
 
 def _note(frame: pd.DataFrame) -> str:
-    """Which measures are not defined, and why."""
+    """Note on undefined measures, with reasons."""
     missing = frame[frame["note"] != ""].groupby("note", sort=False)["measure"]
     return "; ".join(f"{', '.join(names)} not defined: {why}" for why, names in missing)

@@ -1,4 +1,4 @@
-"""Sets of classes that hold the right one as often as wanted: how many classes they must name (conformal sets)."""
+"""Conformal prediction sets: sizes of class sets that contain the true class with a target coverage."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from calib_core.text import in_percent
 
 __all__ = ["METHODS", "SHARE", "ClassSets", "class_sets", "set_sizes"]
 
-METHODS = {"lac": "one threshold for all classes (LAC)", "aps": "likeliest classes first (APS)"}
-"""How sets are made, in words."""
+METHODS = {"lac": "one threshold for all classes (LAC)", "aps": "most probable classes first (APS)"}
+"""Methods for sets, with their titles."""
 SHARE = 0.9
-"""The share of sets that are to hold the right class."""
+"""Target share of sets that contain the true class."""
 FEWEST = 15
-"""Rows of a half that are to be left out of their sets, from which on intervals of set sizes were simulated."""
+"""Fewest expected rows per half outside their sets for a simulated interval of set sizes."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSets:
-    """The sets of n rows: how many classes each names, ``sizes`` (n,), and whether the right one is in it.
+    """Class sets of n rows: numbers of classes ``sizes`` (n,), and ``hits`` (n,), whether the true class is included.
 
-    ``hits`` (n,) says that. ``slope`` is how fast the mean size grows with the wanted share, in classes: a sample whose
-    right classes are easy by luck has sharper thresholds, too, which the interval of the size has to know. ``share`` is
-    wanted; ``few`` why no interval of the size is told, empty where one is.
+    ``slope`` is the derivative of the mean size by the target share, in classes: a sample with easy true classes by
+    chance also has sharper thresholds, which the interval of the size must include. ``share`` is the target; ``few`` is
+    the reason for a missing interval of the size, or empty.
     """
 
     rows: Predictions
@@ -45,7 +45,7 @@ class ClassSets:
 
     @property
     def size(self) -> Influence:
-        """Classes a set names on average, with what each row adds: to the sizes themselves, and to the thresholds."""
+        """Mean set size, with each row's influence on the sizes and on the thresholds."""
         right = self.coverage
         sizes = self.sizes.astype(np.float64)
         middle = float(sizes.mean())
@@ -54,12 +54,12 @@ class ClassSets:
 
     @property
     def coverage(self) -> Influence:
-        """The share of sets that hold the right class."""
+        """Share of sets that contain the true class."""
         share = float(self.hits.mean())
         return Influence(share, self.hits.astype(np.float64) - share, np.ones(len(self.hits)), self.rows.row_groups)
 
     def ends(self, level: float) -> tuple[float, float]:
-        """The interval of that share: Clopper and Pearson's, for the thresholds there are."""
+        """Return the Clopper-Pearson interval of the coverage, for the given thresholds."""
         every = np.arange(len(self.hits))
         low, high, _ = shares_in_cells(self.rows, np.zeros_like(every), self.hits, every, 1, level)
         return float(low[0]), float(high[0])
@@ -71,27 +71,26 @@ class ClassSets:
             return few_groups(groups)
         if len(self.hits) // 2 * (1 - self.share) < FEWEST - 1e-9:
             needed = int(np.ceil(2 * FEWEST / (1 - self.share) - 1e-9))
-            return f"fewer than {needed} rows: too few for an interval of the size of sets"
+            return f"fewer than {needed} rows: too few for an interval of the set size"
         return ""
 
 
 def class_sets(
     predictions: Predictions, method: str = "lac", share: float = SHARE, random_state: int = SEED
 ) -> ClassSets:
-    """Sets of classes that hold the right one in a wanted share of rows, each row's made with the other half's rows.
+    """Return class sets with a target coverage, each row's set from the rows of the other half.
 
-    A row's conformity to class j is its probability p_j ("lac"), or what is left to the classes less likely than j,
-    sum of p_l over p_l < p_j, and -1 where p_j is 0 ("aps": the likeliest classes first, until what is left is small;
-    not randomised, so that sets are rather too large than too small). The set has all classes whose conformity reaches
-    a threshold, the k-th smallest of that of the right class in the n rows of the other half, k = floor((n + 1)
-    (1 - share)); all classes where k is 0. Halves are drawn at random with the seed ``random_state``, classes not
-    evened out, as the promise needs it: then every row's set holds its class with probability ``share`` or more,
-    whatever the probabilities are worth, if rows are drawn alike and each on its own. Groups stay in one half: of their
-    rows nothing is promised.
+    A row's conformity to class j is its probability p_j ("lac"), or the total probability of the less probable classes,
+    the sum of p_l over p_l < p_j, and -1 if p_j is 0 ("aps": the most probable classes first, until the remainder is
+    small; not randomized, so sets are rather too large than too small). The set has all classes whose conformity
+    reaches a threshold, the k-th smallest conformity of the true class in the n rows of the other half, k = floor((n +
+    1) (1 - share)); all classes if k is 0. Halves are random with the seed ``random_state`` and not stratified, as the
+    guarantee requires: every row's set contains its class with probability ``share`` or more for any model, if rows are
+    independent and from one distribution. Groups stay in one half, and there is no guarantee for their rows.
 
-    Rows that the model answers count, whole-number weights as copies. ``share`` lies in (0, 1). NotAnswerable for other
-    weights, for rows that do not give a probability of every class, and for fewer than two rows or groups. What can
-    mislead: the share holds on average over all rows, not in each class; with "lac" a set can be empty.
+    Only answered rows count, with whole-number weights as copies. ``share`` is in (0, 1). Raises NotAnswerable for
+    other weights, for rows without a probability of every class, and for fewer than two rows or groups. What can
+    mislead: the coverage is an average over all rows, not within each class; with "lac" a set can be empty.
 
     References: Sadinle et al. 2019 (LAC); Romano et al. 2020 (APS); Angelopoulos & Bates 2021.
 
@@ -105,16 +104,16 @@ def class_sets(
     as_share(share, "share")
     if predictions.kind not in ("full", "per-class"):
         raise NotAnswerable(
-            "sets of classes need a probability of every class; here there is one of the predicted class alone"
+            "class sets need a probability of every class; these rows have only that of the predicted class"
         )
     rows = counting(predictions.written_out())
     if rows.weights is not None:
-        raise NotAnswerable("sets of classes are made of rows that count alike, or as copies; these carry weights")
+        raise NotAnswerable("class sets need rows of equal weight, or whole-number weights as copies")
     half = _halves(rows.row_groups, rows.n_rows, random_state)
     own = np.empty(rows.n_rows)
     for where, block in rows.rows.blocks():
         own[where] = _conformities(method, block, rows.true_labels[where])[1]
-    # Where the wanted share is a little less, and a little more, in a step of the noise of the threshold.
+    # At a slightly smaller and a slightly larger target share, by a step of the threshold's noise.
     step = float(np.sqrt(share * (1 - share) / (rows.n_rows / 2)))
     shares = (max(share - step, share / 2), share, min(share + step, (1 + share) / 2))
     thresholds = np.array([[_threshold(own[half != h], each) for each in shares] for h in (0, 1)])[half]
@@ -130,13 +129,13 @@ def class_sets(
 def set_sizes(
     models: Mapping[str, Predictions], share: float = SHARE, level: float = LEVEL, random_state: int = SEED
 ) -> pd.DataFrame:
-    """How many classes each model must name to hold the right one as often as wanted: a line a model and method.
+    """Return set sizes of each model at a target coverage, one row per model and method.
 
-    Columns, ends of intervals at ``level`` as _low and _high: model; method, a key of ``METHODS``; rows; size, classes
-    a set names on average; coverage, the share of sets that hold the right class (Clopper and Pearson, for the
-    thresholds there are); single and empty, shares of sets that name one class, and none; note, why a number is
-    missing. Sets as in ``class_sets``. Intervals of the size are told where each half leaves 10 rows or more out of
-    their sets. What can mislead: with two classes a set of one says little more than the prediction does.
+    Columns, with ends of intervals at ``level`` as _low and _high: model; method, a key of ``METHODS``; rows; size, the
+    mean number of classes; coverage, the share of sets with the true class (Clopper and Pearson, for the
+    given thresholds); single and empty, shares of sets with one class, and with none; note, the reason for a missing
+    number. Sets as in ``class_sets``. The size has an interval if each half leaves 10 rows or more out of
+    their sets. What can mislead: with two classes a set of one adds little to the prediction.
 
     References: Sadinle et al. 2019; Romano et al. 2020.
 
@@ -157,16 +156,16 @@ def set_sizes(
 
 
 def set_sentence(size: float, before: float | None = None, share: float = SHARE) -> str:
-    """How many classes sets name on average, and how many they named before, in a sentence.
+    """Sentence on the mean set size, and on the one before recalibration.
 
     >>> set_sentence(1.82, 2.413)
-    'Sets that hold the right class in 90 % of the rows name 1.8 classes on average, 2.4 before.'
+    'Sets that contain the true class in 90 % of rows have 1.8 classes on average, 2.4 before.'
     """
     now, was = f"{size:.1f}", "" if before is None else f"{before:.1f}"
     if now == was and before is not None and size != before:
         now, was = f"{size:.2f}", f"{before:.2f}"
     then = "" if before is None else ", as before" if now == was else f", {was} before"
-    return f"Sets that hold the right class in {in_percent(share)} of the rows name {now} classes on average{then}."
+    return f"Sets that contain the true class in {in_percent(share)} of rows have {now} classes on average{then}."
 
 
 def _line(predictions: Predictions, method: str, share: float, level: float, random_state: int) -> dict[str, object]:
@@ -196,25 +195,25 @@ def _line(predictions: Predictions, method: str, share: float, level: float, ran
 
 
 def _halves(groups: RowGroups | None, n: int, random_state: int) -> Codes:
-    """The half of every row, (n,): drawn whatever the classes are, groups whole."""
+    """Random half of every row, (n,), regardless of classes, with whole groups."""
     alike = np.zeros(n, dtype=np.intp)
     half = dealt(alike, 2, random_state) if groups is None else groups.folds(alike, 2, random_state)
     if len(np.unique(half)) < 2:
-        raise NotAnswerable("sets of classes need two rows or more, in two groups or more: one half makes the other's")
+        raise NotAnswerable("class sets need at least two rows, in at least two groups: each half sets the other's")
     return half
 
 
 def _threshold(own: Float64s, share: float) -> float:
-    """The conformity that a class in the set must reach; minus infinity where too few rows are there to say."""
+    """Minimum conformity of a class in the set; minus infinity if there are too few rows."""
     k = int(np.floor((len(own) + 1) * (1 - share) + 1e-9))
     return float(np.partition(own, k - 1)[k - 1]) if k else -np.inf
 
 
 def _conformities(method: str, block: Floats, labels: Codes) -> tuple[Float64s, Float64s]:
-    """Of a block of rows the conformities to all classes, in any order, (n, K), and to the right one, (n,).
+    """Conformities of a block of rows to all classes, in any order, (n, K), and to the true class, (n,).
 
-    What lies below a class is summed from the least probability up: so it is exact where it is tiny, and equal
-    probabilities have equal conformities, however classes are ordered. Classes of probability 0 come after all others.
+    Probabilities below a class are summed from the least one up, so small sums are exact, and equal
+    probabilities have equal conformities for any order of classes. Classes of probability 0 come after all others.
     """
     probs = block.astype(np.float64)
     own = np.take_along_axis(probs, labels[:, None], axis=1)

@@ -1,4 +1,4 @@
-"""A proper score in two parts: what the best map of the probabilities would take off it, and what would remain."""
+"""Decomposition of a proper score into calibration loss and refinement loss."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from calib_core.registry.registry import Recipe
 __all__ = ["PARTS", "parts_of_scores"]
 
 PARTS = {"score": "whole", "calibration": "calibration loss", "refinement": "refinement loss"}
-"""A score and its parts, in words."""
+"""Titles of a score and its parts."""
 COLUMNS = ("calibrator", "score", "part", "before", "before_low", "before_high", "after", "after_low", "after_high",
            "change", "low", "high", "note")  # fmt: skip
 
@@ -41,20 +41,19 @@ def parts_of_scores(
     level: float = LEVEL,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """How much of a score better maps of the probabilities would take off, before and after recalibration.
+    """Decompose scores before and after recalibration into calibration and refinement loss.
 
-    A line for each of ``after``, score (a key of ``choice.SCORES``) and part: the whole score; the calibration loss,
-    score less refinement loss; and the refinement loss, the score of rows after the map that did best among
-    ``candidates`` (by default the first two of ``choice.candidates_for`` that change something) and leaving all as it
-    is. Maps are fitted, and picked, in ``folds`` folds (3 or more) without the rows they are judged on, as in
-    ``choice.choose``. ``before`` holds, by the same names, the rows that each was made of. Columns: before and after,
-    each with its interval at ``level``, that of ``estimate`` for the whole score; change (after less before) and its
-    interval, low to high; note, why a number is missing. Rows that say one probability only are judged as right or
-    wrong, before as after.
+    One row for each of ``after``, score (a key of ``choice.SCORES``) and part: the whole score; the calibration loss,
+    score minus refinement loss; and the refinement loss, the score after the best map among ``candidates`` (by default
+    the first two of ``choice.candidates_for`` that change something) and the identity. Maps are fitted and selected in
+    ``folds`` folds (3 or more) without their evaluation rows, as in ``choice.choose``. ``before`` has the original rows
+    by the same names. Columns: before and after, each with its interval at ``level``, that of ``estimate`` for the
+    whole score; change (after minus before) with its interval, low to high; note, the reason for a missing number. Rows
+    with a single probability are evaluated as correct or not, before and after.
 
-    What can mislead: these maps, fitted on so many rows, may miss a better one, so that the true calibration loss can
-    be larger and the refinement loss smaller; it can come out below 0 by chance, where there is nothing to gain. The
-    intervals take the fitted maps as they are. Log losses of probabilities of 0 that came true count as in ``choose``.
+    What can mislead: there may be a better map than these, so the true calibration loss can
+    be larger and the refinement loss smaller. The estimate can be negative by chance if there is nothing to gain. The
+    intervals treat the fitted maps as fixed. Log losses of true classes with probability 0 count as in ``choose``.
 
     References: Berta et al. 2025; Bröcker 2009 (the parts of proper scores).
 
@@ -66,7 +65,7 @@ def parts_of_scores(
     as_share(level, "level")
     as_whole(folds, "folds", 3)
     if not after:
-        raise NotAnswerable("there is no recalibrated model to show")
+        raise NotAnswerable("there is no recalibrated model to compare")
     lines: list[dict[str, object]] = []
     for i, (name, rows) in enumerate(after.items()):
         if progress is not None:
@@ -85,7 +84,7 @@ def parts_of_scores(
 
 @dataclass(frozen=True, eq=False)
 class _Split:
-    """A score with its parts, each a mean of the rows; why the maps could not be judged."""
+    """Score with its parts, each a mean over rows, and the reason if the maps could not be evaluated."""
 
     parts: dict[str, Influence]
     why: str = ""
@@ -99,7 +98,7 @@ class _Split:
         random_state: int,
         level: float,
     ) -> dict[str, _Split]:
-        """By score, with one fit of every map for all scores."""
+        """Return the parts by score, with one fit of every map for all scores."""
         fold = rows.folds(folds, random_state=random_state)
         trials = {score: FoldTrial(rows, fold, folds, score, level) for score in SCORES}
         recipes = candidates_for(rows)[1:3] if candidates is None else list(map(CALIBRATORS.recipe, candidates))
@@ -109,7 +108,7 @@ class _Split:
             picked = np.vstack([np.zeros(folds), *inner[score]]).argmax(axis=0)
             gains = np.vstack([np.zeros(rows.n_rows), *outer[score]])[picked[fold], np.arange(rows.n_rows)]
             answers = ConfidenceRows.of(rows)
-            why = "" if np.isfinite(gains).all() else "the map gives what happened a probability of 0"
+            why = "" if np.isfinite(gains).all() else "the map gives a true class probability 0"
             means = {"score": trial.losses, "calibration": gains, "refinement": trial.losses - gains}
             found[score] = cls({part: answers.mean(values) for part, values in means.items()}, why)
         return found
@@ -118,9 +117,10 @@ class _Split:
 def _gains(
     rows: Predictions, recipes: Sequence[Recipe], trials: Mapping[str, FoldTrial]
 ) -> tuple[dict[str, list[Float64s]], dict[str, list[Float64s]]]:
-    """By score, for each map: what it gains in all on the folds but one, (folds,), and on each row, (n,).
+    """Gains of each map by score: totals on all folds except one, (folds,), and on each row, (n,).
 
-    As ``candidates.FoldTrial.inside``, but with one fit for all scores. A map that cannot be fitted is never picked.
+    Like ``candidates.FoldTrial.inside``, but with one fit for all scores. A map that cannot be fitted is never
+    selected.
     """
     inner: dict[str, list[Float64s]] = {score: [] for score in trials}
     outer: dict[str, list[Float64s]] = {score: [] for score in trials}
@@ -148,7 +148,7 @@ def _gains(
 
 
 def _ends_of_score(rows: Predictions, score: str, level: float) -> tuple[float, float]:
-    """The interval that ``estimate`` has for the whole score: one number, one interval, wherever it is shown."""
+    """Interval of the whole score by ``estimate``, so that a score has the same interval everywhere."""
     found = estimate(rows, None if rows.kind == "full" else "confidence", score).interval(level)
     return found.low, found.high
 
@@ -156,7 +156,7 @@ def _ends_of_score(rows: Predictions, score: str, level: float) -> tuple[float, 
 def _lines(
     old: _Split, new: _Split, few: str, of_score: Sequence[tuple[float, float]], level: float
 ) -> list[dict[str, object]]:
-    """A line for each part; ``of_score`` are the ends of the whole score before and after, where there are any."""
+    """One row per part; ``of_score`` are the interval ends of the whole score before and after, if any."""
     note = old.why or new.why or few
     lines = []
     for part in PARTS:
@@ -172,5 +172,5 @@ def _lines(
 
 
 def _right_or_wrong(rows: Predictions) -> Predictions:
-    """The claim of the predicted class alone."""
+    """Claims of the predicted class only."""
     return Predictions.from_confidence(rows.confidence, rows.correct, weights=rows.weights, groups=rows.grouping)

@@ -1,4 +1,4 @@
-"""Calibration rows and test rows: predictions divided so that no calibrator is judged on the rows it was fitted on."""
+"""Division of predictions into calibration rows and test rows, or into folds for cross-fitting."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from calib_core.slices.conditions import Slice, as_slice, part, places
 from calib_core.text import count, percent
 
 FEW = 1_000
-"""Rows up to which all are judged, cross-fitted, where nothing else is chosen: half of so few show little."""
+"""Number of rows up to which cross-fitting is the default, since half of so few rows show little."""
 
-NO_MAP = "no calibrator is fitted on a summary while it is judged: calib fit makes one of it, for other rows"
-"""Why an undivided summary has no recalibrated models."""
+NO_MAP = "no calibrator is fitted on a summary that is evaluated; calib fit can fit one on it for other rows"
+"""Reason why an undivided summary has no recalibrated models."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Division(OneLine):
-    """Calibration rows ``fit`` and test rows ``test``, where they stand in their tables, and how they were divided.
+    """Calibration rows ``fit`` and test rows ``test``, their positions in their tables, and the rule of the division.
 
-    ``whole`` holds all rows before they were divided; None where the test rows are predictions of their own.
-    ``merging`` says what became of the test rows' classes, where three of them are the corners of a triangle, and
-    ``where`` which slice of them is judged, in words. ``folds`` is the fold of every row of the file where rows are
-    cross-fitted: all are calibration rows and test rows, each in its turn; None where rows are divided in two.
+    ``whole`` contains all rows before the division; None if the test rows are separate predictions.
+    ``merging`` describes the merged classes of the test rows if three of them are the corners of a triangle, and
+    ``where`` the slice of test rows, in words. ``folds`` is the fold of every row of the file if rows are
+    cross-fitted: all are both calibration rows and test rows; None if rows are divided in two.
     """
 
     fit: Predictions
@@ -56,18 +56,18 @@ class Division(OneLine):
 
     @property
     def note(self) -> str:
-        """What is to be known of cross-fitted rows, in sentences; empty where rows are divided in two.
+        """Caveat about cross-fitted rows; empty if rows are divided in two.
 
         >>> import calib_core as cc
         >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
-        >>> divide(p).note, divide(p, folds=2).note[:43]
-        ('', 'Every row is a test row, judged after a map')
+        >>> divide(p).note, divide(p, folds=2).note[:46]
+        ('', 'Every row is a test row, evaluated after a map')
         """
         return "" if self.folds is None else CROSS_FITTED
 
     @property
     def judged(self) -> str:
-        """Which rows are judged, in words: held-out rows, or all, cross-fitted.
+        """Description of the test rows: held-out rows, or all rows, cross-fitted.
 
         >>> import calib_core as cc
         >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
@@ -81,12 +81,12 @@ class Division(OneLine):
 
     @property
     def test_folds(self) -> Codes | None:
-        """The fold of every row that is judged, (n,), where rows are cross-fitted; else None."""
+        """Fold of every test row, (n,), if rows are cross-fitted; else None."""
         return None if self.folds is None else self.folds[self.test_rows]
 
     @property
     def undivided(self) -> bool:
-        """Are all rows judged, and none there to fit a calibrator on? So it is of a summary.
+        """True if there are no calibration rows, as for every summary.
 
         >>> import calib_core as cc
         >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2)
@@ -97,9 +97,9 @@ class Division(OneLine):
 
     @property
     def apart(self) -> Predictions:
-        """The calibration rows, where none of them is judged; NotAnswerable where rows are cross-fitted.
+        """Calibration rows that are not test rows; NotAnswerable if rows are cross-fitted.
 
-        For what is learnt next to a calibrator and shown on the test rows.
+        They are for quantities learned in addition to a calibrator and applied to the test rows.
 
         >>> import calib_core as cc
         >>> rows = divide(cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2))
@@ -108,19 +108,19 @@ class Division(OneLine):
         """
         if self.folds is not None:
             raise NotAnswerable(
-                "rows are cross-fitted, so that every row is judged and none is left to learn this from: divide the "
+                "rows are cross-fitted, so every row is a test row and none is left to learn this from: divide the "
                 "rows in two"
             )
         return self.fit
 
     @property
     def warning(self) -> str:
-        """What is wrong where a group has rows on both sides, in a sentence; empty where none has.
+        """Warning if a group has rows on both sides; empty if none has.
 
         >>> import calib_core as cc
         >>> p = cc.Predictions([[0.7, 0.3]] * 4, [0, 1] * 2, groups=["a", "a", "b", "b"])
         >>> divide(p, marked=Marked(np.array([0, 2, 3]), np.array([1]), "part")).warning[:49]
-        '1 group has rows on both sides: calibrators can k'
+        '1 group has rows on both sides, so errors after r'
         """
         first, second = self.fit.grouping, self.test.grouping
         shared = 0 if self.folds is not None else groups_on_both_sides(first, second)
@@ -128,17 +128,16 @@ class Division(OneLine):
             return ""
         has = f"group{'' if shared == 1 else 's'}{first.kind} {'has' if shared == 1 else 'have'}"
         return (
-            f"{count(shared)} {has} rows on both sides: calibrators can know them again in the test rows, so that "
-            "errors after recalibration look smaller than they are; divide the rows here, which keeps groups whole, or "
-            "mark whole groups."
+            f"{count(shared)} {has} rows on both sides, so errors after recalibration are too optimistic. Divide the "
+            "rows here, which keeps groups whole, or mark whole groups."
         )
 
     def frame(self) -> pd.DataFrame:
-        """Calibration rows and test rows, a line each: how many, their accuracy, and how sure the model is on average.
+        """One row each for calibration rows and test rows: number, accuracy and mean confidence.
 
-        Of cross-fitted rows a line for the rows of each fold, and one for the rows that are judged; of a summary only
-        that. ``accuracy`` and ``confidence`` weigh rows by their weights. What can mislead: parts of one file differ by
-        chance; a distance between accuracy and confidence is looked into with an estimate, which knows how much.
+        Cross-fitted rows have one row per fold and one for the test rows; a summary has only
+        the latter. ``accuracy`` and ``confidence`` use the rows' weights. What can mislead: parts of one file differ by
+        chance; use an estimate to assess a difference between accuracy and confidence.
         """
         parts = {"judged": self.test} if self.undivided else {"calibration": self.fit, "test": self.test}
         if self.folds is not None:
@@ -156,10 +155,10 @@ class Division(OneLine):
 
 
 def read_as(table: Table, reading: Mapping[str, object] | None = None) -> Predictions:
-    """The predictions in a table, read as it suggests but for some fields of the reading.
+    """Read predictions from a table as it proposes, except for some fields of the reading.
 
-    Other fields stay as they were proposed: nothing follows from the given ones, unlike ``read_predictions``. Where
-    the table leaves a choice open, ``reading`` has to settle it; InputError says which.
+    Other fields keep their proposed values and do not depend on the given ones, unlike in ``read_predictions``. If
+    the table is ambiguous, ``reading`` must resolve it; InputError names the field.
 
     >>> import calib_core as cc
     >>> table = cc.readers.read_table(b"a,b,label\\n0.7,0.3,0\\n0.4,0.6,1\\n", "two.csv")
@@ -172,17 +171,17 @@ def read_as(table: Table, reading: Mapping[str, object] | None = None) -> Predic
 HOLDS = {
     "full": "a probability for every class",
     "per-class": "a probability for every class, rows need not sum to one",
-    "top-label": "the predicted class and its confidence only",
-    "confidence": "confidence and whether it was right only",
+    "top-label": "predicted class and its confidence only",
+    "confidence": "confidence and correctness only",
 }
-"""What each kind of predictions holds, in words."""
+"""Contents of each kind of predictions."""
 
 
 def described(table: Table, reading: Mapping[str, object] | None = None, sha256: str = "") -> pd.DataFrame:
-    """A file of predictions as it is read: what it holds, how many rows, and how it was read, a line per ``property``.
+    """Describe a file of predictions: its contents, number of rows and reading, one row per ``property``.
 
-    ``reading`` as in ``read_as``; ``sha256`` is the digest of the file's bytes, where it is known. Every ``value`` is a
-    text; accuracy and mean confidence are over all rows, those that calibrators are fitted on among them.
+    ``reading`` as in ``read_as``; ``sha256`` is the digest of the file's bytes, if known. Every ``value`` is a
+    text; accuracy and mean confidence are over all rows, including calibration rows.
 
     >>> import calib_core as cc
     >>> described(cc.read_table(*cc.datasets.demo("wine-logistic")))["value"].tolist()[1:4]
@@ -198,7 +197,7 @@ def described(table: Table, reading: Mapping[str, object] | None = None, sha256:
         "holds": HOLDS[whole.kind],
         "accuracy, all rows": percent(whole.accuracy),
         "mean confidence, all rows": percent(whole.mean_confidence),
-        "read as": _reading(table, reading).to_json() if reading else "proposed by its names and values",
+        "read as": _reading(table, reading).to_json() if reading else "proposed from its names and values",
     }
     known = {name: value for name, value in facts.items() if value}
     return pd.DataFrame({"property": list(known), "value": list(known.values())})
@@ -215,7 +214,7 @@ def _reading(table: Table, given: Mapping[str, Any] | None) -> Reading:
 
 
 class Marked(NamedTuple):
-    """Positions of the calibration rows and of the test rows, and the column that marks them."""
+    """Positions of calibration rows and test rows, and the column that marks them."""
 
     fit: Codes
     test: Codes
@@ -223,9 +222,9 @@ class Marked(NamedTuple):
 
 
 def marked_rows(table: Table, reading: Mapping[str, object] | None = None) -> Marked:
-    """Which rows a column of the table marks as calibration rows and as test rows.
+    """Return the calibration rows and test rows marked by a column of the table.
 
-    ``reading`` as in ``read_as``. InputError where no column does, or its values do not say which rows are which.
+    ``reading`` as in ``read_as``. Raises InputError if there is no such column, or its values are unclear.
 
     >>> import calib_core as cc
     >>> table = cc.readers.read_table(b"p,label,split\\n0.7,1,test\\n0.4,0,calibration\\n", "marked.csv")
@@ -237,10 +236,10 @@ def marked_rows(table: Table, reading: Mapping[str, object] | None = None) -> Ma
 
 
 def usual_folds(whole: Predictions) -> int | None:
-    """Number of folds in which rows are cross-fitted by default; None where half of them are held out by default.
+    """Return the default number of folds for cross-fitting; None if half of the rows are held out by default.
 
-    Up to ``FEW`` rows all are judged, each after maps fitted on the other folds; of more rows half are held out. The
-    dashboard, the report, ``calib audit`` and ``calib choose`` follow this rule where no column marks the rows.
+    Up to ``FEW`` rows are cross-fitted; of more rows half are held out. The
+    dashboard, the report, ``calib audit`` and ``calib choose`` use this rule if no column marks the rows.
 
     >>> import calib_core as cc
     >>> few, many = (cc.Predictions([[0.7, 0.3]] * n, [0] * n) for n in (400, 4000))
@@ -251,7 +250,7 @@ def usual_folds(whole: Predictions) -> int | None:
         return None
     if whole.row_groups is None:
         return JUDGED_FOLDS if whole.n_rows >= 2 * JUDGED_FOLDS else None
-    groups = len(whole.row_groups.values)  # half of a few groups would be one or two
+    groups = len(whole.row_groups.values)  # half of few groups would be only one or two
     return min(JUDGED_FOLDS, groups) if groups > 1 else None
 
 
@@ -265,70 +264,67 @@ def divide(
     test: Predictions | None = None,
     like: Division | None = None,
 ) -> Division:
-    """Predictions divided into calibration rows, which calibrators are fitted on, and test rows, which judge them.
+    """Divide predictions into calibration rows for fits and test rows for evaluation.
 
     Parameters
     ----------
-    share, random_state : of the rows that become calibration rows (by default half), at random, class by class; and
-        the seed.
-    folds : in place of a share, in how many random folds (``cross_fitting.plain_folds``) the rows are cross-fitted: all
-        are judged, each after a map fitted on the other folds (``recalibrated``); the map used afterwards is fitted on
-        all (``fitted``).
-    marked : in place of that, the rows a column of the file marks (``marked_rows``).
-    test : in place of that, predictions for other rows: then ``whole`` are all calibration rows.
-    like : in place of that, the division of another model's predictions for the same rows.
+    share, random_state : share of calibration rows (by default half), drawn at random and stratified by class; and
+        the seed. folds : instead of a share, the number of random folds (``cross_fitting.plain_folds``) for
+        cross-fitting: all rows are evaluated, each after a map fitted on the other folds (``recalibrated``); the final
+        map is fitted on all (``fitted``). marked : instead, the rows marked by a column of the file (``marked_rows``).
+        test : instead, predictions for other rows: then ``whole`` are all calibration rows. like : instead, the
+        division of another model's predictions for the same rows.
 
-    InputError where ``test`` has other classes, ``like`` other rows, ``folds`` is given beside one of these, or there
-    are fewer rows or groups than folds. Grouped rows stay together where rows are divided here; where a column or two
-    files divide them and a group has rows on both sides, ``warning`` says so. What can mislead: rows that belong
-    together, but whose groups are not known, may stand on both sides. A division class by class gives both parts the
-    same class frequencies: an update of the mean risk (``intercept``, ``logistic-recalibration``) is then judged on the
-    very frequency that it was fitted to, and its gain is a little too large (for an intercept, of 150 calibrated models
-    of 1,500 rows on average +.0002 in log loss in place of -.0008). Folds are not drawn class by class.
+    Raises InputError if ``test`` has other classes, ``like`` has other rows, ``folds`` is given with one of these, or
+    there are fewer rows or groups than folds. Groups stay whole if rows are divided here; if a column or two
+    files divide them and a group has rows on both sides, ``warning`` reports it. What can mislead: rows of an
+    unknown group may be on both sides. A division stratified by class gives both parts the
+    same class frequencies: an update of the mean risk (``intercept``, ``logistic-recalibration``) is then evaluated on
+    the frequency of its fit, and its gain is slightly too large (for an intercept, over 150 calibrated models
+    of 1,500 rows on average +.0002 in log loss instead of -.0008). Folds are not stratified by class.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")), random_state=3)
     >>> rows.fit.n_rows, rows.test.n_rows, rows.rule
-    (89, 89, 'split at random, class by class')
+    (89, 89, 'split at random, stratified by class')
     """
     if whole.grain == "counts":
         if like is not None and not like.undivided:
             raise NotAnswerable(
-                "a summary is compared with summaries, as a whole: the first file holds rows; summarise them"
+                "a summary can only be compared with summaries, and the first file has rows: summarize it"
             )
         return _undivided(whole, other=test is not None or marked is not None or folds is not None)
     if folds is not None and not (share is None and like is None and test is None and marked is None):
         raise InputError(
-            "folds divide the rows by themselves: leave out the share, and the rows that are marked, of a test file or "
-            "alike"
+            "folds already divide the rows: leave out the share, the marked rows, the test file and the model to match"
         )
     if like is not None:
         return _alike(whole, like)
     if folds is not None:
-        # Not stratified by label, as where a calibrator is chosen: one map then has one score in both places.
+        # Not stratified by label, like the choice of a calibrator, so that a map has the same score in both places.
         whole.check_folds(folds, random_state)
         fold, every = plain_folds(whole, folds, random_state), np.arange(whole.n_rows)
         return Division(whole, whole, every, every, in_random_folds(folds, whole), whole, folds=fold)
     if test is not None:
         _check_classes(whole, test)
-        rule = "calibrated on all rows of one file, judged on all rows of another"
+        rule = "calibrated on all rows of one file, evaluated on all rows of another"
         return Division(whole, test, np.arange(whole.n_rows), np.arange(test.n_rows), rule)
     if marked is not None:
         return _parts(whole, marked.fit, marked.test, f"split by the column {marked.column}")
     chosen = whole.first_part(0.5 if share is None else share, random_state=random_state)
     kept = "" if whole.row_groups is None else f", each group{whole.row_groups.kind} on one side"
-    return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), f"split at random, class by class{kept}")
+    return _parts(whole, np.flatnonzero(chosen), np.flatnonzero(~chosen), f"split at random, stratified by class{kept}")
 
 
 def _undivided(summary: Predictions, *, other: bool) -> Division:
-    """A summary judged as a whole: what would fit a calibrator on it is told that there are no rows."""
+    """Division of a summary without calibration rows, so a fit raises an error."""
     if other:
         raise NotAnswerable(
-            "a summary has no rows to divide: it is judged as a whole; summarise the rows to judge by themselves"
+            "a summary has no rows to divide and is evaluated as a whole: summarize the test rows separately"
         )
     none = np.zeros(0, dtype=np.intp)
     return Division(
-        summary, summary, none, none, "a summary, judged as a whole; no calibrator is fitted on it", summary
+        summary, summary, none, none, "a summary, evaluated as a whole; no calibrator is fitted on it", summary
     )
 
 
@@ -339,15 +335,16 @@ def _parts(whole: Predictions, fit_rows: Codes, test_rows: Codes, rule: str) -> 
 
 
 def _alike(first: Predictions, like: Division) -> Division:
-    """The rows of another model's predictions, divided as those they are compared with."""
+    """Division of another model's predictions into the same rows."""
     if like.undivided:
         raise NotAnswerable(
-            "the first file is a summary, which is compared with summaries: summarise this one, too (calib summarise)"
+            "the first file is a summary, which can only be compared with summaries: summarize this one, too (calib "
+            "summarise)"
         )
     if like.whole is None:
-        raise NotAnswerable("models are compared on rows of one file each: divide the rows by share or by a column")
+        raise NotAnswerable("a comparison needs one file per model: divide the rows by share or by a column")
     check_same_rows(like.whole, first)
-    rule = "divided as the first file" if like.folds is None else f"{like.rule}, as the first file"
+    rule = "divided like the first file" if like.folds is None else f"{like.rule}, like the first file"
     return replace(_parts(first, like.fit_rows, like.test_rows, rule), where=like.where, folds=like.folds)
 
 
@@ -360,7 +357,7 @@ def _check_classes(first: Predictions, second: Predictions) -> None:
 
 
 def three_corners(division: Division, three: Sequence[int], others: str = "pool") -> Division:
-    """The same division with three classes as the corners of a triangle (``corners``).
+    """Return the division with three classes as the corners of a triangle (``corners``).
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("digits-naive-bayes")))
@@ -381,11 +378,11 @@ def three_corners(division: Division, three: Sequence[int], others: str = "pool"
 
 
 def within(division: Division, where: str | Slice) -> Division:
-    """The same division judged on a slice of its test rows alone; the calibration rows all stay.
+    """Return the division with a slice of its test rows, and all calibration rows.
 
-    ``where`` is a slice or its text, ``subject=law`` or ``age=40..60``, two joined by ``&``. NotAnswerable where the
-    test rows carry no such column, or none of them is in the slice. What can mislead: a calibrator fitted on all rows
-    is judged on some; and a slice chosen for what came true in it is one of many looked at.
+    ``where`` is a slice or its text, ``subject=law`` or ``age=40..60``, two joined by ``&``. Raises NotAnswerable if
+    the test rows have no such column, or none of them is in the slice. What can mislead: a calibrator fitted on all
+    rows is evaluated on some; and a slice chosen by its outcomes is one of many.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("language-model")))
@@ -404,11 +401,11 @@ def within(division: Division, where: str | Slice) -> Division:
 
 
 def fitted(division: Division, calibrator: str | Calibrator, progress: Progress | None = None) -> Calibrator:
-    """A calibrator fitted on the calibration rows; the one given stays unfitted.
+    """Fit a calibrator on the calibration rows; the given one stays unfitted.
 
-    Of cross-fitted rows these are all: it is the map to use afterwards, and judges none of them (``recalibrated``).
-    Where the fit takes long, ``progress`` is told how much is done, in percent, or 0 again and again where nobody knows
-    (steps towards a minimum); what it raises stops the fit.
+    With cross-fitted rows these are all rows: it is the final map, which is not used for evaluation (``recalibrated``).
+    In slow fits ``progress`` gets the percentage done, or repeatedly 0 if it is unknown
+    (steps towards a minimum); an exception in it stops the fit.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))
@@ -425,13 +422,13 @@ def recalibrated(
     part: Literal["test", "fit"] = "test",
     progress: Progress | None = None,
 ) -> Predictions:
-    """The test rows after a calibrator fitted on the calibration rows (``fitted``).
+    """Return the test rows after a calibrator fitted on the calibration rows (``fitted``).
 
-    Of cross-fitted rows each after the same calibrator fitted afresh on the rows of the other folds, whatever the one
-    given was fitted on. ``part="fit"``: the calibration rows themselves after it, which what is fitted next to it
-    learns from; NotAnswerable where rows are cross-fitted (``Division.apart``). ``progress`` is told how much is done,
-    as in ``fitted``, a fold as much as another. What can mislead: they are the rows it
-    was fitted on, so no error of it is judged on them.
+    With cross-fitted rows each row is after the same calibrator refitted on the rows of the other folds, regardless of
+    the given fit. ``part="fit"``: the calibration rows after it, for quantities learned in addition to
+    it; NotAnswerable if rows are cross-fitted (``Division.apart``). ``progress`` as in ``fitted``, with equal
+    shares for all folds. What can mislead: calibration rows are the rows of
+    the fit, so errors on them are not valid.
 
     >>> import calib_core as cc
     >>> rows = divide(cc.read_predictions(*cc.datasets.demo("wine-logistic")))

@@ -1,4 +1,4 @@
-"""Studies: calibrators fitted on some rows and judged on others, as one tidy table."""
+"""Studies: calibrators fitted on some rows and evaluated on others, as one tidy table."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ SCORES = ("accuracy", "log-loss", "brier")
 
 
 def notion_of_score(key: str, *models: Predictions) -> str | None:
-    """The notion in which a score of whole predictions is shown: the event for the Brier score of two classes, or None.
+    """Notion for a score of whole predictions: the event for the Brier score of two classes, else None.
 
-    Of an event the Brier score is the mean of (risk - outcome)^2, half of the sum over both classes: one number of one
-    name wherever a risk is judged.
+    For an event the Brier score is the mean of (risk - outcome)^2, half of the sum over both classes, so that a risk
+    has the same number everywhere.
 
     >>> p, three = Predictions([[0.7, 0.3]], [0]), Predictions([[0.7, 0.2, 0.1]], [0])
     >>> notion_of_score("brier", p), notion_of_score("log-loss", p), notion_of_score("brier", p, three)
@@ -72,7 +72,7 @@ def notion_of_score(key: str, *models: Predictions) -> str | None:
 
 
 def asked_once(questions: Iterable[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
-    """Pairs of notion and estimator without scores that another pair asks for too, by the name they are shown by.
+    """Pairs of notion and estimator without duplicates of a score under another pair.
 
     >>> asked_once([("confidence", "brier"), ("top-label", "brier"), ("top-label", "ece")])
     [('confidence', 'brier'), ('top-label', 'ece')]
@@ -86,13 +86,13 @@ def asked_once(questions: Iterable[tuple[str | None, str]]) -> list[tuple[str | 
 
 
 Counting: TypeAlias = Literal["answered", "all"]
-"""Which rows a table of several models is over, where some abstain (``over_same_rows``)."""
+"""Rows of a table of several models if some abstain (``over_same_rows``)."""
 
 
 def error_keys(notion: str | None = None) -> tuple[str, ...]:
-    """Keys of the estimators of errors of claims, each once: of two names for the same the more telling one.
+    """Keys of the estimators of errors of claims, with one key per estimator.
 
-    In a ``notion`` whose claims are one stratum those are left out that only differ where classes are averaged.
+    For a ``notion`` with a single stratum it leaves out those that differ only by averaging over classes.
 
     >>> "ece" in error_keys(), "binned" in error_keys(), "brier" in error_keys()
     (True, False, False)
@@ -107,7 +107,7 @@ def error_keys(notion: str | None = None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Measure:
-    """One number of the summary: its name, its notion (None: of the whole prediction) and its estimator."""
+    """One number of a summary: its name, its notion (None: whole predictions) and its estimator."""
 
     name: str
     reduction: str | None
@@ -126,13 +126,13 @@ MEASURES = (
     Measure("TL-MCE", "top-label", "mce"),
     Measure("TL-MCE of bins", "top-label", "mce-of-bins"),
 )
-"""The numbers shown beside a reliability diagram (METHODS §2)."""
+"""Measures shown with a reliability diagram."""
 
 
 def every_measure(classes: int | None = None) -> tuple[Measure, ...]:
-    """The scores, then ECE and MCE in every notion that makes binary claims about all classes.
+    """Scores, then ECE and MCE in every notion with binary claims about all classes.
 
-    Without notions that say nothing more of so many ``classes``, as the first k ranks of two.
+    It leaves out notions that add nothing for this number of ``classes``, such as the first k ranks of two.
     """
     short = {m.reduction: m.name.removesuffix("-ECE") for m in MEASURES if m.estimator == "ece"}
     names = {key: short.get(key, REDUCTIONS[key].title) for key in REDUCTIONS if key not in _PARTIAL}
@@ -142,13 +142,13 @@ def every_measure(classes: int | None = None) -> tuple[Measure, ...]:
 
 
 _PARTIAL = ("class-specific", "canonical")
-"""Notions about one class only, or about whole vectors: no number of theirs stands beside the others'."""
+"""Notions about one class or about whole vectors, which are not comparable with the others."""
 
 
 def stacked(parts: Mapping[str, Any], column: str = "model") -> pd.DataFrame:
-    """One frame after the other, each with its name in a first column.
+    """Concatenate frames, each with its name in a first column.
 
-    ``parts`` are frames, or diagrams that have one, by name; lines keep their order and get new numbers.
+    ``parts`` are frames, or diagrams with a frame, by name; rows keep their order and get new numbers.
 
     >>> stacked({"a": pd.DataFrame({"gap": [0.1]}), "b": pd.DataFrame({"gap": [0.2]})}).values.tolist()
     [['a', 0.1], ['b', 0.2]]
@@ -162,20 +162,20 @@ def stacked(parts: Mapping[str, Any], column: str = "model") -> pd.DataFrame:
 
 
 def recalibrated(fit: Predictions, test: Predictions, calibrator: str | Calibrator) -> Predictions:
-    """The test rows after a calibrator fitted on the fit rows; the calibrator given stays unfitted."""
+    """Return the test rows after a calibrator fitted on the fit rows; the given calibrator stays unfitted."""
     fresh: Calibrator = clone(as_calibrator(calibrator))
     return fresh.fit_on(fit).apply(test)
 
 
 def over_same_rows(models: Sequence[Predictions], rows: Counting = "answered") -> list[Predictions]:
-    """The models' predictions as a ranked table counts them: every number of it over the same rows.
+    """Return the models' predictions over common rows, for comparable numbers.
 
-    ``rows`` = "answered": the rows that every model answers. "all": every row, where the vector that stands on a row a
-    model abstains on (Meta-Cal's: uniform) counts as its prediction, of the first class where all are as likely; P4's
-    errors are those of this map on all rows. Models that all answer everything are returned as they are. What can
-    mislead: the answered rows are the easy ones, and are all that is looked at of the other models, too; counted as
-    predictions, withheld rows are right about one time in K and calibrated by construction, which flatters the error
-    of a model that withholds much. NotAnswerable where no row is answered by all.
+    ``rows`` = "answered": the rows that every model answers. "all": every row, where the vector of an abstained row
+    (uniform for Meta-Cal) counts as a prediction, of the first class if all are equal; P4's
+    errors are those of this map on all rows. Models that answer all rows are returned unchanged. What can
+    mislead: answered rows are easy rows, for the other models, too. If they count as
+    predictions, withheld rows are correct about one time in K and calibrated by construction, so the error
+    of a model that withholds many rows is too optimistic. Raises NotAnswerable if no row is answered by all.
 
     References: P4 Table 1, §3 and Proposition 6.
 
@@ -192,12 +192,12 @@ def over_same_rows(models: Sequence[Predictions], rows: Counting = "answered") -
         return [m if m.abstained is None else m.with_probs(m.probs).as_discrete(m.discrete) for m in models]
     answered = np.all([~m.abstained for m in models if m.abstained is not None], axis=0)
     if not answered.any():
-        raise NotAnswerable("no row is answered by all of these models: count every row instead (rows='all')")
+        raise NotAnswerable("no row is answered by all of these models: choose all rows instead (rows='all')")
     return [model.take(np.flatnonzero(answered)) for model in models]
 
 
 def over_same_rows_by_name(models: Mapping[str, Predictions], rows: Counting = "answered") -> dict[str, Predictions]:
-    """The models by name, every number of their table over the same rows (``over_same_rows``).
+    """Return the models by name over common rows (``over_same_rows``).
 
     >>> p = Predictions([[0.9, 0.1], [0.6, 0.4]], [0, 1])
     >>> over_same_rows_by_name({"a": p})["a"] is p
@@ -218,7 +218,7 @@ def rows_among(model: Predictions, others: Sequence[Predictions], rows: Counting
 
 
 def rows_said(models: Sequence[Predictions], rows: Counting = "answered") -> str:
-    """Which rows such a table is over, in a sentence; empty where every model answers every row.
+    """Sentence on the rows of such a table; empty if every model answers every row.
 
     >>> silent = Predictions([[0.9, 0.1], [0.5, 0.5]], [0, 1], abstained=[False, True])
     >>> rows_said([silent])
@@ -229,8 +229,8 @@ def rows_said(models: Sequence[Predictions], rows: Counting = "answered") -> str
     n = models[0].n_rows
     if rows == "all":
         return (
-            f"Every number is over all {n:,} rows; on rows a model abstains on, the vector it gives in place of an "
-            "answer counts as its prediction."
+            f"Every number is over all {n:,} rows. If a model abstains on a row, the vector that it returns counts as "
+            "its prediction."
         )
     kept = over_same_rows(models, rows)[0].n_rows
     return f"Every number is over the {kept:,} of {n:,} rows that all models answer."
@@ -245,16 +245,16 @@ def evaluate(
     bins: int | str | BinningScheme | None = None,
     rows: Counting = "answered",
 ) -> pd.DataFrame:
-    """Every calibrator, fitted on ``fit``, judged on ``test`` in every notion by every estimator.
+    """Fit every calibrator on ``fit`` and evaluate it on ``test`` in every notion by every estimator.
 
-    One line per number: calibrator, reduction, estimator, value, the bins it was judged in, the rows it is over, and a
-    note in place of a value that this combination cannot give. The first lines of a calibrator hold accuracy, log loss
-    and Brier score, without a reduction; of two classes the Brier score is that of the event. Without ``reductions``
-    these are confidence, top-label and class-wise, of two classes the event before them. Without ``bins`` outputs
-    declared discrete are judged one bin a value, others in 15 bins of equal width (``binning.bins_of``), so that lines
-    can differ in their bins: the column says so. Where a calibrator abstains all lines are over the same rows,
-    ``over_same_rows`` says which. ``fit`` and ``test`` must not share rows: a calibrator judged on the rows it was
-    fitted on looks better than it is. InputError where both are the same predictions.
+    One row per number: calibrator, reduction, estimator, value, its bins, its rows, and a note instead of a value that
+    this combination does not have. The first rows of a calibrator are accuracy, log loss and Brier score, without a
+    reduction; for two classes the Brier score is that of the event. Without ``reductions`` these are confidence,
+    top-label and class-wise, for two classes the event before them. Without ``bins``, declared discrete outputs have
+    one bin per value, others 15 equal-width bins (``binning.bins_of``), so rows can differ in their bins; see the
+    column. If a calibrator abstains, all numbers are over the same rows by ``over_same_rows``. ``fit`` and ``test``
+    must not share rows: an evaluation on the rows of the fit is too optimistic. Raises InputError if both are the same
+    predictions.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 20, [0, 1] * 20)
     >>> fit, test = p.split(0.5, random_state=0)
@@ -264,7 +264,7 @@ def evaluate(
     """
     recipes = [CALIBRATORS.recipe(calibrator) for calibrator in calibrators]
     if fit is test and any(CALIBRATORS[recipe.key].flags.output != "same" for recipe in recipes):
-        raise InputError("fit and test are the same rows: divide them in two, or judge what cross_fitted makes of them")
+        raise InputError("fit and test are the same rows: divide them in two, or evaluate the result of cross_fitted")
     outcomes = [_recalibrated_or_why(fit, test, calibrator) for calibrator in calibrators]
     judged = iter(over_same_rows([outcome for outcome in outcomes if isinstance(outcome, Predictions)], rows))
     of_event = ("event",) if notion_looked_at(test) == "event" else ()
@@ -324,7 +324,7 @@ def _value(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(OneLine):
-    """The same claims of two models counted in the same bins, and which bins these are, in words."""
+    """Claims of two models counted in the same bins, with a label of these bins."""
 
     before: BinTable
     after: BinTable
@@ -337,13 +337,13 @@ def compared(
     reduction: str | Reduction = "top-label",
     bins: int | str | BinningScheme | None = None,
 ) -> Comparison:
-    """Base and recalibrated model in the same bins: those of the recalibrated model's outputs where they are discrete.
+    """Compare original and recalibrated model in the same bins, those of the recalibrated outputs if discrete.
 
-    Without ``bins``: where ``after`` is declared discrete and the predicted classes are the same, the groups of rows
-    that got the same output (P1 App. F, ``binning.tabulate_alike``); else 15 bins of equal width on either model's own
-    scores. ``bins`` given are placed on either model's own scores. Rows that ``after`` abstains on are left out of
-    both. Any estimator with ``of_table`` then gives both errors. What can mislead: judged on the other's groups the
-    base model's ECE differs from the one it has in its own bins; it belongs beside this comparison only.
+    Without ``bins``: if ``after`` is declared discrete and the predicted classes are equal, the groups of rows
+    with the same output (P1 App. F, ``binning.tabulate_alike``); else 15 equal-width bins on each model's own
+    scores. Given ``bins`` are set on each model's own scores. Rows on which ``after`` abstains are left out of
+    both. Any estimator with ``of_table`` then gives both errors. What can mislead: on the other's groups the
+    original model's ECE differs from the one in its own bins; use it only in this comparison.
 
     References: P1 Appendix F.
 
@@ -366,7 +366,7 @@ def compared(
 
 
 def _same_claims(old: Claims, new: Claims) -> bool:
-    """Whether both say something of the same outcomes, stratum by stratum."""
+    """Return True if both make claims about the same outcomes in each stratum."""
     return old.strata == new.strata and all(
         np.array_equal(old.stratum(s).outcomes, new.stratum(s).outcomes) for s in range(len(new.strata))
     )
@@ -374,10 +374,10 @@ def _same_claims(old: Claims, new: Claims) -> bool:
 
 @dataclass(frozen=True)
 class SideEffects:
-    """What a calibrator does to the decisions: shares of the test rows.
+    """Side effects of a calibrator on decisions, as shares of the test rows.
 
-    ``accuracy_change`` after minus before on the rows answered; ``class_changed`` rows whose predicted class is
-    another one; ``abstained`` rows no longer answered. None where the classes are unknown.
+    ``accuracy_change``: after minus before on the answered rows; ``class_changed``: rows with another predicted
+    class; ``abstained``: rows no longer answered. None if the classes are unknown.
     """
 
     accuracy_change: float
@@ -386,7 +386,7 @@ class SideEffects:
 
 
 def side_effects(before: Predictions, after: Predictions) -> SideEffects:
-    """What recalibration changed besides the probabilities.
+    """Return the side effects of recalibration on decisions.
 
     >>> p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
     >>> side_effects(p, p)
@@ -401,7 +401,7 @@ def side_effects(before: Predictions, after: Predictions) -> SideEffects:
 
 
 def ranks(values: pd.DataFrame, measures: Sequence[Measure] | None = None) -> pd.DataFrame:
-    """Rank of each model (line) in each measure (column), 1 the best, ties sharing the mean rank; NaN stays NaN.
+    """Return the rank of each model (row) in each measure (column), 1 is best; ties get the mean rank, NaN stays NaN.
 
     >>> ranks(pd.DataFrame({"Accuracy": [0.9, 0.8], "TL-ECE": [0.1, 0.2]})).values.tolist()
     [[1.0, 1.0], [2.0, 2.0]]
@@ -415,10 +415,10 @@ def summaries(
     schemes: Sequence[int | str | BinningScheme | None] = (None,),
     measures: Sequence[Measure] = MEASURES,
 ) -> list[pd.DataFrame]:
-    """The measures for each scheme, every notion counted once for all schemes.
+    """Return the measures for each binning scheme, with one pass per notion for all schemes.
 
-    One frame per scheme: measure, value, the bins it was judged in (empty for scores), and a note where these
-    predictions cannot give the value. None stands for the bins ``estimate`` uses where none are given.
+    One frame per scheme: measure, value, its bins (empty for scores), and a note if these
+    predictions do not have the value. None stands for the default bins of ``estimate``.
 
     >>> from calib_core.binning import EqualWidth
     >>> p = Predictions([[0.6, 0.4], [0.6, 0.4]], [0, 1])
@@ -426,7 +426,7 @@ def summaries(
     [0.1, 0.1]
     """
     schemes_of = {m.estimator: [_scheme(predictions, m, given) for given in schemes] for m in measures if m.reduction}
-    # Two estimators can read other bins where none are given: every pair of notion and scheme is counted once.
+    # Estimators can have different default bins, so every pair of notion and scheme is counted once.
     tables: dict[str, dict[BinningScheme, BinTable] | str] = {}
     for notion in dict.fromkeys(m.reduction for m in measures if m.reduction):
         mine = dict.fromkeys(s for m in measures if m.reduction == notion for s in schemes_of[m.estimator])
@@ -447,20 +447,20 @@ def summaries(
 
 
 def _score(predictions: Predictions, key: str) -> dict[str, Any]:
-    """A score of whole predictions; of two classes the Brier score is the event's."""
+    """Score of whole predictions; for two classes the Brier score is that of the event."""
     notion = notion_of_score(key, predictions)
     return _value(predictions, None if notion is None else as_reduction(notion), key, None)
 
 
 def _scheme(predictions: Predictions, measure: Measure, given: int | str | BinningScheme | None) -> BinningScheme:
-    """The bins a measure is judged in."""
+    """Bins of a measure."""
     return as_binning(own_bins(predictions, measure.estimator) if given is None else given)
 
 
 def _tables(
     predictions: Predictions, reduction: str, schemes: list[BinningScheme]
 ) -> dict[BinningScheme, BinTable] | str:
-    """Tables of one notion by scheme, or why these predictions make no such claims."""
+    """Tables of one notion by scheme, or the reason why these predictions make no such claims."""
     try:
         return dict(zip(schemes, tabulate(claims_of(predictions, reduction), schemes), strict=True))
     except NotAnswerable as why:

@@ -1,4 +1,4 @@
-"""Gains of updating a predicted risk for all rows, by a column, or for the one value or range that is most off."""
+"""Gains of updating a predicted risk for all rows, by a column, or for the value or range with the largest error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["UpdateGains", "own_recipes", "update_gains", "worst_column"]
 _NONE, _ALONE = "none", "intercept of one value"
 _TITLES = {
     "intercept": "One intercept for all rows",
-    _ALONE: "An intercept for one value alone",
+    _ALONE: "An intercept for one value only",
     "intercept by column": "An intercept by the column",
     "logistic recalibration": "Logistic recalibration",
     "logistic recalibration by column": "Logistic recalibration by the column",
@@ -44,10 +44,10 @@ _TITLES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UpdateGains(OneLine):
-    """What updates of a risk gain on rows that they were not fitted on, next to one another.
+    """Gains of several updates of a risk on held-out rows.
 
-    ``value`` is the value of the ``column`` that is most off, or the range of its numbers ("75..", ``of_ranges``),
-    ``off`` whether it differs significantly from the other rows; ``table`` is what ``frame`` returns.
+    ``value`` is the value of the ``column`` with the largest error, or the range of its numbers ("75..",
+    ``of_ranges``), ``off`` whether it differs significantly from the other rows; ``table`` is the result of ``frame``.
     """
 
     column: str
@@ -58,7 +58,7 @@ class UpdateGains(OneLine):
 
     @property
     def title(self) -> str:
-        """What is most off, in words: a value as it is, a range of numbers with its column."""
+        """Value with the largest error, or the range of numbers with its column."""
         return title_of(self.column, self.value) if self.of_ranges else self.value
 
     @property
@@ -66,15 +66,15 @@ class UpdateGains(OneLine):
         return f"range of {self.column}" if self.of_ranges else self.column
 
     def frame(self) -> pd.DataFrame:
-        """One line per update: update, log_loss, gain, low, high, p, p_holm, helps, and three O:E ratios.
+        """One row per update: update, log_loss, gain, low, high, p, p_holm, helps, and three O:E ratios.
 
-        ``oe`` is that of all rows, ``oe_value`` of the value that is most off, ``oe_others`` of all other rows.
+        ``oe`` is for all rows, ``oe_value`` for the value with the largest error, ``oe_others`` for all other rows.
         """
         return self.table
 
     @property
     def sentence(self) -> str:
-        """What to update, in words: the value alone, by the column, all rows alike, or nothing."""
+        """Recommended update: of the value only, by the column, of all rows, or none."""
         lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
         if not self.off:
             which = (
@@ -88,7 +88,7 @@ class UpdateGains(OneLine):
         alone, common, by = lines[_ALONE], lines["intercept"], lines["intercept by column"]
         gains = f"gains {written(alone['gain'])} in log loss" if alone["helps"] else "shows no gain"
         sentences = [
-            f"{self.title} is off: updating its intercept alone {gains}.",
+            f"{self.title} is off: updating only its intercept {gains}.",
             f"One intercept for all rows leaves {self.title} at O:E {written(common['oe_value'])} "
             f"and brings the others to {written(common['oe_others'])}.",
         ]
@@ -99,9 +99,9 @@ class UpdateGains(OneLine):
         return " ".join(sentences)
 
     def contrast(self, rows: str = "") -> str:
-        """What one intercept for all rows would do to the value that is off, and to the others.
+        """Sentence on the effect of one intercept for all rows on the value with the error, and on the others.
 
-        ``rows`` names the rows that this is about, where the sentences around it are about others.
+        ``rows`` names the rows, if the surrounding sentences are about other rows.
         """
         lines: dict[str, Any] = {line["update"]: line for line in self.table.to_dict("records")}
         common = lines["intercept"]
@@ -123,31 +123,31 @@ def update_gains(
     level: float = LEVEL,
     progress: Callable[[int], object] | None = None,
 ) -> UpdateGains:
-    """Gain in log loss of five updates of a risk, by cross-validation: for all rows, for one value, and by a column.
+    """Estimate gains in log loss of five updates of a risk by cross-validation: for all rows, one value, and by column.
 
     Parameters
     ----------
     predictions : rows of two classes with an event.
-    column : a column of their metadata, whose values may be updated separately; of numbers that slices cut into ranges
-        (``slices.cut``), the ranges are.
-    folds : 2 to n plain folds (``plain_folds``); groups of rows stay in one.
-    level : of the intervals of the gains.
+    column : a metadata column whose values may be updated separately; for numbers that slices cut into ranges
+        (``slices.cut``), the ranges.
+        folds : 2 to n plain folds (``plain_folds``); groups of rows stay in one fold.
+        level : confidence level of the intervals of the gains.
 
-    Updates: ``none``; ``intercept``, logit p' = a + logit p for all rows; ``intercept of one value``, the same for the
-    rows of the value that is most off, alone; ``intercept by column``; ``logistic recalibration``, logit p' =
-    a + b logit p; ``logistic recalibration by column``. Each row is judged after a map that was fitted on the other
-    folds, which also choose the value to be updated alone: the one with the largest z = (O - E) / sqrt(sum p (1 - p)),
-    p after one intercept for all. The gain is the mean log loss of ``none`` less that of the update, its interval and p
-    those of ``mean_gain``; ``helps`` where the gain is positive and p, corrected by Holm for five updates, is at most
-    1 - ``level``. O:E is observed over expected events.
+    Updates: ``none``; ``intercept``, logit p' = a + logit p for all rows; ``intercept of one value``, the same for only
+    the rows of the value with the largest error; ``intercept by column``; ``logistic recalibration``, logit p' = a + b
+    logit p; ``logistic recalibration by column``. Each row is evaluated after a map fitted on the other folds, which
+    also choose the single value: the one with the largest z = (O - E) / sqrt(sum p (1 - p)), p after one intercept for
+    all. The gain is the mean log loss of ``none`` minus that of the update, its interval and p those of ``mean_gain``;
+    ``helps`` is True if the gain is positive and p, corrected by Holm for five updates, is at most 1 - ``level``. O:E
+    is observed over expected events.
 
-    The value named in the sentence is the one chosen on all rows; it is called off where its gap differs significantly
-    from that of all other rows (``slices.table``, ``differs``). InputError for a column that is not there,
-    NotAnswerable where there is no event, or the column has one value.
+    The value in the sentence is the one chosen on all rows; it counts as off if its gap differs significantly
+    from that of all other rows (``slices.table``, ``differs``). Raises InputError for a missing column,
+    and NotAnswerable if there is no event, or the column has one value.
 
-    What can mislead: with few events a ratio is uncertain; maps fitted on nearly all rows are judged, and the interval
-    takes them as they are. A column chosen from several because it looked worst flatters what is updated by it
-    (``worst_column`` chooses on half of the rows).
+    What can mislead: with few events a ratio is uncertain. The evaluated maps are fitted on nearly all rows, and the
+    interval treats them as fixed. If the column was chosen as the worst of several, the gains of its updates are
+    optimistic (``worst_column`` chooses on half of the rows).
 
     References: Cox 1958; Van Calster et al. 2016; Janssen et al. 2008, J Clin Epidemiol 61, on updating.
 
@@ -162,15 +162,15 @@ def update_gains(
     """
     rows = predictions.answered
     if rows.event is None:
-        raise NotAnswerable("updates of a risk need an event: two classes with a probability for each")
+        raise NotAnswerable("updates of a risk need an event, that is two classes with a probability for each")
     if rows.metadata is None or column not in rows.metadata:
         raise InputError(f"there is no metadata column {column!r}")
     as_whole(folds, "folds", 2)
     places = _Places.of(rows, column)
     if len(places.conditions) < 2:
-        raise NotAnswerable(f"the column {column!r} has one value only, so that nothing can be updated by it")
+        raise NotAnswerable(f"the column {column!r} has only one value: choose another column")
     if len(np.unique(rows.true_labels)) < 2:
-        raise NotAnswerable("only one class is observed: no update of a risk can be told from it")
+        raise NotAnswerable("only one class is observed, which is not enough for an update of a risk")
     fold = plain_folds(rows, folds, random_state)
     value = places.worst(rows)
     after = {_NONE: rows}
@@ -188,11 +188,11 @@ def update_gains(
 
 
 def worst_column(predictions: Predictions, random_state: int = SEED) -> str | None:
-    """The metadata column whose values differ significantly in how far the risk is off; None where none does.
+    """Return the metadata column whose values differ significantly in the error of the risk; None if there is none.
 
-    A scan of every column (``slices.scan``) on half of the rows, confirmed on the other half, for the risk of the
-    event: of the values that are confirmed and differ from all other rows, the column of the one that adds most.
-    NotAnswerable where there is no event.
+    It scans every column (``slices.scan``) on half of the rows, confirmed on the other half, for the risk of the event.
+    Among confirmed values that differ from all other rows it returns the column of the one that contributes most.
+    Raises NotAnswerable if there is no event.
 
     >>> p = Predictions([[0.8, 0.2]] * 2000, [0, 0, 0, 0, 1] * 400, metadata=pd.DataFrame({"site": ["a", "b"] * 1000}))
     >>> worst_column(p) is None
@@ -200,7 +200,7 @@ def worst_column(predictions: Predictions, random_state: int = SEED) -> str | No
     """
     rows = predictions.answered
     if rows.event is None:
-        raise NotAnswerable("updates of a risk need an event: two classes with a probability for each")
+        raise NotAnswerable("updates of a risk need an event, that is two classes with a probability for each")
     if rows.metadata is None or not len(rows.metadata.columns):
         return None
     try:
@@ -214,11 +214,11 @@ def worst_column(predictions: Predictions, random_state: int = SEED) -> str | No
 
 
 def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
-    """Updates of the one value of a column whose risk is off, and of each value of that column; empty where none is.
+    """Updates of the value of a column with a significant error, and by that column; empty if there is none.
 
-    The column is ``worst_column``'s; its value the one furthest from what one intercept for all expects, if it differs
-    significantly from all other rows. Of a column of numbers that slices cut into ranges it is the range alone: an
-    update by the column would be one by each of its numbers.
+    The column is that of ``worst_column``; its value is the one furthest from the expectation after one intercept for
+    all, if it differs significantly from all other rows. For a column of numbers that slices cut into ranges it is only
+    the range: an update by the column would be one for each of its numbers.
 
     >>> own_recipes(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
     ()
@@ -243,16 +243,16 @@ def own_recipes(predictions: Predictions) -> tuple[Recipe, ...]:
 
 
 def _differs(rows: Predictions, places: _Places, value: int) -> bool:
-    """Is the gap of this value's rows significantly different from that of all others?"""
+    """Return True if the gap of this value's rows differs significantly from that of all others."""
     slices = table(rows, places.column, notion="event")
     return bool(slices.loc[slices["slice"] == places.conditions[value].title, "differs"].any())
 
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """The slices of a column that may be updated separately, those of values that are given, and each row's (-1: none).
+    """Slices of a column that may be updated separately, without missing values, and the slice of each row (-1: none).
 
-    They are where slices are looked at, so that an update of one of them is about the rows that a finding names.
+    They are the slices of the findings, so an update of one of them is about the same rows.
     """
 
     column: str
@@ -270,15 +270,15 @@ class _Places:
 
     @property
     def of_ranges(self) -> bool:
-        """Are they ranges of numbers?"""
+        """True for ranges of numbers."""
         return any(isinstance(each, Span) for each in self.conditions)
 
     def text(self, place: int) -> str:
-        """A place as an update of it alone is declared with."""
+        """Return the text of a slice for the option ``only``."""
         return str(self.conditions[place].text)
 
     def named(self, rows: Predictions) -> Predictions:
-        """The rows with a column that has one value in each place."""
+        """Return the rows with a column that has one value per slice."""
         if not self.of_ranges:
             return rows
         texts = np.array([*(each.text for each in self.conditions), None], dtype=object)
@@ -286,7 +286,7 @@ class _Places:
         return rows.replace(metadata=rows.metadata.assign(**{self.column: texts[self.codes]}))
 
     def worst(self, rows: Predictions, where: Codes | None = None) -> int:
-        """The place whose events lie furthest from what one intercept for all rows ``where`` expects, in errors."""
+        """Return the slice with events furthest from the expectation after one intercept for the rows ``where``."""
         codes = self.codes
         if where is not None:
             rows, codes = rows.take(where), codes[where]
@@ -299,7 +299,7 @@ def _risk(rows: Predictions) -> Float64s:
 
 
 def _worst(rows: Predictions, codes: NDArray[np.intp], values: int) -> int:
-    """The value whose events lie furthest from what one intercept for all expects, in standard errors."""
+    """Value with events furthest from the expectation after one intercept for all, in standard errors."""
     p, weights = _risk(CALIBRATORS.make("intercept").fit_on(rows).apply(rows)), _weights(rows)
     known = codes >= 0
     away = np.bincount(codes[known], (weights * ((rows.true_labels == rows.event) - p))[known], values)
@@ -312,7 +312,7 @@ def _weights(rows: Predictions) -> Float64s:
 
 
 def _over_folds(rows: Predictions, update: str, places: _Places, fold: Codes) -> Predictions:
-    """Every row after an update that was fitted on the other folds."""
+    """Every row after an update fitted on the other folds."""
     named = places.named(rows)
     key = "intercept" if update.startswith("intercept") else "logistic-recalibration"
     ready: Calibrator = CALIBRATORS.make(key, **({"by": places.column} if update.endswith("by column") else {}))

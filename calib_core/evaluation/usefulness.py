@@ -1,4 +1,4 @@
-"""What confidences are used for, before and after recalibration: to rank rows, to leave some aside, to name classes."""
+"""Effect of recalibration on ranking, selective prediction and prediction sets."""
 
 from __future__ import annotations
 
@@ -33,25 +33,24 @@ def changes(
     random_state: int = SEED,
     fold: Codes | None = None,
 ) -> pd.DataFrame:
-    """What recalibration does to what confidences are used for: a line for each of ``after`` and measure.
+    """Return the effect of recalibration on ranking, selective prediction and set sizes, one row per model and measure.
 
-    ``before`` holds, by the same names, the rows that each was made of; where one leaves rows unanswered, both are
-    judged on the rows that it answers. Columns: calibrator; measure; its title and unit; before, after, change (after
-    less before) with its interval low to high at ``level``; note, why a number is missing. Measures:
+    ``before`` has the original rows by the same names; if a model leaves rows unanswered, both are
+    evaluated on the answered rows. Columns: calibrator; measure; its title and unit; before, after, change (after
+    minus before) with its interval low to high at ``level``; note, the reason for a missing number. Measures:
 
-    - auroc, the chance that a right row has more confidence than a wrong one, ties half; class_auroc, for two classes,
-      the chance that a row of the event has a higher risk than one of the other class (DeLong);
-    - reversed, the share of all pairs of rows whose order by confidence, or by the risk of an event, is turned round,
-      and tied, whose order is lost (``order_changes``): of these rows, hence without an interval; with ``fold`` (n,),
-      of pairs within a fold only, since scores of two folds' maps are not compared;
-    - surest_right, the share right of the surest rows that make up ``coverage`` (``surest_right``), and risk_area, the
-      area under the risk-coverage curve (``inference.skills``);
-    - lac_size and aps_size, classes that sets name which hold the right class in a ``share`` of rows
-      (``prediction_sets.class_sets``), and lac_hits, aps_hits, how often they do.
+    - auroc, the probability that a correct row has a higher confidence than an incorrect one, ties half; class_auroc,
+      for two classes, the probability that a row with the event has a higher risk than one without it (DeLong); -
+      reversed, the share of all pairs of rows whose order by confidence, or by the risk of an event, is reversed, and
+      tied, whose order is lost (``order_changes``): a fact about these rows, without an interval; with ``fold`` (n,),
+      over pairs within a fold only, since scores of different folds' maps are not comparable; - surest_right, the
+      accuracy of the most confident rows with total share ``coverage`` (``surest_right``), and risk_area, the area
+      under the risk-coverage curve (``inference.skills``); - lac_size and aps_size, mean sizes of sets with the true
+      class in a ``share`` of rows (``prediction_sets.class_sets``), and lac_hits, aps_hits, their coverage.
 
-    Both values move with the same rows: a change has the difference of their rows' terms, and Student's interval, told
-    from 10 right and 10 wrong rows on and, for sets, where each half leaves 10 rows out. What can mislead: each
-    interval is by itself, and there are many.
+    Changes are paired: they use the difference of each row's terms and Student's interval, which needs
+    10 correct and 10 incorrect rows and, for sets, 10 rows outside their sets in each half. What can mislead: intervals
+    are not corrected for their number.
 
     References: DeLong, DeLong & Clarke-Pearson 1988; Geifman, Uziel & El-Yaniv 2019; Sadinle et al. 2019.
 
@@ -64,7 +63,7 @@ def changes(
     for name, value in (("coverage", coverage), ("share", share), ("level", level)):
         as_share(value, name, last=name == "coverage")
     if not after:
-        raise NotAnswerable("there is no recalibrated model to show")
+        raise NotAnswerable("there is no recalibrated model to compare")
     lines = []
     for name, rows in after.items():
         pair = _Pair.of(before[name], rows, level)
@@ -73,12 +72,12 @@ def changes(
 
 
 def sentences(frame: pd.DataFrame, share: float = SHARE) -> tuple[str, ...]:
-    """What ``changes`` found in sentences, one a calibrator: classes a set names, and pairs of rows turned round.
+    """Sentences on the results of ``changes``, one per calibrator: set sizes and reversed pairs of rows.
 
     >>> p = Predictions([[0.9, 0.1], [0.2, 0.8]] * 20, [0, 0] * 20)
     >>> sentences(changes({"same": p}, {"same": p}))[0]
-    'same: Sets that hold the right class in 90 % of the rows name 1.5 classes on average, as before. No pair of rows \
-is turned round.'
+    'same: Sets that contain the true class in 90 % of rows have 1.5 classes on average, as before. No pair of rows \
+is reversed.'
     """
     found = []
     for name, lines in frame.groupby("calibrator", sort=False):
@@ -93,26 +92,26 @@ is turned round.'
 def _order_sentence(turned: float, tied: float) -> str:
     """
     >>> _order_sentence(0.0, 0.25), _order_sentence(0.125, 0.0)
-    ('No pair of rows is turned round; 25 % become equal.', '13 % of all pairs of rows are turned round.')
+    ('No pair of rows is reversed; 25 % become equal.', '13 % of all pairs of rows are reversed.')
     """
     found = f"{in_percent(turned)} of all pairs of rows are" if turned else "No pair of rows is"
     equal = f"; {in_percent(tied)} become equal" if tied else ""
-    return f"{found} turned round{equal}."
+    return f"{found} reversed{equal}."
 
 
 @dataclass(frozen=True)
 class PairsOfRows:
-    """Of all pairs of rows the share whose order is turned round, and the share that is tied only afterwards."""
+    """Shares of all pairs of rows with a reversed order, and with a tie only afterwards."""
 
     turned: float
     tied: float
 
 
 def order_changes(before: Float64s, after: Float64s) -> PairsOfRows:
-    """How the order of n rows by confidence changes, ``before`` and ``after`` of shape (n,), in O(n log n).
+    """Changes in the order of n rows by confidence, from ``before`` to ``after`` of shape (n,), in O(n log n).
 
-    Pairs that are tied before have no order to lose. Confidences count as tied where 12 decimals are the same: less is
-    the rounding of what should be equal. NotAnswerable for fewer than two rows.
+    Pairs that are tied before have no order to lose. Confidences count as tied if 12 decimals are equal, which allows
+    for rounding. Raises NotAnswerable for fewer than two rows.
 
     References: Knight 1966 (Kendall's pairs, counted by sorting).
 
@@ -121,12 +120,12 @@ def order_changes(before: Float64s, after: Float64s) -> PairsOfRows:
     """
     n = len(before)
     if n < 2:
-        raise NotAnswerable("the order of rows needs two rows or more")
+        raise NotAnswerable("an order of rows needs at least two rows")
     x, y = np.round(before, 12), np.round(after, 12)
     pairs, (old, new, both) = n * (n - 1) / 2, (_ties(x), _ties(y), _ties(x + 2j * y))
     # tau-c = 2 (alike - turned) m / (n^2 (m - 1)), m the smaller number of distinct values; alike + turned is known.
     m = min(len(np.unique(x)), len(np.unique(y)))
-    from scipy.stats import kendalltau  # heavy: loaded where pairs are compared
+    from scipy.stats import kendalltau  # slow import: only loaded for comparisons of pairs
 
     tau = kendalltau(x, y, variant="c").statistic if m > 1 else 0.0
     apart, lead = pairs - old - new + both, tau * n**2 * (m - 1) / (2 * m)
@@ -139,11 +138,11 @@ def _ties(values: np.ndarray[tuple[int], np.dtype[np.complex128 | np.float64]]) 
 
 
 def surest_right(rows: ConfidenceRows, coverage: float = COVERAGE) -> Influence:
-    """The share right of the surest rows that make up ``coverage`` c or, as ties stay together, a little more.
+    """Accuracy of the most confident rows with total share ``coverage`` c or, with ties, slightly more.
 
-    Terms: (1{h >= t} (z - r) / c) + (r - value), t the confidence they reach and r the share right there; a sample in
-    which many rows are sure has a higher t. r is that of the rows within a step sqrt(c (1 - c) / n) of coverage;
-    where these are all tied, t does not move.
+    Terms: (1{h >= t} (z - r) / c) + (r - value), t their threshold of confidence and r the accuracy there; a sample
+    with many confident rows has a higher t. r is the accuracy of the rows within a step sqrt(c (1 - c) / n) of
+    coverage; if these are all tied, t does not move.
 
     >>> surest_right(ConfidenceRows.of(Predictions.from_confidence([0.9, 0.8, 0.7], [True, False, True])), 0.5).value
     0.5
@@ -154,7 +153,7 @@ def surest_right(rows: ConfidenceRows, coverage: float = COVERAGE) -> Influence:
     if sure.all():
         return rows.mean(rows.right.astype(np.float64))
     step = float(np.sqrt(coverage * (1 - coverage) / len(rows.h)))
-    # Between the two thresholds: the rows that would come in or go out.
+    # Rows between the two thresholds, which would enter or leave.
     high, low = threshold(rows, max(coverage - step, coverage / 2)), threshold(rows, min(coverage + step, 1.0))
     near = (rows.h <= high) & (rows.h >= low)
     edge = value if high == low else float(np.average(rows.right[near], weights=rows.weights[near]))
@@ -164,7 +163,7 @@ def surest_right(rows: ConfidenceRows, coverage: float = COVERAGE) -> Influence:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """The same rows before and after, and the level of the intervals."""
+    """The same rows before and after, and the confidence level of the intervals."""
 
     old: Predictions
     new: Predictions
@@ -178,7 +177,7 @@ class _Pair:
     def lines(self, coverage: float, share: float, random_state: int, fold: Codes | None) -> list[dict[str, object]]:
         old, new = ConfidenceRows.of(self.old), ConfidenceRows.of(self.new)
         few, names = why_few(old) or why_few(new), self.new.class_names or ()
-        lines = [self._line("auroc", "ranking of right above wrong (AUROC)", "score", auroc(old), auroc(new), few)]
+        lines = [self._line("auroc", "ranking by correctness (AUROC)", "score", auroc(old), auroc(new), few)]
         risks = old, new
         if self.old.kind == self.new.kind == "full" and len(names) == 2 and self.old.event is not None:
             risks = ConfidenceRows.of_event(self.old), ConfidenceRows.of_event(self.new.with_event(self.old.event))
@@ -187,7 +186,7 @@ class _Pair:
             first, last = (_within(auroc, rows, fold) for rows in risks)
             lines.insert(0, self._line("class_auroc", title, "score", first, last, why_few(risks[0])))
         lines += self._order(*risks, fold)
-        surest = f"right in surest {in_percent(coverage)}"
+        surest = f"accuracy of most confident {in_percent(coverage)}"
         pair = surest_right(old, coverage), surest_right(new, coverage)
         lines.append(self._line("surest_right", surest, "share", *pair, few))
         lines.append(
@@ -205,12 +204,12 @@ class _Pair:
         return line | {"change": change.value, "low": low, "high": high, "note": few}
 
     def _order(self, old: ConfidenceRows, new: ConfidenceRows, fold: Codes | None) -> list[dict[str, object]]:
-        titles = {"reversed": "pairs of rows turned round", "tied": "pairs of rows that become equal"}
+        titles = {"reversed": "pairs of rows reversed", "tied": "pairs of rows that become equal"}
         found: tuple[float, float] = (np.nan, np.nan)
         note = ""
         try:
             if self.old.weights is not None:
-                raise NotAnswerable("pairs of rows are counted where rows count alike, or as copies")
+                raise NotAnswerable("pairs of rows need rows of equal weight, or whole-number weights as copies")
             pairs = _pairs_within(old.h, new.h, fold)
             found = pairs.turned, pairs.tied
         except NotAnswerable as why:
@@ -222,7 +221,7 @@ class _Pair:
 
     def _sets(self, method: str, share: float, random_state: int) -> list[dict[str, object]]:
         short = method.upper()
-        size, hits = f"classes a {in_percent(share)} set names, {short}", f"such sets that hold the right one, {short}"
+        size, hits = f"classes in a {in_percent(share)} set, {short}", f"coverage of these sets, {short}"
         try:
             old, new = (class_sets(rows, method, share, random_state) for rows in (self.old, self.new))
         except NotAnswerable as why:
@@ -238,7 +237,7 @@ class _Pair:
 
 
 def _within(measure: Callable[[ConfidenceRows], Influence], rows: ConfidenceRows, fold: Codes | None) -> Influence:
-    """A measure of ranking, its change that within folds: the mean over folds, since their maps are not compared."""
+    """Measure of ranking as the mean over folds, since scores of their maps are not comparable."""
     if not _known(fold, rows):
         return measure(rows)
     assert fold is not None
@@ -256,7 +255,7 @@ def _within(measure: Callable[[ConfidenceRows], Influence], rows: ConfidenceRows
 
 
 def _pairs_within(before: Float64s, after: Float64s, fold: Codes | None) -> PairsOfRows:
-    """How the order changes in all pairs of rows or, where folds are known, in those within a fold."""
+    """Changes of the order in all pairs of rows or, with folds, in pairs within a fold."""
     if fold is None or len(fold) != len(before):
         return order_changes(before, after)
     parts = [np.flatnonzero(fold == f) for f in np.unique(fold)]

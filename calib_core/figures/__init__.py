@@ -1,13 +1,13 @@
-"""Figures: `figures.NAME` draws what `diagrams.NAME` made, one Plotly figure that computes nothing; extra `plot`.
+"""Plotly figures: `figures.NAME` draws the diagram of `diagrams.NAME` without any computation; needs extra `plot`.
 
-Every function takes a diagram, most also several by their titles. The figures are dressed for a light page. What a
-mark stands for is its record, in customdata.
+Every function takes a diagram, and most take several by title. The figures are styled for a light page. The record of
+a mark is in its customdata.
 """
 
 from importlib.util import find_spec
 
 if not (find_spec("plotly") and find_spec("PIL")):
-    raise ImportError('figures are drawn with Plotly and Pillow, which are not installed: pip install "calib[plot]"')
+    raise ImportError('figures need Plotly and Pillow, which are not installed: pip install "calib[plot]"')
 
 from calib_core.figures.aligned_measures import large_lines
 from calib_core.figures.classes import class_bias, class_curves, class_panels, class_table, class_validity

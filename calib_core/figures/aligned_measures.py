@@ -1,4 +1,4 @@
-"""Calibration in the large: value, interval and a small picture a line, each on a scale around its own reference."""
+"""Calibration in the large: value, interval and a small plot per measure, each on a scale around its reference."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from calib_core.palette import style
 from calib_core.text import at_level, between, score, short_percent
 
 ROW, HEAD, FOOT, LEFT = 44, 24, 2, 346
-"""Pixels of a line, of what stands above and below the lines, and of the words at the left."""
+"""Pixels of a line, of the parts above and below the lines, and of the text at the left."""
 _VALUE, _ENDS = 132, 246
-"""Pixels from the left at which values and intervals begin."""
+"""Left ends of values and intervals, in pixels."""
 _TITLES = {
     "observed": "Mean risk",
     "ratio": "Observed : expected",
@@ -26,15 +26,15 @@ _TITLES = {
     "slope": "Calibration slope",
 }
 _NARROWEST = 0.3
-"""Half the width of a scale at least, for what is about 1 or about log-odds; of a frequency as a share of the risk."""
+"""Minimum half width of a scale around 1 or in log-odds; for a frequency, as a share of the risk."""
 
 
 @draws(LargeLines)
 def large_lines(large: LargeLines, *, model: str = "model", looks: Mapping[str, int] | None = None) -> go.Figure:
-    """Mean risk, observed to expected events, intercept and slope: value, interval, and both beside the reference.
+    """Draw mean risk, observed to expected events, intercept and slope with intervals, next to their references.
 
-    Every line has its own scale around what a calibrated model has (dotted); the mean predicted risk is a bar. An
-    interval that leaves its line is cut. The ``model`` keeps its look, by its number in ``looks``.
+    Every line has its own scale around the value of a calibrated model (dotted); the mean predicted risk is a bar. An
+    interval beyond the line is cut. The ``model`` keeps its style, by its number in ``looks``.
     """
     own = style(numbers([model], looks)[model])
     lines = large.lines.to_dict("records")
@@ -86,7 +86,7 @@ def large_lines(large: LargeLines, *, model: str = "model", looks: Mapping[str, 
 
 
 def _half(line: Mapping[Any, Any]) -> float:
-    """Half the width of a line's scale."""
+    """Half width of a line's scale."""
     reference = float(line["reference"])
     away = [abs(line[name] - reference) for name in ("low", "value", "high") if math.isfinite(line[name])]
     least = _NARROWEST * (reference or 1e-9) if line["measure"] == "observed" else _NARROWEST
@@ -94,7 +94,7 @@ def _half(line: Mapping[Any, Any]) -> float:
 
 
 def _place(value: float, reference: float, half: float) -> float:
-    """Where a value lies on a line from -1 to 1, cut at its ends; NaN where there is none."""
+    """Position of a value on a line from -1 to 1, cut at its ends; NaN if there is none."""
     if math.isnan(value):
         return math.nan
     return max(-1.0, min(1.0, (value - reference) / half))
@@ -119,7 +119,7 @@ def _ends(line: Mapping[Any, Any]) -> str:
 
 
 def number(value: float) -> str:
-    """A ratio, an intercept or a slope as tables give it; a dash for none.
+    """Format a ratio, an intercept or a slope as in tables, with a dash for missing values.
 
     >>> number(-0.583), number(float("inf")), number(float("nan")), number(12.3)
     ('−0.583', '∞', '–', '12.3')
@@ -134,7 +134,7 @@ def _count(events: float) -> str:
 
 
 def _text(across: int, row: float, words: str, small: bool = False) -> dict[str, Any]:
-    """Words so many pixels from the left, beside a row; above the first where the row is -1."""
+    """Text at this distance from the left in pixels, in a row; above the first row if the row is -1."""
     place = {"xref": "paper", "x": 0, "xanchor": "left", "xshift": across - LEFT, "align": "left", "showarrow": False}
     above = {"yref": "paper", "y": 1, "yanchor": "bottom", "yshift": 4}
     return (
@@ -155,7 +155,7 @@ def _line(x0: float, y0: float, x1: float, y1: float, **look: Any) -> dict[str, 
 
 
 def _rule(y: float) -> dict[str, Any]:
-    """A thin line above a row, across the words too."""
+    """Thin line above a row, including its text."""
     return {
         "type": "line", "xref": "paper", "xsizemode": "pixel", "xanchor": 0, "x0": -LEFT, "x1": 4000, "y0": y, "y1": y,
         "line": {"color": REFERENCE, "width": 0.5}, "opacity": 0.4, "layer": "below",

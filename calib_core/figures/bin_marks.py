@@ -1,4 +1,4 @@
-"""The marks of one model in a reliability diagram: stars on a line, stems to plusses, bars of rows, a grey ghost."""
+"""Marks of one model in a reliability diagram: stars on a line, stems to plusses, bars of rows, a gray ghost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from calib_core.figures.probability_axis import ProbabilityAxis
 from calib_core.palette import Style, style
 from calib_core.text import plain
 
-STEM, HOLLOW = "stem to +: class by class", f"hollow: fewer than {FEW_ROWS} rows, not joined"
+STEM, HOLLOW = "stem to +: mean error of classes", f"hollow: fewer than {FEW_ROWS} rows, not connected"
 _HOVER = (
     "<b>%{meta.title}</b>, %{customdata.interval}<br>"
-    "says %{customdata.confidence:.1~%}, right %{customdata.accuracy:.1~%}<br>"
+    "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%}<br>"
     "%{customdata.count:,.6~g} rows, %{customdata.share:.1~%} of all<br>"
-    "class by class off by %{customdata.delta:.1~%} on average"
+    "mean error of classes %{customdata.delta:.1~%}"
     "<extra></extra>"
 )
 _HATCHES = ("", "/", "x", "-", ".", "\\", "|")
@@ -36,7 +36,7 @@ _OUTSIDE = 0.015
 
 @dataclass(frozen=True)
 class Panel:
-    """Names of the axes that marks are drawn on: confidence, share that is right, rows."""
+    """Names of the axes of marks: confidence, accuracy, rows."""
 
     x: str = "x"
     y: str = "y"
@@ -45,7 +45,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class BinMarks:
-    """What is drawn of one model: its look's number, title, diagram; ``first``: whose marks it comes from."""
+    """Marks of one model: number of its style, title, diagram; ``first``: the model whose marks it moves from."""
 
     number: int
     title: str
@@ -60,36 +60,36 @@ class BinMarks:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One line per bin with rows."""
+        """One row per non-empty bin."""
         return self.diagram.frame()
 
     @cached_property
     def few(self) -> Bools:
-        """Which bins have so few rows that their marks are hollow."""
+        """Mask of bins with so few rows that their marks are hollow."""
         return self.frame["count"].to_numpy() < FEW_ROWS
 
     @property
     def symbols(self) -> NDArray[np.str_]:
-        """The shape of each bin's star."""
+        """Symbol of each bin's star."""
         return symbols(self.look, self.frame["count"])
 
     @cached_property
     def records(self) -> list[dict[str, object]]:
-        """What each bin's marks stand for."""
+        """Record of each bin's marks."""
         frame = self.frame.copy()
         frame.insert(1, "interval", [plain(bin_words(self.diagram, int(b))) for b in frame["bin"]])
         names = ["interval", "count", "share", "confidence", "accuracy", "delta"]
-        # A group of rows is no bin of the model's own that a click could open.
+        # A click cannot open a group of rows, which is not a bin of the model.
         own = ["bin"] if self.diagram.members is None else []
         return records(frame[own + names], model=self.title)
 
     @property
     def has_stems(self) -> bool:
-        """Whether classes are known, so that there is something to go to."""
+        """True if classes are known, so there are plusses."""
         return not self.frame["delta"].isna().all()
 
     def stars(self, panel: Panel) -> go.Scatter:
-        """A star for each bin, hollow where rows are few, and a thin line from each to the next where they are not."""
+        """One star per bin, hollow if it has few rows; the others are connected by a thin line."""
         places = with_gaps(~self.few)
         return go.Scatter(
             x=taken(self.axis.place(self.frame["confidence"]), places),
@@ -108,7 +108,7 @@ class BinMarks:
         )
 
     def stems(self, panel: Panel) -> list[go.Scatter]:
-        """From each star to its plus: whole lines, and dotted ones where rows are few."""
+        """Lines from each star to its plus, dotted if it has few rows."""
         return [self._stems(panel, ~self.few, "stems", "solid"), self._stems(panel, self.few, "fewstems", "dot")]
 
     def _stems(self, panel: Panel, which: Any, kind: str, dash: str) -> go.Scatter:
@@ -128,13 +128,13 @@ class BinMarks:
 
     @cached_property
     def ends(self) -> Float64s:
-        """Heights of the plusses; those beyond 0 or 1, as far as the classes are off, stand just outside."""
+        """Heights of the plusses; those below 0 or above 1 are just outside the range."""
         return self.axis.place(np.clip(self.frame["top_label"].to_numpy(), -_OUTSIDE, 1 + _OUTSIDE))
 
     def plusses(self, panel: Panel) -> go.Scatter:
-        """Each bin class by class: as far from the diagonal as its classes are off on average.
+        """One plus per bin, at the mean error of its classes from the diagonal.
 
-        An arrow stands where that is beyond 0 or 1.
+        It is an arrow if that is below 0 or above 1.
         """
         height = self.frame["top_label"].to_numpy()
         inside = np.where(height < 0, "triangle-down-open", "cross-thin")
@@ -153,7 +153,7 @@ class BinMarks:
         )
 
     def bars(self, panel: Panel, place: int = 0, n: int = 1, written: bool = False) -> go.Bar:
-        """Rows of each bin, one of ``n`` bars side by side, each but the first hatched in its own way."""
+        """Rows of each bin, as one of ``n`` bars side by side; each except the first has its own hatching."""
         ends = self.axis.place(self.frame["lower"]), self.axis.place(self.frame["upper"])
         width = (ends[1] - ends[0]) * 0.86 / n
         left = ends[0] + (ends[1] - ends[0]) * 0.07 + width * place
@@ -182,7 +182,7 @@ class BinMarks:
         )
 
     def ghost(self, panel: Panel, k: int) -> go.Scatter:
-        """The stars in grey, hollow ones too, without a line, behind those of another model."""
+        """The stars, including hollow ones, in gray without a line, behind those of another model."""
         return go.Scatter(
             x=self.axis.place(self.frame["confidence"]),
             y=self.axis.place(self.frame["accuracy"]),
@@ -192,15 +192,15 @@ class BinMarks:
         )
 
     def legend(self) -> go.Scatter:
-        """The model's entry in the legend."""
+        """Legend entry of the model."""
         return entry(self.title, self.number, uid=name_of("legend", self.title))
 
     def columns(self, panel: Panel) -> list[dict[str, object]]:
-        """The columns of the bins with rows, which can be clicked anywhere."""
+        """Clickable columns of the non-empty bins."""
         ends = self.axis.place(self.frame["lower"]), self.axis.place(self.frame["upper"])
         words = [
-            f"{bin_words(self.diagram, int(line['bin']))}: {line['count']:,.6g} rows, says "
-            f"{100 * line['confidence']:.3g} percent, right {100 * line['accuracy']:.3g} percent"
+            f"{bin_words(self.diagram, int(line['bin']))}: {line['count']:,.6g} rows, confidence "
+            f"{100 * line['confidence']:.3g} percent, accuracy {100 * line['accuracy']:.3g} percent"
             for line in self.frame.to_dict("records")
         ]
         return [
@@ -217,7 +217,7 @@ class BinMarks:
         ]
 
     def _shared(self, kind: str, x: str, y: str, name: str) -> dict[str, Any]:
-        """What all marks of a model have: names that stay, records, and the marks of the first model to start from."""
+        """Common properties of a model's marks: stable names, records, and the start of their motion."""
         start = {} if self.first == self.title else {"from": name_of(kind, self.first)}
         return {
             "xaxis": x,
@@ -234,7 +234,7 @@ class BinMarks:
 
 
 def name_of(kind: str, title: str) -> str:
-    """A name for a trace that stays the same for a model: letters and digits, as style sheets ask.
+    """Stable name for a trace of a model, with letters and digits only for style sheets.
 
     >>> name_of("stars", "Base model") == name_of("stars", "Base model") != name_of("stars", "base model")
     True
@@ -243,12 +243,12 @@ def name_of(kind: str, title: str) -> str:
 
 
 def bin_words(diagram: ReliabilityDiagram, b: int) -> str:
-    """A bin in percent."""
+    """Range of a bin in percent."""
     return edges_said(float(diagram.lower[b]), float(diagram.upper[b]))
 
 
 def key(marks: Sequence[BinMarks], stems: bool, ghosts: bool) -> list[go.Scatter]:
-    """What stars, stems and hollow stars are, in the legend: those only that are there."""
+    """Legend entries for stars, stems and hollow stars, as far as present."""
     entries = []
     look = marks[0].look
     if ghosts:

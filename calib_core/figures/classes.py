@@ -1,6 +1,6 @@
-"""Classes side by side: errors before and after beside what noise shows, and small diagrams of some (P1 Fig. 4, 9).
+"""Classes side by side: errors of models with the noise level, and small diagrams of some classes (P1 Fig. 4, 9).
 
-Gaps of every class where another is predicted: a picture of all pairs, or of many classes the pairs that lead.
+The module also draws gaps of every class by predicted class: all pairs, or the largest ones for many classes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Small = TypeVar("Small", bound=SmallDiagrams)
 
 COLUMNS = 4
 SHOWN = 12
-"""Without a choice, `class_table` draws this many classes."""
+"""Default number of classes in `class_table`."""
 NOISE = "rgba(128, 128, 128, 0.35)"
-"""What noise alone shows."""
+"""Color of the noise level of a calibrated model."""
 _LINE, _APART = 24, 0.56
-"""Pixels of a class's line, and the part of it over which its models stand."""
+"""Pixels of a class's line, and the part of it with the models' marks."""
 _HOVER = (
     "<b>%{hovertext}</b><br>error %{x:.2~%}<br>%{customdata.count:,.6~g} rows, %{customdata.share:.2%} of all"
     "<extra></extra>"
@@ -49,17 +49,17 @@ def class_table(
     tests: pd.DataFrame | None = None,
     looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
-    """A line a class: the error of every model, and at the right what the first model says and how often it is right.
+    """Draw the error of every model per class, with the first model's mean prediction and observed frequency at right.
 
     ``classes`` are positions, by default the dozen worst of the first model. With its ``per_class_tests`` the mean
-    error of calibrated probabilities stands behind as a grey bar, and names of classes that stand out are bold. Marks
-    of fewer than 10 rows are hollow. A model keeps its look, that of its number in ``looks``.
+    error of calibrated probabilities is a gray bar, and names of classes with a significant error are bold. Marks
+    of fewer than 10 rows are hollow. A model keeps its style, by its number in ``looks``.
     """
     models = numbered(tables, looks)
     first = models[0][2]
     ranked = ranked_classes(first, tests=tests)[:SHOWN] if classes is None else classes
     chosen = np.asarray(ranked, dtype=np.intp)
-    # Places, not names: long names that begin alike would share a place.
+    # Positions, not names: long names with the same beginning would share a position.
     places = np.arange(len(chosen))
     figure = go.Figure()
     if tests is not None:
@@ -77,7 +77,7 @@ def class_table(
             "low": j - 0.5,
             "high": j + 0.5,
             "record": {"code": c},
-            "says": f"{plain(first.names[c])}: says {facts[j][0]} %, happens {facts[j][1]} %, {facts[j][2]} rows",
+            "says": f"{plain(first.names[c])}: predicted {facts[j][0]} %, observed {facts[j][1]} %, {facts[j][2]} rows",
         }
         for j, c in enumerate(chosen.tolist())
     ]
@@ -85,9 +85,9 @@ def class_table(
         figure,
         height=96 + _LINE * len(chosen),
         barmode="overlay",
-        annotations=numbers_at_right(facts, ("says %", "happens %", "rows")),
+        annotations=numbers_at_right(facts, ("predicted %", "observed %", "rows")),
         margin={"r": 182, "t": 28},
-        xaxis={"title": "raw ECE of the class; grey: noise alone", "rangemode": "tozero", "tickformat": "~%"},
+        xaxis={"title": "raw ECE of the class; gray: calibrated model", "rangemode": "tozero", "tickformat": "~%"},
         yaxis={
             "tickvals": places.tolist(),
             "ticktext": bold,
@@ -106,10 +106,10 @@ def _noise(tests: pd.DataFrame, chosen: np.ndarray[Any, Any], places: np.ndarray
         y=places,
         orientation="h",
         width=0.8,
-        name="noise alone",
+        name="calibrated model",
         marker={"color": NOISE},
         customdata=records(pd.DataFrame({"code": chosen})),
-        hovertemplate="noise alone shows %{x:.2~%} on average<extra></extra>",
+        hovertemplate="a calibrated model has %{x:.2~%} on average<extra></extra>",
     )
 
 
@@ -133,14 +133,14 @@ def _errors(
 
 
 def _facts(table: ClassTable, c: int) -> tuple[str, str, str]:
-    """What the model says of a class, how often it happens, and of how many rows; of all rows where all speak of it."""
+    """Mean prediction, observed frequency and rows of a class, over all rows if all have a prediction for it."""
     if not table.count[c] > 0:
         return "–", "–", "0"
     return rounded(100 * table.score[c], 1), rounded(100 * table.outcome[c], 1), count(round(table.count[c]))
 
 
 def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, str, str]) -> list[dict[str, object]]:
-    """The numbers at the right of every line, under their headings, each aligned to the right."""
+    """Right-aligned numbers at the right of every line, under their headings."""
     bold = tuple(f"<b>{head}</b>" for head in heads)
     lines = [(-0.5, bold, "bottom"), *((j, f, "middle") for j, f in enumerate(facts))]
     return [
@@ -164,13 +164,13 @@ def numbers_at_right(facts: Sequence[tuple[str, str, str]], heads: tuple[str, st
 def class_panels(
     panels: ClassPanels | Mapping[str, ClassPanels], *, looks: Mapping[str, int] | None = None
 ) -> go.Figure:
-    """A small reliability diagram for every chosen class, all models in each.
+    """Draw a small reliability diagram per chosen class, with all models in each.
 
-    A model keeps its look, that of its number in ``looks``.
+    A model keeps its style, by its number in ``looks``.
     """
     models = numbered(panels, looks)
     figure = _grid(models, _points, "reliability", lambda j: _bins(models, j))
-    # Marks of few rows are hollow: the legend has entries of its own.
+    # Marks of few rows are hollow, so the legend has separate entries.
     return figure.update_traces(showlegend=False).add_traces([entry(title, i) for i, title, _ in models])
 
 
@@ -178,9 +178,9 @@ def class_panels(
 def class_curves(
     curves: ClassCurves | Mapping[str, ClassCurves], *, looks: Mapping[str, int] | None = None
 ) -> go.Figure:
-    """The kernel reliability curve of every chosen class, all models in each small diagram.
+    """Draw the kernel reliability curve per chosen class, with all models in each small diagram.
 
-    A model keeps its look, that of its number in ``looks``.
+    A model keeps its style, by its number in ``looks``.
     """
     return _grid(numbered(curves, looks), _smooth, "kernel")
 
@@ -189,9 +189,9 @@ def class_curves(
 def class_validity(
     plots: ClassValidity | Mapping[str, ClassValidity], *, looks: Mapping[str, int] | None = None
 ) -> go.Figure:
-    """V(epsilon) of every chosen class, all models in each small diagram, dotted before recalibration on its bins.
+    """Draw V(epsilon) per chosen class, with all models in each small diagram, dotted before recalibration.
 
-    A model keeps its look, that of its number in ``looks``.
+    A model keeps its style, by its number in ``looks``.
     """
     return _grid(numbered(plots, looks), _steps, "validity")
 
@@ -202,9 +202,9 @@ def _grid(
     curve: str,
     columns: Callable[[int], list[dict[str, Any]]] | None = None,
 ) -> go.Figure:
-    """A small diagram for every class, with the marks of its place in each model.
+    """Small diagram per class, with the marks of its position in each model.
 
-    ``columns`` of a place can be clicked anywhere; without them the whole diagram stands for its class.
+    ``columns`` of a position are clickable; without them a click anywhere selects the class.
     """
     first = models[0][2]
     n = len(first.classes)
@@ -231,7 +231,7 @@ def _grid(
     axis = {"rangemode": "tozero", "tickformat": ".0%"} if curve == "validity" else {"range": [-0.03, 1.03], **shares}
     figure.update_xaxes(**axis, tickfont={"size": 11})
     figure.update_yaxes(range=[-0.05, 1.05], **shares, tickfont={"size": 11})
-    # The numbers at the left are those of the whole row: more would stand on the diagram before.
+    # Only the leftmost diagram of a row has numbers, as others would overlap the adjacent diagram.
     for column in range(2, COLUMNS + 1):
         figure.update_yaxes(showticklabels=False, col=column)
     figure.update_annotations(font={"size": 13})
@@ -240,11 +240,11 @@ def _grid(
 
 
 def _title(panels: SmallDiagrams, j: int) -> str:
-    return f"<b>{plain(panels.names[j][:20])}</b>: {percent(float(panels.error[j]))} off"
+    return f"<b>{plain(panels.names[j][:20])}</b>: error {percent(float(panels.error[j]))}"
 
 
 def _bins(models: list[tuple[int, str, ClassPanels]], j: int) -> list[dict[str, Any]]:
-    """The bins of a class in which any model has rows, the first model's where edges differ."""
+    """Bins of a class in which any model has rows; the first model's bins if edges differ."""
     first, c = models[0][2], models[0][2].classes[j]
     lower, upper = first.bins.lower[c], first.bins.upper[c]
     alike = [panels.bins for _, _, panels in models if np.array_equal(panels.bins.lower[c], lower, equal_nan=True)]
@@ -279,7 +279,7 @@ def _points(i: int, title: str, panels: ClassPanels, j: int, how: dict[str, Any]
         customdata=taken_from(
             records(pd.DataFrame({"bin": filled, "count": count}), model=title, **panels.record(j)), places
         ),
-        hovertemplate="says %{x:.1~%}<br>happens %{y:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>",
+        hovertemplate="predicted %{x:.1~%}<br>observed %{y:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>",
         cliponaxis=False,
         **how,
     )
@@ -294,7 +294,7 @@ def _smooth(i: int, title: str, curves: ClassCurves, j: int, how: dict[str, Any]
         mode="lines",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2},
-        hovertemplate="says %{x:.1~%}<br>happens %{y:.1~%}<extra></extra>",
+        hovertemplate="predicted %{x:.1~%}<br>observed %{y:.1~%}<extra></extra>",
         **how,
     )
     return [line]
@@ -309,16 +309,16 @@ def _steps(i: int, title: str, plots: ClassValidity, j: int, how: dict[str, Any]
 
 
 _BIAS_LINE, _LONGEST, _WIDE = 26, 14, 64
-"""Pixels of a class, and the most letters of a name and of a line under the pointer."""
+"""Pixels of a class, and maximum letters of a name and of a hover line."""
 _CELL = 0.95
-"""The side of a cell, where classes are 1 apart."""
+"""Side of a cell, relative to the distance between classes."""
 
 
 @draws(ClassBias)
 def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int] | None = None) -> go.Figure:
-    """A line a predicted class, a column a class: blue where it is rarer than said, vermilion where more frequent.
+    """Draw gaps by predicted class (rows) and class (columns): blue if rarer than predicted, else vermilion.
 
-    Dots mark pairs that stand out. Of more than 25 classes the worst pairs are drawn as `findings` are. Records have
+    Dots mark significant pairs. For more than 25 classes the largest pairs are drawn like `findings`. Records have
     the predicted ``class`` and the other's ``label_code``.
     """
     frame = bias.frame()
@@ -329,7 +329,7 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
     most = float(np.abs(gap).max(initial=0.0)) or 1.0
     steps = np.array([-1, -0.5, 0, 0.5, 1]) * most
     ticks = {"tickvals": steps.tolist(), "ticktext": list(map(points, steps.tolist()))}
-    bar = {**ticks, "title": {"text": "happens minus says", "side": "right"}}
+    bar = {**ticks, "title": {"text": "observed minus predicted", "side": "right"}}
     cells = go.Bar(
         orientation="h",
         base=bias.label - _CELL / 2,
@@ -344,7 +344,7 @@ def class_bias(bias: ClassBias, *, model: str = "model", looks: Mapping[str, int
         x=bias.label,
         y=row,
         mode="markers",
-        name="stands out",
+        name="significant",
         marker={"size": 8, "color": "#2f2d2b", "opacity": np.where(bias.stands_out, 1.0, 0.0).tolist()},
         customdata=records(
             frame[["code", "label_code", "rows", "says", "right"]].rename(columns={"label_code": "label"}), model=model

@@ -1,4 +1,4 @@
-"""Names written beside the marks they belong to, where nothing else stands."""
+"""Labels next to their marks, in free space."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from calib_core._base.arrays import Float64s
 
 _WIDTH, _LETTER, _HEIGHT = 0.03, 0.0125, 0.05
-"""Size of a label as shares of the picture: its ends, a letter, a line."""
+"""Size of a label as shares of the figure: its ends, a letter, a line."""
 _AWAY = 0.035
 
 
 def label_places(names: Mapping[str, Float64s], others: Iterable[Float64s]) -> dict[str, tuple[float, float, str, str]]:
-    """Where each name stands beside one of its points: x, y and the label's sides that lie there; none without room.
+    """Positions of labels next to one of their points: x, y and the anchored sides; without room there is no entry.
 
-    ``names`` are points (n, 2) of each name and ``others`` everything else that is drawn, all in shares of the picture.
+    ``names`` are points (n, 2) of each name and ``others`` all other marks, in shares of the figure.
 
     >>> points = {"a": np.array([[0.5, 0.2]])}
     >>> label_places(points, [np.array([[0.5, 0.5]])])["a"][2:]
@@ -44,7 +44,7 @@ def label_places(names: Mapping[str, Float64s], others: Iterable[Float64s]) -> d
 
 
 def along(points: Float64s, steps: int = 24) -> Float64s:
-    """Points on the line through points (n, 2); pieces end where a point is missing."""
+    """Points on the line through points (n, 2); pieces end at a missing point."""
     if len(points) < 2:
         return points
     share = np.linspace(0, 1, steps)[:, None, None]
@@ -53,7 +53,7 @@ def along(points: Float64s, steps: int = 24) -> Float64s:
 
 
 def _sides(x: float, y: float, width: float) -> list[tuple[tuple[str, str], tuple[float, float], tuple[float, float]]]:
-    """Anchors of a label, the lower left corner of its box, and where it is tied: right, left, above, below."""
+    """Anchors of a label, the lower left corner of its box, and its anchor point: right, left, above, below."""
     middle = y - _HEIGHT / 2
     return [
         (("left", "middle"), (x + _AWAY, middle), (x + _AWAY, y)),

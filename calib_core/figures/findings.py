@@ -1,4 +1,4 @@
-"""Findings, the largest significant gap first: accuracy in each place, with its interval, beside the mean score."""
+"""Findings sorted by significant gap: observed frequency with its interval in each place, and the mean score."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from calib_core.slices.findings import BIN, OVERALL, SHOWN
 from calib_core.text import count, plain
 
 _TOPS = (0.004, 0.01, 0.02, 0.04, 0.1, 0.2, 0.4)
-"""Ends of an axis of rare events."""
+"""Candidate ends of an axis for rare events."""
 _LINE, _LONGEST, _WIDE = 26, 30, 64
-"""Pixels of a line, and the most letters of a name and of a line under the pointer."""
+"""Pixels of a line, and maximum letters of a name and of a hover line."""
 
 
 def findings(
     table: pd.DataFrame, *, model: str = "model", places: bool = True, looks: Mapping[str, int] | None = None
 ) -> go.Figure:
-    """A line a place of a table of `calib_core.findings`: share right with its interval, a tick at what is said.
+    """Draw a table of `calib_core.findings`: observed frequency with its interval and a tick at the mean prediction.
 
-    Drawn are the first dozen of those tested; hollow marks are not significantly off. With ``places`` the records of
-    marks have the ``bin`` beside the ``class``, else the confidences ``between`` which it lies; that of a slice has its
+    It draws the first dozen of the tested places; hollow marks are not significant. With ``places`` the records of
+    marks have the ``bin`` and the ``class``, else the range of confidences ``between``; that of a slice has its
     text.
     """
     lines = table[table["p"].notna()].head(SHOWN).reset_index(drop=True)
@@ -77,15 +77,15 @@ def findings(
 
 
 def _axis(lines: pd.DataFrame) -> dict[str, Any]:
-    """From 0 to 1, or to the first round share above all that is drawn where that is far less."""
+    """Axis from 0 to 1, or to the first round share above all marks if that is far less."""
     most = float(np.nanmax(lines[["says", "right", "high"]].to_numpy(dtype=np.float64), initial=0.0))
     top = next((top for top in _TOPS if most <= top), 1.0)
     return {"range": [-0.02 * top, 1.02 * top], **percent_ticks([top * part / 4 for part in range(5)])}
 
 
 def _record(line: Mapping[Any, Any], model: str, places: bool) -> Record:
-    """What a click on a line means, and its numbers."""
-    places = places or line.get("kind") == BIN  # these bins are those of the reliability diagram
+    """Target of a click on a line, and its numbers."""
+    places = places or line.get("kind") == BIN  # the same bins as in the reliability diagram
     known = {"code": line["code"], "bin": line["bin"] if places else None}
     known |= {"slice": line.get("slice"), "label": line.get("label_code")}
     if line.get("kind") == OVERALL:

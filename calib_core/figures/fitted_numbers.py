@@ -1,4 +1,4 @@
-"""The numbers of a fit as pictures: tables of colours, rows of dots, and the map of a binary calibrator."""
+"""Figures of fitted numbers: heat maps, rows of dots, and the map of a binary calibrator."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from calib_core.figures.shown import draws
 from calib_core.text import plain
 
 CELLS = 1600
-"""Grids of up to so many cells are drawn cell by cell, which can be pointed at; larger ones as one image."""
+"""Maximum number of cells drawn separately with hover texts; larger grids are one image."""
 NAMES = 40
-"""Classes that are named on an axis at most."""
+"""Maximum number of class names on an axis."""
 _STEPS = 256
 
 
 @draws(FittedParameters)
 def fitted_parameters(diagram: FittedParameters) -> go.Figure:
-    """Each grid of the fit in a panel of its own: colours for tables, dots for one number a class.
+    """Draw each matrix of the fit in its own panel: colors for matrices, dots for one number per class.
 
-    NotAnswerable where the fit has none.
+    Raises NotAnswerable if the fit has none.
     """
     if not diagram.grids:
-        raise NotAnswerable(f"{diagram.short} is all there is: no picture says more")
+        raise NotAnswerable(f"this fit has only {diagram.short}, so there is no figure")
     wide = [max(len(grid.columns), 3) for grid in diagram.grids]
     ends = np.cumsum([0, *wide]) / sum(wide)
     gap = 0.0 if len(wide) == 1 else 0.06
@@ -78,7 +78,7 @@ def _axes(i: int, grid: NumberGrid, domain: list[float], names: bool) -> dict[st
 
 
 def _dots(i: int, grid: NumberGrid) -> list[go.Scatter]:
-    """One number a class, and a line where it would change nothing."""
+    """One number per class, and a line at the value without effect."""
     n, where = "" if i == 0 else str(i + 1), np.arange(len(grid.rows))
     values = grid.values[:, 0]
     marks = go.Scatter(
@@ -108,7 +108,7 @@ def _dots(i: int, grid: NumberGrid) -> list[go.Scatter]:
 
 
 def _cells(i: int, grid: NumberGrid) -> list[go.Bar]:
-    """A table of colours, as bars stacked up; as nothing but its corners where an image stands for it."""
+    """Heat map as stacked bars, or only its corners if an image replaces it."""
     n, (lines, columns) = "" if i == 0 else str(i + 1), grid.values.shape
     if grid.values.size > CELLS:
         return [go.Bar(x=[0, columns - 1], y=[0, 0], base=[0, 0], xaxis=f"x{n}", yaxis=f"y{n}", hoverinfo="skip")]
@@ -134,7 +134,7 @@ def _cells(i: int, grid: NumberGrid) -> list[go.Bar]:
 
 
 def _colours(grid: NumberGrid) -> NDArray[np.uint8]:
-    """A colour for each cell, (rows, columns, 3): from the middle both ways, or from the least to the largest."""
+    """Color of each cell, (rows, columns, 3): a diverging scale around the middle, or a sequential one."""
     values = np.nan_to_num(grid.values, posinf=0.0, neginf=0.0)
     if grid.middle is None:
         low, high = float(values.min()), float(np.quantile(values, 0.9))
@@ -167,7 +167,7 @@ def _title(grid: NumberGrid, x: float) -> dict[str, object]:
 
 
 def _frame(i: int, row: int, column: int) -> dict[str, object]:
-    """The cell that was chosen."""
+    """Frame of the chosen cell."""
     n = "" if i == 0 else str(i + 1)
     ends = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     return {"type": "rect", "xref": f"x{n}", "yref": f"y{n}", **ends, "line": {"color": "#D55E00", "width": 3}}
@@ -175,7 +175,7 @@ def _frame(i: int, row: int, column: int) -> dict[str, object]:
 
 @draws(BinaryMap)
 def binary_map(diagram: BinaryMap) -> go.Figure:
-    """The map as a line over bars of the test rows' scores, its interval, and the diagonal that changes nothing."""
+    """Draw the map as a line with its interval, the identity, and bars of the test rows' scores."""
     figure = go.Figure()
     cells = len(diagram.density)
     figure.add_trace(
@@ -214,8 +214,8 @@ def binary_map(diagram: BinaryMap) -> go.Figure:
     )
     return finished(
         figure,
-        xaxis={"title": "score in", "range": [-0.01, 1.01]},
-        yaxis={"title": "score out; share of rows (bars)", "range": [-0.02, 1.04]},
+        xaxis={"title": "score", "range": [-0.01, 1.01]},
+        yaxis={"title": "recalibrated score; share of rows (bars)", "range": [-0.02, 1.04]},
         uirevision="binary map",
         height=430,
     )

@@ -1,6 +1,6 @@
-"""A forest plot: one line per estimator, families apart, the numbers in columns at the right.
+"""Forest plot of estimators by family, with numbers in columns at the right.
 
-Slices as a ranked dot plot: a line each, what is said as an open mark, how often it is right as a filled one.
+The module also has a ranked dot plot of slices: open marks for mean predictions, filled ones for observed frequency.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from calib_core.results.verdict_table import in_full
 from calib_core.text import at_level, count, of_rows, percent, plain, points, rounded, share_range
 
 _NAMES, _PLOT, _COLUMNS = (0.0, 0.25), (0.26, 0.66), (0.66, 1.0)
-"""Shares of the width: names, picture, columns of numbers."""
+"""Shares of the width: names, plot, columns of numbers."""
 _ENDS = {"points": 0.18, "interval": 0.51, "measured": 0.73, "noise": 0.86}
-"""Where the columns of numbers end, in their part."""
+"""Right ends of the columns of numbers, in their part."""
 _VERDICT = 0.95
 _LINE, _ABOVE, _BELOW = 22, 30, 52
-"""Pixels of a line, above the first and below the last."""
+"""Pixels of a line, above the first line and below the last."""
 _FIRST_GAP, _HEADING = 0.45, 0.85
-"""Lines left free after the first, and for the name of a family."""
+"""Free lines after the first line, and for the name of a family."""
 _FLOOR = "rgba(128, 128, 128, 0.3)"
 _NOTHING = {"showticklabels": False, "showline": False, "showgrid": False, "zeroline": False, "ticks": ""}
 
 
 @draws(Forest)
 def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """Point and interval of every estimator; the line that decides first, the tolerance dashed.
+    """Draw point and interval of every estimator, with the primary measure first and the tolerance dashed.
 
-    A tick is what was measured, noise included, over the noise floor of the same. What lies beyond the axis is an arrow
-    at its end, an interval's too; a hollow point has no interval. A model keeps its look, by its number in ``looks``.
+    A tick is the raw value, which includes noise, over the noise floor. Values and intervals beyond the axis are arrows
+    at its end; a hollow point has no interval. A model keeps its style, by its number in ``looks``.
     """
     places = _Places.of(forest)
     look = style(numbers([forest.model], looks)[forest.model])
@@ -84,7 +84,7 @@ def forest(forest: Forest, *, looks: Mapping[str, int] | None = None) -> go.Figu
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """Where the lines stand, the first at 0, and where the names of families do."""
+    """Positions of the lines, the first at 0, and of the names of families."""
 
     y: np.ndarray[Any, Any]
     headings: dict[str, float]
@@ -104,7 +104,7 @@ class _Places:
 
 
 def _records(forest: Forest) -> list[Record]:
-    """What every line's marks stand for; a trace has those of its lines."""
+    """Records of every line's marks; a trace has those of its lines."""
     kept = forest.lines[["estimator", "title", "points", "interval", "measured", "noise", "verdict"]].copy()
     kept["verdict"] = [in_full(word) if word else "no verdict" for word in kept["verdict"].fillna("").tolist()]
     return records(kept, model=forest.model)
@@ -115,7 +115,7 @@ def _of(every: list[Record], which: pd.Series[bool] | Bools) -> list[Record]:
 
 
 _HOVER = (
-    "%{customdata.title}: %{customdata.points} points (%{customdata.interval})<br>as measured %{customdata.measured}, "
+    "%{customdata.title}: %{customdata.points} points (%{customdata.interval})<br>raw value %{customdata.measured}, "
     "noise floor %{customdata.noise}<br>"
     "%{customdata.verdict}<extra></extra>"
 )
@@ -129,14 +129,14 @@ def _floors(forest: Forest, places: _Places, every: list[Record]) -> go.Bar:
         width=0.55,
         orientation="h",
         marker={"color": _FLOOR},
-        name="noise floor: 95 % of calibrated models stay within it",
+        name="noise floor: 95 % of calibrated models are below it",
         customdata=every,
         hovertemplate=_HOVER,
     )
 
 
 def _values(forest: Forest, places: _Places, every: list[Record]) -> go.Scatter:
-    """What the formulas give, noise included; an arrow at the end of the axis where that is beyond it."""
+    """Raw values, which include noise; an arrow at the end of the axis if one is beyond it."""
     known = (forest.lines["low"].notna() & forest.lines["value"].notna()).to_numpy()
     lines = forest.lines[known]
     beyond = lines["value"].to_numpy() > forest.top
@@ -144,7 +144,7 @@ def _values(forest: Forest, places: _Places, every: list[Record]) -> go.Scatter:
         x=100 * np.minimum(lines["value"], forest.top),
         y=places.y[known],
         mode="markers",
-        name="as measured",
+        name="raw value",
         marker={
             "symbol": np.where(beyond, "triangle-right-open", "line-ns").tolist(),
             "size": np.where(beyond, 8, 13).tolist(),
@@ -159,12 +159,12 @@ def _values(forest: Forest, places: _Places, every: list[Record]) -> go.Scatter:
 
 
 def _marks(forest: Forest, places: _Places, every: list[Record], look: Style) -> list[go.Scatter]:
-    """A trace for each kind of mark, so that thousands of lines would be four."""
+    """One trace per kind of mark, so thousands of lines need four traces."""
     lines, top = forest.lines, forest.top
     beyond, sure = lines["point"] > top, lines["low"].notna()
     first = lines["estimator"] == forest.first
     kinds = (
-        ("the estimator that decides", first & sure & ~beyond, {"symbol": look.symbol, "size": 17}, 4.5),
+        ("primary measure", first & sure & ~beyond, {"symbol": look.symbol, "size": 17}, 4.5),
         ("estimate with interval", ~first & sure & ~beyond, {"symbol": "circle", "size": 9}, 2.5),
         ("no interval yet", ~sure & ~beyond & lines["point"].notna(), {"symbol": "circle-open", "size": 10}, 0.0),
         ("off the scale", beyond, {"symbol": "triangle-right", "size": 13}, 1.5),
@@ -187,7 +187,7 @@ def _marks(forest: Forest, places: _Places, every: list[Record], look: Style) ->
                 y=places.y[which.to_numpy()],
                 mode="markers",
                 name=name,
-                # Plotly draws marks of several kinds see-through unless told not to.
+                # Plotly draws marks of several kinds transparent by default.
                 marker={"color": look.colour, "opacity": 1, "line": line, **marker},
                 cliponaxis=not beyond.any() or name != "off the scale",
                 customdata=_of(every, which),
@@ -199,7 +199,7 @@ def _marks(forest: Forest, places: _Places, every: list[Record], look: Style) ->
 
 
 def _cut_short(forest: Forest, places: _Places, every: list[Record], look: Style) -> list[go.Scatter]:
-    """An arrow at the end of the axis for each interval that goes on beyond it, while its point does not."""
+    """Arrows at the end of the axis for intervals that extend beyond it while their points do not."""
     cut = ((forest.lines["point"] <= forest.top) & (forest.lines["high"] > forest.top)).to_numpy()
     if not cut.any():
         return []
@@ -208,7 +208,7 @@ def _cut_short(forest: Forest, places: _Places, every: list[Record], look: Style
             x=np.full(int(cut.sum()), 100 * forest.top),
             y=places.y[cut],
             mode="markers",
-            name="interval goes on",
+            name="interval extends further",
             marker={"symbol": "triangle-right", "size": 9, "opacity": 1, "color": look.colour},
             cliponaxis=False,
             customdata=_of(every, cut),
@@ -218,7 +218,7 @@ def _cut_short(forest: Forest, places: _Places, every: list[Record], look: Style
 
 
 def _texts(forest: Forest, places: _Places, every: list[Record]) -> list[go.Scatter]:
-    """Names at the left, numbers in columns that are aligned at their ends."""
+    """Names at the left, and right-aligned columns of numbers."""
     lines = forest.lines
     keys = lines["estimator"]
     columns = {"title": (0.0, "x3", "middle right")} | {n: (x, "x2", "middle left") for n, x in _ENDS.items()}
@@ -251,7 +251,7 @@ def _verdicts(forest: Forest, places: _Places, every: list[Record]) -> go.Scatte
         mode="markers",
         xaxis="x2",
         name="verdict",
-        # The icons are shapes, which hear no pointer.
+        # The icons are shapes, which have no hover texts.
         marker={"size": 18, "opacity": 0},
         cliponaxis=False,
         customdata=_of(every, judged),
@@ -271,7 +271,7 @@ def _icons(forest: Forest, places: _Places) -> list[dict[str, Any]]:
 
 
 def _lines(forest: Forest, places: _Places) -> list[dict[str, Any]]:
-    """The band of the first line, the tolerance, and a hair line before every family."""
+    """Band of the first line, tolerance, and a thin line before every family."""
     across = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "line": {"color": "rgba(128,128,128,.25)", "width": 1}}
     rules = [{**across, "y0": y - 0.55, "y1": y - 0.55} for y in places.headings.values()]
     band = {"type": "rect", "xref": "paper", "x0": -0.004, "x1": 1.004, "y0": -0.62, "y1": 0.62, "layer": "below"}
@@ -291,15 +291,15 @@ def _lines(forest: Forest, places: _Places) -> list[dict[str, Any]]:
 
 
 def _first(forest: Forest) -> bool:
-    """Whether the line that decides is there, and stands first."""
+    """Return True if the primary measure is present, as the first line."""
     return bool((forest.lines["estimator"] == forest.first).any())
 
 
 def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
-    """The heads of the columns, what is dashed, and the names of the families."""
+    """Column headings, label of the tolerance, and names of the families."""
     head = {"yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False, "font": {"size": 13}}
     heads = {
-        "points": "points off",
+        "points": "error, points",
         "interval": f"{100 * forest.level:g} % interval",
         "measured": "measured",
         "noise": "floor",
@@ -312,7 +312,7 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
     eps = f"tolerance {100 * forest.tolerance:.6g}"
     words.append({**head, "xref": "x", "x": 100 * forest.tolerance, "xanchor": "center", "text": f"<b>{eps}</b>"})
     if _first(forest) and forest.declared:
-        words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "text": "primary measure, fixed in advance"})
+        words.append({**head, "xref": "x3", "x": 0, "xanchor": "left", "text": "primary measure (fixed in advance)"})
     for family, y in places.headings.items():
         words.append(
             {
@@ -330,30 +330,30 @@ def _words(forest: Forest, places: _Places) -> list[dict[str, Any]]:
 
 
 def _axis(forest: Forest) -> str:
-    return "calibration error, points" + (" of the most it can be" if forest.shares else "")
+    return "calibration error, points" + (" of its maximum" if forest.shares else "")
 
 
 _UNITS = (0.001, 0.002, 0.005, 0.01, 0.02)
-"""Steps of an axis of rare events."""
+"""Candidate steps of an axis for rare events."""
 _DOT_LINE, _NAME = 26, 40
-"""Pixels of a line, and letters of a name."""
+"""Pixels of a line, and maximum letters of a name."""
 _OUT = "\u25cf "
-"""Before the name of a slice that stands out, which is bold too: not by colour alone."""
+"""Prefix of the bold name of a significant slice, so that color is not the only mark."""
 _DOT_HOVER = (
-    "<b>%{hovertext}</b><br>says %{customdata.claimed:.1~%}, right %{customdata.right:.1~%} "
+    "<b>%{hovertext}</b><br>{claimed} %{customdata.claimed:.1~%}, {right} %{customdata.right:.1~%} "
     "(%{customdata.interval})<br>%{customdata.basis}<br>%{customdata.verdict}%{customdata.beside}<extra></extra>"
 )
 
 
 @draws(SliceDots)
 def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int] | None = None) -> go.Figure:
-    """A line a slice, the worst first: what it says, how often it is right, and what noise alone would show.
+    """Draw slices, the worst first: mean prediction, observed frequency and the noise level of a calibrated model.
 
-    The open mark is the mean confidence, the grey bar around it what 95 % of calibrated models stay within; the filled
-    mark is the share right, with its interval. Slices that stand out have a line between the two, and a bold name
-    after a dot. The model keeps its look, by its number in ``looks``.
+    The open mark is the mean confidence, and the gray bar around it contains 95 % of calibrated models; the filled
+    mark is the accuracy, with its interval. Significant slices have a line between the two, and a bold name
+    after a dot. The model keeps its style, by its number in ``looks``.
     """
-    says_word, right_word = ("mean risk", "observed") if dots.of_event else ("says", "right")
+    says_word, right_word = ("mean risk", "observed") if dots.of_event else ("confidence", "accuracy")
     lines, look = dots.lines, style(numbers([model], looks)[model])
     places = np.arange(len(lines))
     says, right, low, high, floor = (
@@ -365,12 +365,12 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         "y": places,
         "customdata": _dot_records(dots, model),
         "hovertext": [plain(name) for name in lines["slice"]],
-        "hovertemplate": _DOT_HOVER.replace("says ", f"{says_word} ").replace("right ", f"{right_word} "),
+        "hovertemplate": _DOT_HOVER.replace("{claimed}", says_word).replace("{right}", right_word),
     }
     figure = go.Figure(
         [
-            _segments(noise[0], noise[1], places, {"color": NOISE, "width": 15}, "noise alone"),
-            _segments(says[out], right[out], places[out], {"color": look.colour, "width": 7}, "stands out", 0.35),
+            _segments(noise[0], noise[1], places, {"color": NOISE, "width": 15}, "calibrated models"),
+            _segments(says[out], right[out], places[out], {"color": look.colour, "width": 7}, "significant", 0.35),
             go.Scatter(
                 x=says,
                 mode="markers",
@@ -402,9 +402,9 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
         (rounded(100 * s, 1), rounded(100 * r, 1), count(round(n)))
         for s, r, n in zip(says, right, lines["rows"].tolist(), strict=True)
     ]
-    title = "what it says, and how often it is right"
+    title = "mean confidence and accuracy"
     if dots.of_event:
-        title = "mean predicted risk, and observed frequency"
+        title = "mean predicted risk and observed frequency"
     return finished(
         figure,
         height=110 + _DOT_LINE * len(lines),
@@ -426,7 +426,7 @@ def slice_dots(dots: SliceDots, *, model: str = "model", looks: Mapping[str, int
 def _segments(
     start: Float64s, end: Float64s, places: NDArray[Any], line: dict[str, Any], name: str, opacity: float = 1.0
 ) -> go.Scatter:
-    """A thick line on each of some lines."""
+    """Thick segments on these lines."""
     gaps = np.full(len(places), np.nan)
     return go.Scatter(
         x=np.column_stack([start, end, gaps]).ravel(),
@@ -440,7 +440,7 @@ def _segments(
 
 
 def _dot_axis(shown: Float64s) -> dict[str, Any]:
-    """From the tenth below what is drawn to the one above; of shares near 0 in finer steps."""
+    """Axis from the tenth below all marks to the one above, in finer steps for shares near 0."""
     known = shown[~np.isnan(shown)]
     unit = next((u for u in _UNITS if len(known) and known.max() <= 5 * u), 0.1)
     low, high = (int(np.floor(known.min() / unit)), int(np.ceil(known.max() / unit))) if len(known) else (0, 10)
@@ -462,8 +462,8 @@ def _dot_records(dots: SliceDots, model: str) -> list[dict[str, object]]:
         for low, high in zip(lines["low"], lines["high"], strict=True)
     ]
     untested = lines["p"].isna()
-    verdict = np.where(lines["stands_out"], "stands out of the noise", "within what noise alone shows")
-    verdict = np.where(untested, "too few rows to be tested", verdict)
+    verdict = np.where(lines["stands_out"], "significant", "not significant")
+    verdict = np.where(untested, "too few rows for a test", verdict)
     groups = lines["groups"] if "groups" in lines else [None] * len(lines)
     shown = pd.DataFrame(
         {
@@ -480,14 +480,14 @@ def _dot_records(dots: SliceDots, model: str) -> list[dict[str, object]]:
 
 
 def _beside(beyond: float, differs: bool) -> str:
-    """How a slice compares with all other rows, where these are enough."""
+    """Comparison of a slice with all other rows, if there are enough."""
     if np.isnan(beyond):
         return ""
-    return f"<br>{points(beyond)} against all other rows{'' if differs else ', which can be chance'}"
+    return f"<br>{points(beyond)} against all other rows{'' if differs else ' (not significant)'}"
 
 
 def _clicked(lines: pd.DataFrame) -> list[dict[str, Any]]:
-    """The whole line stands for its slice."""
+    """Clickable lines, each of which selects its slice."""
     texts = zip(lines["where"], lines["slice"], lines["claimed"], lines["right"], strict=True)
     return [
         {
@@ -495,7 +495,7 @@ def _clicked(lines: pd.DataFrame) -> list[dict[str, Any]]:
             "low": j - 0.5,
             "high": j + 0.5,
             "record": {"slice": where},
-            "says": f"{plain(title)}: says {percent(claimed)}, right {percent(right)}",
+            "says": f"{plain(title)}: predicted {percent(claimed)}, observed {percent(right)}",
         }
         for j, (where, title, claimed, right) in enumerate(texts)
     ]

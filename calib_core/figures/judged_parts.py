@@ -1,4 +1,4 @@
-"""How many answers are right by a judge, by people and by both, a line a part, over the mean confidence."""
+"""Accuracy by a judge, by people and by both for each part, with the mean confidence."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from calib_core.judged.marked_answers import JudgedAnswers
 from calib_core.text import at_level, count, plain, rounded, share_range
 
 _LINE, _NAME = 46, 40
-"""Pixels of a part, and letters of its name."""
+"""Pixels of a part, and maximum letters of its name."""
 _OFFSETS = {"judge alone": -0.27, "people alone": -0.09, "both": 0.09, "judge less its errors": 0.27}
-"""Where the marks of each way to tell stand around the middle of a part's line."""
+"""Vertical offset of each method's marks from the middle of a part's line."""
 _SYMBOLS = {"judge alone": "circle-open", "people alone": "square", "both": "", "judge less its errors": "triangle-up"}
-"""The mark of each; the model's own for what is relied on."""
+"""Symbol of each method; the model's own symbol for the primary one."""
 _HOVER = (
-    "<b>%{hovertext}</b><br>%{customdata.by}: right %{customdata.right:.1~%}%{customdata.interval}"
+    "<b>%{hovertext}</b><br>%{customdata.by}: accuracy %{customdata.right:.1~%}%{customdata.interval}"
     "<br>mean confidence %{customdata.confidence:.1~%}<br>%{customdata.basis}<extra></extra>"
 )
 
@@ -32,10 +32,10 @@ _HOVER = (
 def judged_answers(
     answers: JudgedAnswers, *, model: str = "model", looks: Mapping[str, int] | None = None
 ) -> go.Figure:
-    """A line a part, all rows first: the share right by each way to tell, with its interval, and the mean confidence.
+    """Draw the accuracy of each part by each method, with intervals, and the mean confidence; all rows are first.
 
-    What lies between the mean confidence, the diamond, and the model's mark is how over-confident the part is. The
-    judge alone, hollow, has no interval: what it errs by is no chance.
+    The distance between the mean confidence, the diamond, and the model's mark is the over-confidence of the part. The
+    judge's own estimate, hollow, has no interval, as its error is systematic.
     """
     lines, look = answers.lines, style(numbers([model], looks)[model])
     parts = list(dict.fromkeys(lines["part"]))
@@ -99,9 +99,9 @@ def judged_answers(
     return finished(
         figure,
         height=150 + _LINE * len(parts),
-        annotations=numbers_at_right(facts, ("right %", "rows", "people")),
+        annotations=numbers_at_right(facts, ("accuracy %", "rows", "people")),
         margin={"r": 190, "t": 28},
-        xaxis={"title": "share of the answers that are right", **_axis(answers)},
+        xaxis={"title": "accuracy", **_axis(answers)},
         yaxis={
             "tickvals": list(range(len(parts))),
             "ticktext": [_name(name) for name in parts],
@@ -115,7 +115,7 @@ def judged_answers(
 
 
 def _axis(answers: JudgedAnswers) -> dict[str, Any]:
-    """From the tenth below what is drawn to the one above."""
+    """Axis from the tenth below all marks to the one above."""
     shown = answers.lines[["right", "right_low", "right_high", "confidence"]].to_numpy(dtype=np.float64)
     low, high = int(np.floor(10 * np.nanmin(shown))), int(np.ceil(10 * np.nanmax(shown)))
     ticks = [tenth / 10 for tenth in range(low, high + 1, 1 if high - low <= 5 else 2)]

@@ -1,4 +1,4 @@
-"""The laboratory: a true curve with one sample beside it, and estimates or calibrators against the truth."""
+"""Figures of the laboratory: a true curve with one sample, and estimators or calibrators against the truth."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from calib_core.lab.one_sample import ErrorDistances, TruthCurve
 from calib_core.text import plain
 
 _LINE_FROM = 5
-"""Points of a truth from which on a line joins them."""
+"""Number of points from which on a true curve is drawn as a line."""
 
 
 @draws(TruthCurve)
 def truth_curve(curve: TruthCurve) -> go.Figure:
-    """The true curve as a line, and the bins of one sample as points with their intervals, a look for each stratum."""
+    """Draw the true curve, and the bins of one sample as points with intervals, in one style per stratum."""
     frame = curve.frame()
     figure = go.Figure([diagonal()])
     for number, stratum in enumerate(dict.fromkeys(frame["stratum"])):
@@ -32,8 +32,8 @@ def truth_curve(curve: TruthCurve) -> go.Figure:
     axis = ProbabilityAxis("linear", 0.0, 1.0).layout()
     return finished(
         figure,
-        xaxis={**axis, "title": "score: what is said", "showgrid": False},
-        yaxis={**axis, "title": "share that comes true"},
+        xaxis={**axis, "title": "score", "showgrid": False},
+        yaxis={**axis, "title": "observed frequency"},
         uirevision="truth",
         height=440,
     )
@@ -48,7 +48,7 @@ def _true(frame: pd.DataFrame, number: int, stratum: str) -> go.Scatter:
         name=f"truth, {plain(stratum)}",
         line={"color": look.colour, "width": 2, "dash": look.dash},
         marker={"symbol": "line-ew-open", "size": 22, "color": look.colour},
-        hovertemplate="score %{x:.1~%}: comes true %{y:.1~%}<extra>truth</extra>",
+        hovertemplate="score %{x:.1~%}: true frequency %{y:.1~%}<extra>truth</extra>",
     )
 
 
@@ -65,14 +65,14 @@ def _sample(frame: pd.DataFrame, number: int, stratum: str) -> list[go.Scatter]:
         marker={"symbol": symbols(look, drawn["rows"]).tolist(), "size": 10, "color": look.colour},
         cliponaxis=False,
         customdata=records(drawn.drop(columns="of")),
-        hovertemplate="score %{x:.1~%}: came true %{y:.1~%} (%{customdata.low:.1~%} to %{customdata.high:.1~%})<br>"
+        hovertemplate="score %{x:.1~%}: observed %{y:.1~%} (%{customdata.low:.1~%} to %{customdata.high:.1~%})<br>"
         "%{customdata.rows:,.4~r} rows<extra>sample</extra>",
     )
     return [points]
 
 
 def _through(points: pd.DataFrame, number: int) -> list[go.Scatter]:
-    """The points of a drawn truth, to be moved up and down; drawn last, so that they lie above the sample."""
+    """Movable points that define a drawn curve, on top of the sample."""
     if points.empty:
         return []
     look = style(number)
@@ -85,7 +85,7 @@ def _through(points: pd.DataFrame, number: int) -> list[go.Scatter]:
         marker={"symbol": "diamond", "size": 14, "color": look.colour, "line": {"width": 1.5, "color": "white"}},
         cliponaxis=False,
         customdata=[{"point": i, "share": share} for i, share in enumerate(points["right"])],
-        hovertemplate="score %{x:.1~%}: comes true %{y:.1~%}<br>drag it up or down<extra></extra>",
+        hovertemplate="score %{x:.1~%}: true frequency %{y:.1~%}<br>drag it up or down<extra></extra>",
         meta={"grab": {"along": "y", "name": "share", "low": 0, "high": 1, "step": 0.01}},
     )
     return [trace]
@@ -93,7 +93,7 @@ def _through(points: pd.DataFrame, number: int) -> list[go.Scatter]:
 
 @draws(ErrorCurves)
 def error_curves(curves: ErrorCurves) -> go.Figure:
-    """A line for each estimator or calibrator, over rows (in powers of ten) or bins; the true error is dashed."""
+    """Draw one line per estimator or calibrator, over rows (in powers of ten) or bins; the true error is dashed."""
     frame, form = curves.frame(), ".3~%" if curves.unit == "share" else ".4~g"
     name = "before calibration" if curves.calibrators else "true error"
     figure = go.Figure([_truth_line(frame, target, name, form) for target in _targets(curves)])
@@ -116,19 +116,22 @@ def error_curves(curves: ErrorCurves) -> go.Figure:
     log = curves.measure == "mse" or curves.calibrators
     scale = {"type": "log", "exponentformat": "power", "dtick": 1} if log else {"rangemode": "tozero"}
     scale |= {"tickformat": "~%"} if curves.unit == "share" else {}
-    over = {"title": "number of bins"} if curves.over == "bins" else {"title": "rows of a sample", "type": "log"}
+    over = {"title": "number of bins"} if curves.over == "bins" else {"title": "rows per sample", "type": "log"}
     ticks = sorted(set(frame["x"]))
     return finished(
         figure,
         xaxis={**over, "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]},
-        yaxis={"title": "true error left, squared" if curves.calibrators else MEASURES[curves.measure], **scale},
+        yaxis={
+            "title": "squared true error after recalibration" if curves.calibrators else MEASURES[curves.measure],
+            **scale,
+        },
         uirevision=f"lab {curves.title} {curves.measure}",
         height=440,
     )
 
 
 def _targets(curves: ErrorCurves) -> list[float]:
-    """True errors to draw: those that means of estimates are compared with."""
+    """True errors to draw, for comparison with mean estimates."""
     shown = curves.measure == "mean"
     return sorted({round(value, 12) for value in curves.frame()["true"].dropna()}) if shown else []
 
@@ -145,7 +148,7 @@ def _truth_line(frame: pd.DataFrame, target: float, name: str, form: str) -> go.
 
 
 def _bars(middle: pd.Series, low: pd.Series, high: pd.Series, colour: str) -> dict[str, Any]:
-    """Ends of intervals, as Plotly wants them; none where an end is not known."""
+    """Interval ends in Plotly's form; empty if an end is unknown."""
     return {
         "type": "data",
         "symmetric": False,
@@ -159,7 +162,7 @@ def _bars(middle: pd.Series, low: pd.Series, high: pd.Series, colour: str) -> di
 
 @draws(ErrorDistances)
 def error_distances(distances: ErrorDistances) -> go.Figure:
-    """A line of steps for each estimator: in how many samples it was so far off; the truth lies on the left edge."""
+    """Draw a histogram line of each estimator's distances over samples; the truth is at the left edge."""
     figure, form = go.Figure(), ".3~%" if distances.unit == "share" else ".3~g"
     of = "error" if distances.unit == "share" else "squared error"
     for number, (series, mine) in enumerate(distances.frame().groupby("series", sort=False)):
@@ -172,14 +175,14 @@ def error_distances(distances: ErrorDistances) -> go.Figure:
                 name=plain(str(series)),
                 line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
                 customdata=records(mine),
-                hovertemplate=f"{plain(str(series))}<br>%{{customdata.low:{form}}} to %{{customdata.high:{form}}} off "
+                hovertemplate=f"{plain(str(series))}<br>%{{customdata.low:{form}}} to %{{customdata.high:{form}}} from "
                 f"the true {of}: %{{customdata.draws:,}} samples<extra></extra>",
             )
         )
     scale = {"tickformat": "~%"} if distances.unit == "share" else {}
     return finished(
         figure,
-        xaxis={"title": f"how far an estimate lies from the true {of}", "rangemode": "tozero", **scale},
+        xaxis={"title": f"distance of an estimate from the true {of}", "rangemode": "tozero", **scale},
         yaxis={"title": "samples", "rangemode": "tozero"},
         uirevision=f"distances {distances.title}",
         height=400,

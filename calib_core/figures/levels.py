@@ -1,4 +1,4 @@
-"""Stated confidences, the risk-coverage curve, and validity: how often a model is right, by what it states."""
+"""Figures of stated confidence levels, the risk-coverage curve, and validity."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from calib_core.figures.shown import draws
 from calib_core.text import count, plain
 
 _SMALLEST, _LARGEST = 7.0, 24.0
-"""Pixels of a point of no rows, and of one that has all."""
+"""Pixels of a point without rows, and of one with all rows."""
 _LABELLED = 30
-"""Points that carry their number of rows at most."""
+"""Maximum number of points with their number of rows."""
 _PALE = 0.45
-"""Opacity of a point that does not stand out."""
+"""Opacity of a point that is not significant."""
 _HOVER = (
-    "%{meta}<br>says %{customdata.confidence:.1~%}, right %{customdata.right:.1~%} "
+    "%{meta}<br>confidence %{customdata.confidence:.1~%}, accuracy %{customdata.right:.1~%} "
     "(%{customdata.low:.1~%} to %{customdata.high:.1~%})<br>%{customdata.rows:,.4~r} rows<extra></extra>"
 )
 
 
 @draws(Levels)
 def levels(diagrams: Levels | Mapping[str, Levels], *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """A point per stated confidence of one model, or of several by title, over the line of perfect calibration.
+    """Draw one point per stated confidence for one model, or several by title, with the line of perfect calibration.
 
-    The larger a point the larger its share of rows, pale where the level does not stand out, hollow where it is of
-    fewer than 10 rows; the number of rows stands beside the points of one model. Points of several models that state
-    the same stand beside one another. A model keeps its look, that of its number in ``looks``.
+    A point's size shows its share of rows; it is pale if the level is not significant and hollow if it has
+    fewer than 10 rows. The number of rows is next to the points of a single model. Points of several models with the
+    same confidence are side by side. A model keeps its style, by its number in ``looks``.
 
     >>> import calib_core as cc
     >>> test = cc.Predictions.from_confidence([0.5, 0.5, 0.9], [True, False, True])
@@ -51,7 +51,7 @@ def levels(diagrams: Levels | Mapping[str, Levels], *, looks: Mapping[str, int] 
         figure,
         xaxis={**axis, "title": "confidence", "showgrid": False},
         yaxis={**axis, "title": "accuracy"},
-        # Bars of one level would hide each other.
+        # Bars at one level would hide each other.
         scattermode="group",
         scattergap=0.6,
         uirevision="levels",
@@ -98,9 +98,9 @@ def _points(number: int, title: str, diagram: Levels, labelled: bool) -> go.Scat
 
 _TICKS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 _FEW = 30
-"""Points that are marked at most; of more the line alone is drawn."""
+"""Maximum number of marked points; with more, only the line is drawn."""
 _HOVER_OF_SHARES = (
-    "%{meta}<br>surest %{x:.1~%} of rows (confidence %{customdata.threshold:.2~%} or more): %{y:.1~%} wrong "
+    "%{meta}<br>most confident %{x:.1~%} of rows (confidence %{customdata.threshold:.2~%} or more): %{y:.1~%} wrong "
     "(%{customdata.low:.1~%} to %{customdata.high:.1~%})<extra></extra>"
 )
 
@@ -112,10 +112,10 @@ def selective(
     coverage: float | None = None,
     looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
-    """A curve per model with its interval point by point; a faint line at its share of wrong rows over all.
+    """Draw one curve per model with its pointwise interval, and a faint line at its overall error rate.
 
-    A line that stays on the faint one would say that confidence tells nothing. ``coverage`` is marked where it is
-    given. A model keeps its look, that of its number in ``looks``.
+    A curve on the faint line means that confidence is uninformative. A given ``coverage`` is marked.
+    A model keeps its style, by its number in ``looks``.
     """
     models = numbered(diagrams, looks)
     figure = go.Figure([trace for number, title, each in models for trace in _curve(number, title, each)])
@@ -123,8 +123,8 @@ def selective(
         figure.add_vline(x=coverage, line={"color": REFERENCE, "dash": "dot", "width": 1.5})
     return finished(
         figure,
-        xaxis={"title": "share of rows answered, the surest first", "range": [0, 1.01], **percent_ticks(_TICKS)},
-        yaxis={"title": "share of them that is wrong", "rangemode": "tozero", "tickformat": ".0%"},
+        xaxis={"title": "share of rows answered, most confident first", "range": [0, 1.01], **percent_ticks(_TICKS)},
+        yaxis={"title": "error rate of answered rows", "rangemode": "tozero", "tickformat": ".0%"},
         uirevision="selective",
         margin={"r": 34},
         height=420,
@@ -169,15 +169,15 @@ def _curve(number: int, title: str, diagram: RiskCoverage) -> list[go.Scatter]:
 
 @draws(ValidityPlot)
 def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """Share of rows whose claim is off by at most epsilon, a step line per model.
+    """Draw the share of rows with a claim error of at most epsilon, as one step line per model.
 
-    A model keeps its look, that of its number in ``looks``.
+    A model keeps its style, by its number in ``looks``.
     """
     shown = numbered(plots, looks)
     off = (
-        {"title": "off by at most (L1 distance)"}
+        {"title": "maximum error (L1 distance)"}
         if any(plot.distance for _, _, plot in shown)
-        else {"title": "off by at most", "tickformat": "~%"}
+        else {"title": "maximum error", "tickformat": "~%"}
     )
     return finished(
         go.Figure([steps(plot, title, style(i)) for i, title, plot in shown]),
@@ -190,19 +190,19 @@ def validity(plots: ValidityPlot | Mapping[str, ValidityPlot], *, looks: Mapping
 
 @draws(ValidityPair)
 def validity_pair(pair: ValidityPair) -> go.Figure:
-    """The model before recalibration and after it, on the same groups of rows."""
+    """Draw the model before and after recalibration, on the same groups of rows."""
     return validity({"before": pair.before, "after": pair.after})
 
 
 def steps(plot: ValidityPlot, title: str, look: Style, **how: Any) -> go.Scatter:
     """V as a step line from (0, 0)."""
-    off = "at a distance of at most %{x:.2~f}" if plot.distance else "off by at most %{x:.2~%}"
+    off = "a distance of at most %{x:.2~f}" if plot.distance else "an error of at most %{x:.2~%}"
     return go.Scatter(
         x=np.append(0.0, plot.eps),
         y=np.append(0.0, plot.share),
         mode="lines",
         name=plain(title),
         line={"color": look.colour, "dash": look.dash, "width": 2, "shape": "hv"},
-        hovertemplate=f"%{{y:.1~%}} of rows are {off}<extra></extra>",
+        hovertemplate=f"%{{y:.1~%}} of rows have {off}<extra></extra>",
         **how,
     )

@@ -1,4 +1,4 @@
-"""How figures look: colours, markers, dashes, and the templates of a light and a dark page."""
+"""Style of figures: colors, markers, dashes, and templates for a light and a dark page."""
 
 import re
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ __all__ = [
 ]
 
 CELLS = (*COLOURS, "#8C8C8C", "#999933", "#A65E3A")
-"""Ten colours for the cells of a partition, taken round: neighbours are told apart, ten cells on may look the same."""
+"""Ten colors for the cells of a partition, used cyclically: adjacent cells differ, cells ten apart may not."""
 
 REFERENCE = "#808080"
-"""Colour of what is not data (the diagonal, zero lines): 3.9:1 or better on both pages."""
+"""Color of references (the diagonal, zero lines), with a contrast of 3.9:1 or better on both pages."""
 
 SEQUENTIAL = "Cividis"
-"""Plotly's name of the colour scale for ordered, unsigned values."""
+"""Plotly's name of the color scale for ordered, unsigned values."""
 
 DIVERGING = ((0.0, "#0072B2"), (0.25, "#7FB6D8"), (0.5, "#F0F0F0"), (0.75, "#EBA27A"), (1.0, "#D55E00"))
-"""Colour scale for signed gaps: blue below zero, vermilion above. Draw with the middle at 0 (`zmid=0`)."""
+"""Color scale for signed gaps: blue below zero, vermilion above; needs its middle at 0 (`zmid=0`)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class _Page:
     line: str
 
 
-# The backgrounds and text colours are Streamlit's own; on the page they are read again from its style sheet.
+# Streamlit's background and text colors; the page reads them again from its style sheet.
 _LIGHT = _Page(background="#ffffff", text="#2f2d2b", grid="#e4e4e2", line="#8a8a88")
 _DARK = _Page(background="#171614", text="#edebe8", grid="#3a3936", line="#8a8a88")
 _NAMES = {False: "calib_light", True: "calib_dark"}
@@ -61,7 +61,7 @@ def figure_template(dark: bool) -> go.layout.Template:
 
 
 def finished(figure: go.Figure, **layout: Any) -> go.Figure:
-    """The figure with this layout, dressed for a light page; the dashboard dresses it anew for the page it is on."""
+    """Return the figure with this layout, styled for a light page; the dashboard restyles it for its page."""
     figure.update_layout(template=figure_template(dark=False), **layout)
     spaced = {"labelalias": _spaced()}
     figure.for_each_xaxis(lambda axis: axis.update(spaced) if "%" in (axis.tickformat or "") else None)
@@ -71,7 +71,7 @@ def finished(figure: go.Figure, **layout: Any) -> go.Figure:
 
 @cache
 def _spaced() -> dict[str, str]:
-    """What Plotly writes as 40%, by the way percent are written elsewhere: 40 %."""
+    """Map from Plotly's percent format (40%) to the format used elsewhere (40 %)."""
     steps = ((100, 1), (20, 0.5), (5, 0.1), (0.5, 0.01))
     numbers = {f"{step * i:.4g}" for most, step in steps for i in range(round(most / step) + 1)}
     return {f"{sign}{number}%": f"{sign}{number} %" for sign in ("", "\u2212") for number in sorted(numbers)}
@@ -81,9 +81,9 @@ _PERCENT = re.compile(r"(%\{[^}:]+:[+-]?)([^}$]*%\})")
 
 
 def spaced_percent(spec: dict[str, Any]) -> None:
-    """Let hovers say 40 % where the axes do, not 40%.
+    """Make hover texts show 40 %, like the axes, instead of 40%.
 
-    Plotly knows one way to write percent; money it writes as the locale says, which pages set to a space and a %.
+    Plotly has one percent format, but its money format follows the locale, which pages set to a space and a %.
     """
     for trace in spec.get("data", ()):
         if isinstance(trace.get("hovertemplate"), str):
@@ -118,7 +118,7 @@ def _template(page: _Page) -> go.layout.Template:
                 "font": {"color": page.text},
                 "align": "left",
             },
-            # Below and measured from the picture's edge: Plotly then makes room for it under the axis title.
+            # Below, and measured from the figure's edge: Plotly then makes room for it under the axis title.
             "legend": {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0},
             "margin": {"l": 56, "r": 16, "t": 24, "b": 40},
             "title": {

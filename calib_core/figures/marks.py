@@ -1,6 +1,6 @@
-"""What several figures share: the diagonal, models and their looks, marks that say what they stand for.
+"""Shared parts of figures: the diagonal, models with their styles, and marks with records.
 
-The symbol of a model beside its name: drawn, for few fonts have all of them.
+A model's symbol next to its name is drawn, since few fonts have all symbols.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Diagrams = TypeVar("Diagrams")
 Record = dict[str, object]
 
 FEW_ROWS = 10
-"""Bins of fewer rows than this are drawn hollow, and no line goes to them: their place is mostly chance."""
+"""Bins with fewer rows than this are hollow and not connected, as their position is mostly chance."""
 
 
 def symbols(look: Style, counts: ArrayLike) -> NDArray[np.str_]:
-    """The symbol of every mark of a model: hollow where it is of few rows.
+    """Symbol of every mark of a model, hollow if it has few rows.
 
     >>> symbols(style(0), [3, 300]).tolist()
     ['star-open', 'star']
@@ -39,7 +39,7 @@ IDEAL = "perfect calibration"
 
 
 def diagonal(low: float = 0.0, high: float = 1.0, **where: Any) -> go.Scatter:
-    """The line of perfect calibration."""
+    """Diagonal of perfect calibration."""
     return go.Scatter(
         x=[low, high],
         y=[low, high],
@@ -55,9 +55,9 @@ def diagonal(low: float = 0.0, high: float = 1.0, **where: Any) -> go.Scatter:
 def numbered(
     diagrams: Diagrams | Mapping[str, Diagrams], looks: Mapping[str, int] | None
 ) -> list[tuple[int, str, Diagrams]]:
-    """Each model's number, title and diagram: the number gives its look, that of ``looks`` or else its place.
+    """Number, title and diagram of each model; the number, from ``looks`` or its position, determines the style.
 
-    ``looks`` are the numbers of all models shown, by title: drawn alone or in another order, a model keeps its look.
+    ``looks`` are the numbers of all models shown, by title: a model keeps its style in any figure and order.
 
     >>> numbered({"after": 1.5}, {"before": 0, "after": 4}), numbered(1.5, None)
     ([(4, 'after', 1.5)], [(0, 'model', 1.5)])
@@ -68,7 +68,7 @@ def numbered(
 
 
 def numbers(titles: Iterable[str], looks: Mapping[str, int] | None) -> dict[str, int]:
-    """The number of every title: that of ``looks``, and for others the next that are free.
+    """Number of every title: that of ``looks``, else the next free one.
 
     >>> numbers(["a", "b", "c"], {"b": 0})
     {'b': 0, 'a': 1, 'c': 2}
@@ -80,9 +80,9 @@ def numbers(titles: Iterable[str], looks: Mapping[str, int] | None) -> dict[str,
 
 
 def records(frame: pd.DataFrame, **same: object) -> list[dict[str, object]]:
-    """A named record for every mark, its customdata: what a click on it means and what the pointer shows.
+    """Records of the marks for customdata, with the target of a click and the values of the hover text.
 
-    A model's title in it is as it was given: hover texts take theirs from ``meta`` or ``hovertext``, made safe.
+    A model's title in it is not escaped: hover texts use the escaped one in ``meta`` or ``hovertext``.
 
     >>> records(pd.DataFrame({"bin": [3], "delta": [float("nan")]}), model="cat")
     [{'model': 'cat', 'bin': 3, 'delta': None}]
@@ -92,7 +92,7 @@ def records(frame: pd.DataFrame, **same: object) -> list[dict[str, object]]:
 
 
 def entry(title: str, number: int, **named: Any) -> go.Scatter:
-    """A model in the legend, as a trace of no marks: one with marks would take the look of its first."""
+    """Legend entry of a model, as a trace without marks: one with marks would have the style of its first mark."""
     look = style(number)
     return go.Scatter(
         x=[None],
@@ -107,7 +107,7 @@ def entry(title: str, number: int, **named: Any) -> go.Scatter:
 
 
 def with_gaps(sure: Bools) -> Codes:
-    """Places of points, with -1 where the line through them breaks: it joins neighbours that are both sure.
+    """Positions of points, with -1 for gaps in the line, which connects adjacent points that both have enough rows.
 
     >>> with_gaps(np.array([False, True, True, False])).tolist()
     [0, -1, 1, 2, -1, 3]
@@ -117,7 +117,7 @@ def with_gaps(sure: Bools) -> Codes:
 
 
 def taken(values: ArrayLike, places: Codes) -> Float64s:
-    """The values at these places, NaN at gaps.
+    """Values at these positions, NaN at gaps.
 
     >>> taken([0.5, 0.7], np.array([0, -1, 1])).tolist()
     [0.5, nan, 0.7]
@@ -127,16 +127,16 @@ def taken(values: ArrayLike, places: Codes) -> Float64s:
 
 
 def taken_from(records: Sequence[Record], places: Codes) -> list[Record | None]:
-    """The records at these places, None at gaps."""
+    """Records at these positions, None at gaps."""
     return [None if place < 0 else records[place] for place in places.tolist()]
 
 
 def symbol(look: Style, across: float, up: float, radius: float = 7.0, **place: Any) -> dict[str, object]:
-    """A shape: the symbol of a look, with its middle so many pixels beside and above an anchor.
+    """Shape of a style's symbol, centered at this distance in pixels to the right of and above an anchor.
 
-    ``place`` says where that is: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.
+    ``place`` is the anchor: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.
     """
-    # Pixels of a shape count upwards.
+    # Pixels of a shape increase upwards.
     corners = " L ".join(f"{across + radius * x:.2f} {up + radius * y:.2f}" for x, y in outline(look.symbol))
     drawn = {"type": "path", "path": f"M {corners} Z", "fillcolor": look.colour, "line": {"width": 0}}
     return drawn | {"xsizemode": "pixel", "ysizemode": "pixel", **place}

@@ -1,4 +1,4 @@
-"""Before and after on one reliability diagram: both models' marks, an arrow from the one to the other in every bin."""
+"""Reliability diagram before and after recalibration: both models' marks, with an arrow per bin."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from calib_core.figures.shown import draws
 from calib_core.text import between, plain, short_percent
 
 MARKS, ARROWS = "after", "arrows"
-"""Names of the traces of the recalibrated model's marks, and of the arrows to them."""
+"""Names of the traces of the recalibrated model's marks and of the arrows."""
 
 _ENDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 SHORTEST = 0.03
-"""Moves shorter than this have no arrow: its head would cover both marks."""
+"""Shortest move with an arrow; the head of a shorter one would cover both marks."""
 
 _HOVER = "%{meta.title}<br>%{customdata.count} rows<br>"
 _HOVERS = {
@@ -36,12 +36,12 @@ _AXES = {"confidence": ("Confidence", "Accuracy"), "event": ("Predicted risk", "
 def movement(
     diagram: Movement, *, titles: tuple[str, str] = ("before", "after"), looks: Mapping[str, int] | None = None
 ) -> go.Figure:
-    """Accuracy against confidence before and after: marks of bins with 10 rows or more, arrows between them.
+    """Draw accuracy against confidence before and after: marks of bins with 10 rows or more, arrows between them.
 
-    Of an event observed frequency against predicted risk, on the range of the data.
+    For an event it is observed frequency against predicted risk, on the range of the data.
 
-    ``titles`` of the model and of the recalibrated model; ``looks`` are the numbers of all models shown, so that both
-    keep their colours and symbols. The marks of the second travel from those of the first where motion is shown.
+    ``titles`` of the model and of the recalibrated model; ``looks`` are the numbers of all models shown, so both
+    keep their colors and symbols. With animation the second model's marks move from those of the first.
 
     >>> import calib_core as cc
     >>> base = cc.Predictions.from_confidence([0.9] * 40, [True] * 20 + [False] * 20)
@@ -85,7 +85,7 @@ def movement(
             "orientation": "h",
             "bgcolor": "rgba(0,0,0,0)",
         },
-        # Plotly hides a label that would reach past the edge.
+        # Plotly hides a label that would extend past the edge.
         margin={"l": 56, "r": 20, "t": 34, "b": 40},
         uirevision="movement",
         meta={"columns": columns},
@@ -94,7 +94,7 @@ def movement(
 
 
 def _marks(uid: str, i: int, title: str, diagram: ReliabilityDiagram, notion: str) -> go.Scatter:
-    """A model's marks, those of bins with enough rows; where fewer than two have enough all, the others hollow."""
+    """Marks of a model's bins with enough rows; if fewer than two have enough, all bins, the others hollow."""
     frame, look = diagram.frame(), style(i)
     enough = frame["count"].to_numpy() >= FEW_ROWS
     places = with_gaps(enough)
@@ -121,7 +121,7 @@ def _marks(uid: str, i: int, title: str, diagram: ReliabilityDiagram, notion: st
 
 
 def _arrows(diagram: Movement) -> go.Scatter:
-    """An arrow from every mark to its counterpart, short of it; none where a mark hardly moves."""
+    """Arrows from every mark almost to its counterpart; none if a mark hardly moves."""
     steps = diagram.steps(FEW_ROWS)
     shortest = SHORTEST * (_most([*steps["confidence"], *steps["accuracy"]]) if diagram.notion == "event" else 1.0)
     right, up = (steps[f"{name}_after"] - steps[name] for name in ("confidence", "accuracy"))
@@ -162,11 +162,11 @@ def _axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _most(values: Sequence[float]) -> float:
-    """Where both axes of a risk end: a round share above every mark."""
+    """End of both axes of a risk: a round share above every mark."""
     top = max(values, default=1.0)
     return next((end for end in _ENDS if end >= top), 1.0)
 
 
 def _least(values: Sequence[float]) -> float:
-    """Where both axes begin: a whole tenth at or below every mark, and .9 at most."""
+    """Start of both axes: a whole tenth at or below every mark, at most .9."""
     return min(0.9, float(np.floor(10 * min(values, default=0.0) + 1e-9)) / 10)

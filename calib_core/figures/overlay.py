@@ -1,6 +1,6 @@
-"""What can be laid over a reliability diagram: how far stars may lie by chance, and curves without bins.
+"""Overlays of a reliability diagram: bands of calibrated models, intervals, and curves without bins.
 
-Each is a figure of its own, and `reliability` takes figures of this module as ``over``.
+Each is a separate figure, and `reliability` accepts figures of this module as ``over``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from calib_core.text import percent, plain
 
 _BAND = "rgba(128, 128, 128, 0.25)"
 _COLOUR = CELLS[-1]
-"""No model's own."""
+"""Color that no model has."""
 
 
 def laid_over(figure: go.Figure) -> list[go.Scatter]:
-    """The marks of a figure of this module, to be drawn on another one's diagonal."""
+    """Marks of a figure of this module, for another figure's diagonal."""
     return [trace for trace in figure.data if trace.name != IDEAL]
 
 
@@ -31,19 +31,19 @@ def _alone(*traces: go.Scatter) -> go.Figure:
     return finished(
         go.Figure([diagonal(), *traces]),
         xaxis={"title": "score", "range": [-0.01, 1.01]},
-        yaxis={"title": "share that comes true", "range": [-0.02, 1.04]},
+        yaxis={"title": "observed frequency", "range": [-0.02, 1.04]},
         height=460,
     )
 
 
 @draws(ReliabilityBands)
 def reliability_bands(bands: ReliabilityBands) -> go.Figure:
-    """Where stars of a calibrated model would lie, and an interval for the accuracy of each bin."""
+    """Draw bands of a calibrated model's stars, and an interval for the accuracy of each bin."""
     return _alone(*laid_over(consistency_bands(bands)), *laid_over(wilson_intervals(bands)))
 
 
 def wilson_intervals(bands: ReliabilityBands) -> go.Figure:
-    """An interval for the true accuracy of each bin, around its star."""
+    """Draw an interval for the true accuracy of each bin, around its star."""
     frame = bands.frame()
     return _alone(
         go.Scatter(
@@ -58,7 +58,7 @@ def wilson_intervals(bands: ReliabilityBands) -> go.Figure:
                 "thickness": 1.5,
             },
             mode="markers",
-            # A tick of the interval's own colour: a point would leave the legend empty.
+            # A tick in the interval's color: a point would leave the legend empty.
             marker={"symbol": "line-ns", "size": 8, "line": {"width": 1.5, "color": _COLOUR}},
             name=f"{percent(bands.level, 0)} Wilson intervals",
             hoverinfo="skip",
@@ -67,7 +67,7 @@ def wilson_intervals(bands: ReliabilityBands) -> go.Figure:
 
 
 def consistency_bands(bands: ReliabilityBands) -> go.Figure:
-    """Where the stars of a calibrated model with these scores would lie, bin by bin."""
+    """Draw bands for the stars of a calibrated model with these scores, for each bin."""
     frame = bands.frame()
     return _alone(
         go.Scatter(
@@ -91,7 +91,7 @@ def consistency_bands(bands: ReliabilityBands) -> go.Figure:
 
 @draws(CorpCurve)
 def corp(curve: CorpCurve) -> go.Figure:
-    """The isotonic fit as steps."""
+    """Draw the isotonic fit as steps."""
     x = np.column_stack([curve.lower, curve.upper]).ravel()
     return _alone(
         go.Scatter(
@@ -107,26 +107,26 @@ def corp(curve: CorpCurve) -> go.Figure:
 
 @draws(CorpBand)
 def corp_band(band: CorpBand) -> go.Figure:
-    """The band around the isotonic fit as steps: each end is that of the nearest score below, or above."""
+    """Draw the band around the isotonic fit as steps, from the ends at the nearest score below or above."""
     x, low, high = (np.repeat(values, 2) for values in (band.score, band.lower, band.upper))
-    # Of the doubled points the lower end moves on one point late, the upper one point early.
+    # In the doubled points the lower end steps one point late, and the upper one point early.
     return _alone(_band(x, np.append(low[:1], low[:-1]), np.append(high[1:], high[-1:]), band.band_title))
 
 
 def kernel_band(curve: KernelCurve) -> go.Figure:
-    """The kernel curve over its band; gaps where no data lie."""
+    """Draw the kernel curve over its band, with gaps where there are no data."""
     return _alone(*kernel_traces(curve))
 
 
 def kernel_traces(curve: KernelCurve) -> list[go.Scatter]:
-    """The curve, and its band below it where it has one."""
+    """The curve, and its band, if any, below it."""
     line = go.Scatter(
         x=curve.score,
         y=curve.curve,
         mode="lines",
         line={"color": _COLOUR, "width": 2.5},
         name="kernel curve",
-        hovertemplate="says %{x:.1~%}, comes true %{y:.1~%}<extra></extra>",
+        hovertemplate="predicted %{x:.1~%}, observed %{y:.1~%}<extra></extra>",
     )
     if curve.band == "none":
         return [line]
@@ -134,7 +134,7 @@ def kernel_traces(curve: KernelCurve) -> list[go.Scatter]:
 
 
 def _band(x: Float64s, low: Float64s, high: Float64s, name: str) -> go.Scatter:
-    """Closed outlines, one for each run of points without a gap."""
+    """Closed outlines, one per run of points without a gap."""
     known = np.flatnonzero(~np.isnan(low))
     runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1)
     across = [np.concatenate([x[run], x[run[::-1]], [np.nan]]) for run in runs]
@@ -152,12 +152,12 @@ def _band(x: Float64s, low: Float64s, high: Float64s, name: str) -> go.Scatter:
 
 
 _TALLEST = 0.25
-"""Height of the density's peak, so that it stays below the curve."""
+"""Height of the density's peak, low enough to stay below the curve."""
 
 
 @draws(KernelCurve)
 def kernel_curve(curve: KernelCurve, *, score: float | None = None) -> go.Figure:
-    """Curve and band over the diagonal, where the scores lie below, and how far off it is at one ``score``."""
+    """Draw curve, band and diagonal, the density of the scores, and the calibration error at one ``score``."""
     figure = go.Figure()
     peak = float(np.max(curve.density, initial=0.0)) or 1.0
     figure.add_trace(
@@ -168,7 +168,7 @@ def kernel_curve(curve: KernelCurve, *, score: float | None = None) -> go.Figure
             mode="lines",
             line={"width": 0},
             fillcolor="rgba(128, 128, 128, 0.35)",
-            name=f"where the scores lie (density per {curve.unit})",
+            name=f"density of the scores (per {curve.unit})",
             customdata=curve.density,
             hovertemplate="density %{customdata:.3g}<extra></extra>",
         )
@@ -192,6 +192,6 @@ def kernel_curve(curve: KernelCurve, *, score: float | None = None) -> go.Figure
         figure,
         height=460,
         xaxis={"title": f"score of {plain(curve.stratum)}", "range": [-0.02, 1.02], "tickformat": "~%"},
-        yaxis={"title": "share that comes true", "range": [-0.02, 1.02], "tickformat": "~%"},
+        yaxis={"title": "observed frequency", "range": [-0.02, 1.02], "tickformat": "~%"},
         uirevision="kernel",
     )

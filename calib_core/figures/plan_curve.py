@@ -1,4 +1,4 @@
-"""The curve of a plan, and the rate that a calibrator attains against the one it was asked for."""
+"""Curve of a plan, and the rate that a calibrator attains against its target rate."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from calib_core.figures.shown import draws
 from calib_core.text import short_percent
 
 CLICKED = 120
-"""Places along the picture that a click can choose."""
+"""Number of clickable positions along the figure."""
 
 
 @draws(PlanCurve)
 def plan_curve(curve: PlanCurve) -> go.Figure:
-    """A line a bound, the wanted one as a level, and marks where you are and where it is reached."""
+    """Draw one line per bound, the target as a level, and marks at the current and the needed amount."""
     plan, frame = curve.answer.plan, curve.frame()
     x = "%{x:,.0f}" if plan.counts else "%{x:.1~%}"
     y = "%{y:.2~%}" if plan.unit == "share" else "%{y:.3~g} times"
@@ -75,7 +75,7 @@ def plan_curve(curve: PlanCurve) -> go.Figure:
 
 
 def _clicked(curve: PlanCurve) -> list[dict[str, Any]]:
-    """The places that a click above or below them plans, or the mark is dragged to: halfway to their neighbours."""
+    """Clickable positions, also targets of dragging; each extends halfway to the adjacent ones."""
     plan, amounts, bounds = curve.answer.plan, curve.amounts, curve.bounds[0]
     along = np.log10(amounts) if plan.counts else amounts
     chosen = _apart(along, (along[-1] - along[0]) / CLICKED, int(np.argmin(np.abs(amounts - plan.amount))))
@@ -96,7 +96,7 @@ def _clicked(curve: PlanCurve) -> list[dict[str, Any]]:
 
 
 def _apart(along: Float64s, least: float, kept: int) -> list[int]:
-    """Indices of places at least so far apart, the one to be kept among them."""
+    """Indices of positions at least this far apart, including the one to keep."""
     chosen: list[int] = []
     for i, place in enumerate(along):
         room = abs(place - along[kept]) >= least or i == kept
@@ -106,14 +106,14 @@ def _apart(along: Float64s, least: float, kept: int) -> list[int]:
 
 
 _HOVER = (
-    "wanted %{x:.2~%}<br>attained %{y:.2~%} on average<br>kept in %{customdata.kept:.0%} of the splits<br>"
+    "target %{x:.2~%}<br>attained %{y:.2~%} on average<br>met in %{customdata.kept:.0%} of the splits<br>"
     "%{customdata.coverage:.1~%} of rows answered<br>%{customdata.refused} splits refused<extra></extra>"
 )
 
 
 @draws(ConstraintDiagram)
 def constraint(diagram: ConstraintDiagram) -> go.Figure:
-    """Mean attained rate with two standard deviations over splits, beside the line where it equals the wanted one."""
+    """Draw the mean attained rate with two standard deviations over splits, and the line of the target rate."""
     known = ~np.isnan(diagram.attained)
     low, high = float(diagram.wanted.min()), float(diagram.wanted.max())
     figure = go.Figure(diagonal(low, high))
@@ -131,7 +131,7 @@ def constraint(diagram: ConstraintDiagram) -> go.Figure:
     )
     return finished(
         figure,
-        xaxis={"title": f"wanted {diagram.rate}", "tickformat": "~%"},
+        xaxis={"title": f"target {diagram.rate}", "tickformat": "~%"},
         yaxis={"title": f"attained {diagram.rate}, mean ± 2 sd over splits", "tickformat": "~%"},
         showlegend=False,
         uirevision=f"constraint {diagram.rate}",

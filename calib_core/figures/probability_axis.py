@@ -1,6 +1,6 @@
-"""Axes of probabilities: linear, or in log-odds for models that live above 0.99.
+"""Axes of probabilities, linear or in log-odds (for models with confidences above 0.99), and headings of panels.
 
-What stands above a panel: the model, its error with the interval, and the verdict in a word, with drawn signs.
+A heading has the model, its error with the interval, and the verdict as a word, with drawn icons.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from calib_core.text import between, plain, short_percent
 AXES = ("linear", "log-odds")
 """Kinds of axes of probabilities."""
 _ROOM = 0.025
-"""Share of a linear axis left free beyond 0 and 1: no mark is cut there."""
+"""Free share of a linear axis beyond 0 and 1, so that no mark is cut."""
 _TICKS = (0.0001, 0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 0.999999)
 _MORE = (0.01, 0.05, 0.3, 0.7, 0.95, 0.99, 0.9999)
 _FINEST = 1e-7
-"""Probabilities nearer to 0 or 1 than this stand at the end of a log-odds axis."""
+"""Distance to 0 or 1 below which a probability is at the end of a log-odds axis."""
 
 
 @dataclass(frozen=True)
 class ProbabilityAxis:
-    """Where probabilities stand on an axis from ``low`` to ``high``, in the axis' own numbers."""
+    """Axis of probabilities from ``low`` to ``high``, in axis units."""
 
     kind: str
     low: float
     high: float
 
     def place(self, values: ArrayLike) -> Float64s:
-        """Places of probabilities; in log-odds those beyond the ends of the axis stand at its ends.
+        """Positions of probabilities; in log-odds those beyond the axis are at its ends.
 
         >>> ProbabilityAxis("log-odds", -5, 5).place([0.0, 0.5, 0.9]).round(2).tolist()
         [-5.0, 0.0, 2.2]
@@ -54,7 +54,7 @@ class ProbabilityAxis:
         return np.asarray(np.clip(np.log(inside) - np.log1p(-inside), self.low, self.high))
 
     def layout(self, room: float = _ROOM, few: bool = False) -> dict[str, object]:
-        """Range and ticks, in percent, perhaps only few; ``room`` beyond the ends, as a share of the axis."""
+        """Range and ticks in percent, optionally few; ``room`` is a share of the axis beyond its ends."""
         more = room * (self.high - self.low)
         found: dict[str, Any] = {"range": [self.low - more, self.high + more], "zeroline": False}
         if self.kind == "linear":
@@ -66,13 +66,13 @@ class ProbabilityAxis:
         return {**found, "tickvals": [float(self.place(tick)) for tick in ticks], "ticktext": words}
 
     def between(self, n: int = 201) -> Float64s:
-        """Probabilities that are evenly spread over the axis."""
+        """Probabilities that are equally spaced on the axis."""
         places = np.linspace(self.low, self.high, n)
         return places if self.kind == "linear" else np.asarray(1 / (1 + np.exp(-places)))
 
 
 def percent_ticks(ticks: Sequence[float]) -> dict[str, list[float] | list[str]]:
-    """Ticks of an axis at these shares, the last with the unit.
+    """Ticks of an axis at these shares, the last one with the unit.
 
     >>> percent_ticks([0, 0.5, 1])["ticktext"]
     ['0', '50', '100 %']
@@ -82,7 +82,7 @@ def percent_ticks(ticks: Sequence[float]) -> dict[str, list[float] | list[str]]:
 
 
 def axis_for(kind: str, *values: ArrayLike) -> ProbabilityAxis:
-    """The axis that shows all these probabilities; NaN are passed over.
+    """Axis that includes all these probabilities; NaN are ignored.
 
     >>> axis_for("linear", [0.5, 0.9])
     ProbabilityAxis(kind='linear', low=0.0, high=1.0)
@@ -100,12 +100,12 @@ def axis_for(kind: str, *values: ArrayLike) -> ProbabilityAxis:
 
 
 def on_axis(trace: go.Scatter, axis: ProbabilityAxis) -> go.Scatter:
-    """A trace of probabilities over probabilities, as it stands on this axis, its error bars too."""
+    """Trace of probabilities over probabilities in axis units, including its error bars."""
     if axis.kind == "linear":
         return trace
     x, y = (np.asarray(values, dtype=np.float64) for values in (trace.x, trace.y))
     moved = go.Scatter(trace).update(x=axis.place(x), y=axis.place(y))
-    if trace.hovertemplate:  # it goes on to say the probabilities
+    if trace.hovertemplate:  # it still shows the probabilities
         hover = trace.hovertemplate.replace("%{x", "%{customdata[0]").replace("%{y", "%{customdata[1]")
         moved.update(customdata=np.column_stack([x, y]), hovertemplate=hover)
     whiskers = trace.error_y
@@ -123,13 +123,13 @@ Pieces: TypeAlias = dict[str, list[dict[str, object]]]
 
 _LONGEST = 30
 _SIGNS, _LETTERS, _LINE, _ABOVE = 18, 13, 16.9, 4
-"""Pixels of the column of signs, of the letters, from line to line, and from the picture up to the last line."""
+"""Pixels of the column of icons, of the letters, between lines, and from the plot up to the last line."""
 
 
 def heading(title: str, look: Style, verdicts: pd.DataFrame | None, x: float, y: float) -> Pieces:
-    """An annotation and shapes, as arguments of a layout, whose lower left corner lies there on the paper.
+    """Annotation and shapes of a heading, as arguments of a layout, with the lower left corner at (x, y) on the paper.
 
-    The title stands alone where nothing was judged.
+    Without a verdict it is only the title.
     """
     names = [f"<b>{plain(line)}</b>" for line in name_lines(title)]
     judged = _judged(title, verdicts)
@@ -150,7 +150,7 @@ def heading(title: str, look: Style, verdicts: pd.DataFrame | None, x: float, y:
 
 
 def name_lines(title: str) -> list[str]:
-    """A title in lines as long as a panel is wide, two at most.
+    """Title broken into lines of a panel's width, at most two.
 
     >>> name_lines("predictions.csv, Temperature scaling")
     ['predictions.csv, Temperature', 'scaling']
@@ -159,7 +159,7 @@ def name_lines(title: str) -> list[str]:
 
 
 def _judged(title: str, verdicts: pd.DataFrame | None) -> Mapping[Hashable, Any] | None:
-    """The line of a model whose error is a share of rows."""
+    """Row of a model whose error is a share of rows."""
     if verdicts is None:
         return None
     line = next(iter(verdicts[verdicts["model"] == title].to_dict("records")), None)
@@ -168,4 +168,4 @@ def _judged(title: str, verdicts: pd.DataFrame | None) -> Mapping[Hashable, Any]
 
 def _error(line: Mapping[Hashable, Any]) -> str:
     ends = between(line["low"], line["high"]).removesuffix(" %")
-    return f"<b>{short_percent(line['point']).removesuffix(' %')}</b> ({ends}) points off"
+    return f"error <b>{short_percent(line['point']).removesuffix(' %')}</b> ({ends}) points"

@@ -1,4 +1,4 @@
-"""Three classes: recalibration diagrams, and calibration maps over a ground whose colour is the error (P3)."""
+"""Recalibration diagrams of three classes, and calibration maps over a background colored by the error (P3)."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from calib_core.figures.triangle import (
 from calib_core.text import count, percent, plain
 
 PLACES = 16
-"""Places along a side that can be pointed at, whether a row lies there or not."""
+"""Number of positions along a side with hover texts, with or without rows."""
 BESIDE, EVERY = 0.006, 0.02
-"""How far from the edge of a cell its places lie on either side, and how far apart along it."""
+"""Distance of a cell's hover positions from its edge on both sides, and their spacing along it."""
 
 CELL_HOVER = "%{meta}<extra></extra>"
 
 
 @draws(RecalibrationDiagram)
 def recalibration(diagram: RecalibrationDiagram, *, min_rows: int = 10, selected: int | None = None) -> go.Figure:
-    """Test rows in ten colours by cell, cell edges, and an arrow per cell from its mean to its recalibrated vector.
+    """Draw test rows in ten colors by cell, cell edges, and an arrow per cell from its mean to its recalibrated vector.
 
-    Cells with fewer than ``min_rows`` test or calibration rows get no arrow. A mark's record
-    has its ``cell``, a position in the diagram's arrays; ``selected`` is such a position, where it has that cell.
+    Cells with fewer than ``min_rows`` test or calibration rows have no arrow. A mark's record
+    has its ``cell``, a position in the diagram's arrays; ``selected`` is such a position, if present.
     """
     arrowed = diagram.holding(min_rows)
     path = arrows(to_xy(diagram.mean[arrowed]), to_xy(diagram.target[arrowed]))
@@ -87,22 +87,22 @@ def _line(path: NDArray[np.float64], name: str, line: dict[str, object]) -> go.S
 
 
 def _places(diagram: RecalibrationDiagram, texts: Sequence[str]) -> list[go.Scatter]:
-    """Places all over the cells that hold rows, unseen: the nearest to the pointer is one of the cell it is in.
+    """Invisible hover positions in all cells with rows: the one nearest to the pointer is in the same cell.
 
-    They lie well inside the cells, and in pairs on both sides of every edge: half-way between the two is the edge.
+    They are inside the cells, and in pairs on both sides of every edge, with the edge halfway between.
     """
     inside = to_xy(small_triangles(PLACES).mean(axis=1))
     beside = [_beside(to_xy(polygon)) for cell in diagram.all_outlines for polygon in cell]
     places = np.concatenate([inside, *beside])
     cells = cells_at(places, diagram)
-    # Edges are shared: a place that two cells put there stands once.
+    # Edges are shared: a position of two cells occurs once.
     _, first = np.unique(np.round(places, 3), axis=0, return_index=True)
     known = np.sort(first[cells[first] >= 0])
     return [_unseen(b, places[known[cells[known] == b]], text) for b, text in enumerate(texts)]
 
 
 def _beside(corners: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Places on both sides of a polygon's edges."""
+    """Positions on both sides of a polygon's edges."""
     found = []
     for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
         length = float(np.hypot(*(end - start)))
@@ -117,27 +117,27 @@ def _beside(corners: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def cells_at(places: NDArray[np.float64], diagram: RecalibrationDiagram) -> NDArray[np.intp]:
-    """Position of the cell around each place (m, 2), -1 where none with rows is."""
+    """Index of the cell around each position (m, 2), -1 if it has no rows."""
     found = np.full(len(places), -1, dtype=np.intp)
     for b, polygons in enumerate(diagram.outlines):
         for polygon in polygons:
             corners = to_xy(polygon)
             side, away = np.roll(corners, -1, axis=0) - corners, places[:, None] - corners
             turn = side[:, 0] * away[..., 1] - side[:, 1] * away[..., 0]
-            # All on one side; a cell that is a point has no side.
+            # All on one side; a degenerate cell (a point) has no side.
             within = (turn >= 0).all(axis=1) | (turn <= 0).all(axis=1)
             found[within & (turn != 0).any(axis=1)] = b
     return found
 
 
 def _unseen(b: int, place: NDArray[np.float64], text: str) -> go.Scatter:
-    """Marks that say which cell they lie in."""
+    """Invisible marks with the number of their cell."""
     return go.Scatter(
         x=place[:, 0].astype(np.float32),
         y=place[:, 1].astype(np.float32),
         mode="markers",
         name="places",
-        # As small as can be: Plotly takes what lies under a mark for the mark's own.
+        # As small as possible: Plotly assigns everything under a mark to it.
         marker={"size": 1, "opacity": 0},
         customdata=[{"cell": b}] * len(place),
         meta=text,
@@ -147,7 +147,7 @@ def _unseen(b: int, place: NDArray[np.float64], text: str) -> go.Scatter:
 
 
 def _means(diagram: RecalibrationDiagram, arrowed: NDArray[np.bool_], texts: Sequence[str]) -> go.Scatter:
-    """The mean prediction of every cell, hollow where the rows are too few for an arrow."""
+    """Mean prediction of every cell, hollow if there are too few rows for an arrow."""
     place = to_xy(diagram.mean)
     cells = range(len(diagram.count))
     return go.Scatter(
@@ -169,7 +169,7 @@ def _means(diagram: RecalibrationDiagram, arrowed: NDArray[np.bool_], texts: Seq
 
 
 def _in_words(diagram: RecalibrationDiagram, b: int) -> str:
-    """A cell's rows and both its vectors, for the pointer."""
+    """Hover text of a cell: its rows and both vectors."""
     lines = [
         f"<b>{plain(diagram.places[b][:80])}</b>",
         f"{count(int(diagram.count[b]))} test rows, {count(int(diagram.fit_count[b]))} calibration rows",
@@ -182,7 +182,7 @@ def _in_words(diagram: RecalibrationDiagram, b: int) -> str:
 
 COLUMNS = 2
 _ALONE, _PANEL, _LINE, _CHARACTERS = 380, 236, 18, 30
-"""Pixels of one triangle and of one of several, of a line of its title, and how much a line holds."""
+"""Pixels of a single triangle, of one of several, of a title line, and characters per line."""
 
 _HOVER = (
     "%{meta[0]}: %{customdata[0]:.1~%} → %{customdata[3]:.1~%}<br>"
@@ -193,10 +193,10 @@ _HOVER = (
 
 @draws(CalibrationMap)
 def calibration_map(maps: CalibrationMap | Sequence[CalibrationMap], *, scale: float | None = None) -> go.Figure:
-    """One triangle per map: an arrow from each prediction to the answer, on colours of one scale.
+    """Draw one triangle per map: an arrow from each prediction to its output, on a common color scale.
 
-    ``scale`` is the change that has full colour, such as the ``map_scale`` of the rows, which stays when another map is
-    drawn; without it the largest of the maps (`shared_scale`).
+    ``scale`` is the change with full color, such as the ``map_scale`` of the rows, which does not depend on the maps
+    drawn; by default it is the largest one of the maps (`shared_scale`).
     """
     maps = [maps] if isinstance(maps, CalibrationMap) else maps
     largest = shared_scale(maps) if scale is None else scale
@@ -239,7 +239,7 @@ def error_colours(error: NDArray[np.float64], scale: float) -> NDArray[np.uint8]
 
 
 def _domains(i: int, columns: int, rows: int, above: int, tall: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The part of the figure that panel i takes, below the pixels for its title."""
+    """Domains of panel i in the figure, below the pixels for its title."""
     column, row = i % columns, i // columns
     top = 1 - row / rows
     bottom = max(top - 1 / rows, 0.0)
@@ -272,7 +272,7 @@ def _panel(i: int, mapping: CalibrationMap) -> list[go.Scatter]:
 
 
 def _points(i: int, mapping: CalibrationMap, known: NDArray[np.bool_]) -> go.Scatter:
-    """What the pointer finds at an arrow's tail."""
+    """Hover points at the arrows' tails."""
     place = to_xy(mapping.start[known])
     names = [plain(name[:30]) for name in mapping.class_names]
     return go.Scatter(
@@ -282,7 +282,7 @@ def _points(i: int, mapping: CalibrationMap, known: NDArray[np.bool_]) -> go.Sca
         name=f"points of {plain(mapping.title)}",
         marker={"size": 10, "opacity": 0},
         meta=names,
-        # A few numbers of many points: of the prediction, then of the answer, by the classes that `meta` names.
+        # Few numbers for many points: the prediction, then the output, by the classes in `meta`.
         customdata=np.concatenate([mapping.start[known], mapping.to[known]], axis=1),
         hovertemplate=_HOVER,
         showlegend=False,

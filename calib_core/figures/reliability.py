@@ -1,4 +1,4 @@
-"""The reliability diagram: up to two models laid over each other, more side by side (P1 Fig. 1a)."""
+"""Reliability diagram: up to two models overlaid, more side by side (P1 Fig. 1a)."""
 
 from __future__ import annotations
 
@@ -23,23 +23,25 @@ from calib_core.figures.shown import draws
 from calib_core.text import plain, short_percent
 
 TOGETHER = ("auto", "overlay", "side by side")
-"""How several models are drawn: by themselves two overlay, and more stand side by side."""
+"""Arrangements of several models; "auto" overlays two, and draws more side by side."""
 MOST_LAID_OVER = 2
 COLUMNS = 3
 SAYS, RIGHT, ROWS = "confidence", "accuracy", "rows in the bin"
 _STRIP, _BETWEEN = 0.14, 53
-"""Height of the bars' strip, as a share, and pixels between it and the picture: of numbers, and two titles below."""
+"""Height of the bars' strip, as a share, and pixels between it and the plot, for numbers and two titles."""
 _HEIGHT, _TOP, _FOOT = 560, 34, 80
-"""Pixels of the picture of models laid over each other, and of it above and below the axes."""
+"""Pixels of an overlaid plot, and above and below its axes."""
 _PANEL, _PANELS_ALONE = 262, 380
-"""Pixels of a row of panels, and of the only one."""
+"""Pixels of a row of panels, and of a single row."""
 _LABELLED = 22
-"""Bars that carry their numbers at most."""
+"""Maximum number of bars with their numbers."""
 _HALF_A_PAGE, _DIGIT, _GAP = 480, 6, 2
-"""Pixels of the least picture in which bars' numbers do not run together, of a digit of these, and between numbers."""
+"""Pixels of the narrowest plot in which bars' numbers do not overlap, of a digit, and between numbers."""
 _LINE, _NUMBERS, _BARS, _UNDER = 18, 44, 26, 110
-"""Pixels of a line of a panel's heading, and below its picture of the numbers with the title, and of the bars; and of
-the legend below all panels, which else presses them together until bars touch the next heading."""
+"""Pixels of a heading line, of the numbers with the title below a panel, of the bars, and of the legend.
+
+Without room for the legend below all panels, bars would touch the next heading.
+"""
 
 
 @draws(ReliabilityDiagram)
@@ -55,15 +57,15 @@ def reliability(
     verdicts: pd.DataFrame | None = None,
     event: str = "",
 ) -> go.Figure:
-    """Stars, stems to their plusses and bars of rows of one model, or of several by title.
+    """Draw stars, stems to their plusses and bars of rows for one model, or several by title.
 
-    Up to two models lie over each other; from three on each has a panel of its own, with the first model in grey behind
-    it, unless ``together`` says otherwise. ``over`` is drawn under the stars of the first model, or of those it names:
-    figures that `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `wilson_intervals` made. A model keeps its
-    look, that of its number in ``looks``. ``axis`` is one of ``probability_axis.AXES``, ``tolerance`` a band around the
-    diagonal, ``verdicts`` a frame of `inference.verdicts` for the headings of panels. ``event`` is what the event is
-    called whose predicted risk the diagrams are about. Every mark of a bin has a record as customdata: ``model``,
-    ``bin``, ``interval`` and the bin's numbers.
+    Up to two models are overlaid; three or more have a panel each, with the first model in gray behind it, unless
+    ``together`` is set. ``over`` is drawn under the stars of the first model, or of the named ones: figures from
+    `corp`, `corp_band`, `kernel_band`, `consistency_bands` or `wilson_intervals`. A model keeps its style, by its
+    number in ``looks``. ``axis`` is one of ``probability_axis.AXES``, ``tolerance`` a band around the diagonal,
+    ``verdicts`` a frame of `inference.verdicts` for the headings of panels. ``event`` is the name of the event if the
+    diagrams are of a predicted risk. Every mark of a bin has a record as customdata: ``model``, ``bin``, ``interval``
+    and the bin's numbers.
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
@@ -103,11 +105,11 @@ def reliability(
 def _laid_over(
     figure: go.Figure, marks: list[BinMarks], over: list[go.Figure], stems: bool, tolerance: float | None
 ) -> None:
-    """All models in one picture, bars side by side below it."""
+    """Draw all models in one plot, with bars side by side below it."""
     panel, axis = Panel(), marks[0].axis
     figure.add_traces(_ground(axis, panel, tolerance, True))
     figure.add_traces([on_axis(trace, axis) for drawn in over for trace in laid_over(drawn)])
-    # All models' bars carry their numbers, or none do.
+    # Either all models' bars have their numbers or none.
     written = len(marks) * max(len(each.frame) for each in marks) <= _LABELLED and _fit(marks)
     for place, each in enumerate(marks):
         figure.add_trace(each.bars(panel, place, len(marks), written))
@@ -145,7 +147,7 @@ def _laid_over(
 
 
 def _of_event(figure: go.Figure, event: str) -> None:
-    """The same words for the predicted risk of an event."""
+    """Replace the labels by those for the predicted risk of an event."""
     words = {
         SAYS: f"predicted risk of \u201c{plain(event)}\u201d",
         RIGHT: "observed frequency",
@@ -161,7 +163,7 @@ def _of_event(figure: go.Figure, event: str) -> None:
 
 
 def _fit(marks: Sequence[BinMarks]) -> bool:
-    """Whether every bar is as wide as the number above it, in half a page."""
+    """Return True if every bar is as wide as the number above it, on half a page."""
     axis = marks[0].axis
     pixels = _HALF_A_PAGE / (axis.high - axis.low) / len(marks)
     for each in marks:
@@ -180,7 +182,7 @@ def _side_by_side(
     tolerance: float | None,
     verdicts: pd.DataFrame | None,
 ) -> None:
-    """A panel for each model, the first model's stars in grey behind the others'."""
+    """Draw a panel per model, with the first model's stars in gray behind the others'."""
     axis, n = marks[0].axis, len(marks)
     across = 2 if n in (2, 4) else COLUMNS
     down = -(-n // across)
@@ -250,7 +252,7 @@ def _panel(k: int) -> Panel:
 
 
 def _ground(axis: ProbabilityAxis, panel: Panel, tolerance: float | None, named: bool) -> list[go.Scatter]:
-    """The band of the tolerance, where there is one, and the diagonal on it."""
+    """Band of the tolerance, if any, with the diagonal on it."""
     line = diagonal(axis.low, axis.high, xaxis=panel.x, yaxis=panel.y, uid=f"diagonal{panel.x}")
     if tolerance is None:
         return [line]
@@ -276,7 +278,7 @@ def _ground(axis: ProbabilityAxis, panel: Panel, tolerance: float | None, named:
 
 
 def _rows_axis(marks: Sequence[BinMarks]) -> dict[str, Any]:
-    """The strip of bars: no numbers of its own, since bars carry them or tell them, and room for those above."""
+    """Axis of the strip of bars: without numbers, which are at the bars or in hover texts."""
     most = max(float(each.frame["count"].max()) for each in marks)
     return {
         "range": [0, 1.3 * most],
@@ -289,12 +291,12 @@ def _rows_axis(marks: Sequence[BinMarks]) -> dict[str, Any]:
 
 
 def _ranged(axis: ProbabilityAxis) -> bool | str:
-    """Whether a stretch of the axis can be picked: freely, or bin by bin where its numbers are no confidences."""
+    """Selection of a range of the axis: free, or by bins if its numbers are not confidences."""
     return True if axis.kind == "linear" else "columns"
 
 
 def _corners(figure: go.Figure, x: str, y: str) -> None:
-    """The two sides of the diagonal in words."""
+    """Add labels of both sides of the diagonal."""
     for text, spot, side in (("under-confident", (0.02, 0.97), "left"), ("over-confident", (0.98, 0.03), "right")):
         figure.add_annotation(
             text=f"<i>{text}</i>",
@@ -310,7 +312,7 @@ def _corners(figure: go.Figure, x: str, y: str) -> None:
 
 
 def _names(figure: go.Figure, marks: Sequence[BinMarks], stems: bool) -> None:
-    """The models' names beside their stars, where there is room."""
+    """Add the models' names next to their stars, if there is room."""
     axis = marks[0].axis
     wide = axis.high - axis.low
 
@@ -347,7 +349,7 @@ def _names(figure: go.Figure, marks: Sequence[BinMarks], stems: bool) -> None:
 
 
 _BESIDE = {"left": (17, 8), "right": (-17, -8), "center": (8, -3)}
-"""Pixels from where a name is tied to its text, and to its mark: left of it, or right of it where that end is tied."""
+"""Horizontal offsets in pixels of a name's text and mark from its anchor, by the anchored end."""
 _HIGHER = {"middle": 0, "bottom": 10, "top": -10}
 _HALF_A_LETTER = 3.9
-"""Pixels, in bold."""
+"""Half the width of a bold letter, in pixels."""

@@ -1,6 +1,6 @@
-"""The diagram of a predicted risk: observed frequency against it on the data's range, with the events below.
+"""Risk diagram: observed frequency against predicted risk on the data's range, with the events below.
 
-The decision curve: net benefit of acting on a class's probability, against the threshold.
+The module also has the decision curve: net benefit of acting on a class's probability, by threshold.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from calib_core.palette import style
 from calib_core.text import at_level, between, count, in_percent, plain, points, points_of, share_range, short_percent
 
 _HEIGHT, _STRIP, _BETWEEN = 560, 0.15, 0.05
-"""Pixels of the picture, and shares of it: the strip of events, and the space above it."""
+"""Pixels of the figure, and shares of it for the strip of events and the space above it."""
 _STEPS = tuple(unit * part for unit in (1e-4, 1e-3, 1e-2, 1e-1) for part in (1.0, 2.0, 5.0))
 _MOST_TICKS, _ROOM, _BEYOND = 7, 0.02, 1.5
-"""Ticks of an axis at most, room beyond its ends, and how far intervals may reach above the largest mark."""
+"""Maximum ticks of an axis, room beyond its ends, and limit of intervals relative to the largest mark."""
 MOST_LAID_OVER, _COLUMNS, _PANEL = 2, 3, 300
-"""Models laid over each other at most, panels beside one another, and pixels of a row of them."""
-_SIDES = "above the dashed line the risk is too low, below it too high"
+"""Maximum number of overlaid models, panels per row, and pixels of a row."""
+_SIDES = "above the dashed line the risk is too low, below it is too high"
 _PALE, _BAND = "rgba(128, 128, 128, 0.28)", 0.18
 
 
@@ -49,13 +49,13 @@ def risk_diagram(
     happened: str = "",
     event: str = "",
 ) -> go.Figure:
-    """Stars with exact intervals and a smooth curve of one model, on the range of its risks; events and others below.
+    """Draw stars with exact intervals and a smooth curve of one model on the range of its risks, with events below.
 
-    Of two by title the first is drawn whole, and of the other stars and curve; from three on each has a panel of its
-    own, with the first model's curve behind it. Axes are on the range of bins of 10 rows or more: a bin of fewer that
-    lies beyond is a hollow triangle at the edge, and has no interval. The grey band is where bins of a
-    calibrated model would be, the dotted lines are ``tolerance`` above and below the diagonal. ``rows`` and
-    ``happened`` are what rows and event are called ("Of rows given 20 to 27 %, 12 % died"), ``event`` is
+    With two models by title the first has all parts, and the other stars and curve; three or more have a panel
+    each, with the first model's curve behind it. Axes have the range of bins with 10 rows or more: a bin with fewer
+    beyond it is a hollow triangle at the edge, without an interval. The gray band is for bins of a
+    calibrated model, the dotted lines are ``tolerance`` above and below the diagonal. ``rows`` and
+    ``happened`` are words for the rows and the event ("Of rows with a risk of 20 to 27 %, 12 % died"), ``event`` is
     the event's name on the axis, by default that of its class. Every star has a record as
     customdata: ``model``, ``bin`` and its numbers.
 
@@ -99,7 +99,7 @@ def risk_diagram(
 def _panels(
     models: Sequence[_Marks], x: tuple[float, float], y: tuple[float, float], tolerance: float | None, name: str
 ) -> go.Figure:
-    """A panel for each model on shared axes; behind it the first model's curve in grey."""
+    """Draw a panel per model on shared axes, with the first model's curve in gray behind it."""
     figure, columns = go.Figure(), min(_COLUMNS, len(models))
     lines = math.ceil(len(models) / columns)
     height = lines * _PANEL + 90
@@ -146,7 +146,7 @@ def _panels(
 
 @dataclass(frozen=True, eq=False)
 class _Marks:
-    """What is drawn of one model."""
+    """Marks of one model."""
 
     number: int
     title: str
@@ -160,12 +160,12 @@ class _Marks:
 
     @cached_property
     def sure(self) -> NDArray[np.bool_]:
-        """Which bins have rows enough to say something; all of them where fewer than two have."""
+        """Mask of bins with enough rows; all bins if fewer than two have enough."""
         enough = self.frame["count"].to_numpy() >= FEW_ROWS
         return enough if enough.sum() > 1 else np.ones_like(enough)
 
     def beyond(self, y: tuple[float, float]) -> list[go.Scatter]:
-        """Bins of few rows beyond the axis, at its edge."""
+        """Bins with few rows beyond the axis, at its edge."""
         frame = self.frame
         out = ~self.sure & ((frame["observed"] > y[1]) | (frame["observed"] < y[0])).to_numpy()
         if not out.any():
@@ -200,16 +200,16 @@ class _Marks:
 
     @cached_property
     def says(self) -> list[str]:
-        """What each bin shows, in a sentence."""
+        """Sentence about each bin."""
         return [
-            f"Of {count(round(line['count']))} {self.rows} given {edges_said(line['lower'], line['upper'])} (mean "
-            f"{in_percent(line['risk'])}), {in_percent(line['observed'])} {self.happened or 'had the event'} "
+            f"Of {count(round(line['count']))} {self.rows} with a risk of {edges_said(line['lower'], line['upper'])} "
+            f"(mean {in_percent(line['risk'])}), {in_percent(line['observed'])} {self.happened or 'had the event'} "
             f"({share_range(line['low'], line['high'])})"
             for line in self.frame.to_dict("records")
         ]
 
     def stars(self, whole: bool) -> go.Scatter:
-        """A star for each bin, with its interval where the model is drawn whole; hollow where rows are few."""
+        """One star per bin, with its interval if ``whole``; hollow if it has few rows."""
         look, frame = style(self.number), self.frame
         ends = {
             "type": "data",
@@ -242,7 +242,7 @@ class _Marks:
         )
 
     def curve(self, whole: bool) -> list[go.Scatter]:
-        """The smooth curve where data are, over its band where the model is drawn whole."""
+        """Smooth curve over the range of the data, with its band if ``whole``."""
         if self.diagram.curve is None:
             return []
         look, curve = style(self.number), self.diagram.curve.frame()
@@ -274,7 +274,7 @@ class _Marks:
         return [band, line]
 
     def spikes(self) -> list[go.Bar]:
-        """Rows with the event above the line and those without below it, on a square-root scale."""
+        """Rows with the event above the line and rows without it below, on a square-root scale."""
         spikes, name = self.diagram.spikes, self.happened or "with the event"
         width = float(np.diff(spikes["score"]).min()) if len(spikes) > 1 else 0.01
         found = []
@@ -300,7 +300,7 @@ class _Marks:
         return found
 
     def columns(self, low: float, high: float) -> list[dict[str, object]]:
-        """The columns of the bins with rows, which can be clicked anywhere."""
+        """Clickable columns of the non-empty bins."""
         return [
             {
                 "axis": "x",
@@ -318,7 +318,7 @@ class _Marks:
 def _ground(
     diagram: RiskDiagram, x: tuple[float, float], y: tuple[float, float], tolerance: float | None
 ) -> list[go.Scatter]:
-    """Where bins of a calibrated model would be, the diagonal, and the tolerance around it."""
+    """Band of a calibrated model's bins, the diagonal, and the tolerance around it."""
     frame = diagram.frame()
     enough = frame["count"] >= FEW_ROWS
     frame = frame[enough] if enough.sum() > 1 else frame
@@ -329,7 +329,7 @@ def _ground(
         fill="toself",
         fillcolor=_PALE,
         line={"width": 0},
-        name=f"{at_level(diagram.level)} of calibrated models, bin by bin",
+        name=f"{at_level(diagram.level)} of calibrated models, per bin",
         uid="consistency",
         **shared,
     )
@@ -351,14 +351,14 @@ def _ground(
 
 
 def _across(models: Sequence[_Marks]) -> tuple[float, float]:
-    """Ends of the axis of risks: the data's range, from 0 where that is near."""
+    """Ends of the axis of risks: the data's range, from 0 if that is near."""
     ends = [each.diagram.ends for each in models]
     high = max(high for _, high in ends)
     return _range(min(low for low, _ in ends), high)[0], min(1.0, high)
 
 
 def _up(models: Sequence[_Marks]) -> tuple[float, float]:
-    """Ends of the axis of frequencies: marks of rows enough, and intervals as far as they are not much longer."""
+    """Ends of the axis of frequencies: marks with enough rows, and intervals up to a limit."""
     marks = pd.concat([each.frame[each.sure] for each in models])
     top = float(max(marks["observed"].max(), marks["risk"].max()))
     high = min(float(marks["high"].max()), _BEYOND * top)
@@ -367,7 +367,7 @@ def _up(models: Sequence[_Marks]) -> tuple[float, float]:
 
 
 def _range(low: float, high: float) -> tuple[float, float]:
-    """Round ends of an axis around these; 0 where the low one is near it."""
+    """Round ends of an axis around these; 0 if the low one is near it."""
     low = 0.0 if high - low > 0.5 * high else low
     step = _step(low, high)
     return max(0.0, math.floor(low / step + 1e-9) * step), min(1.0, math.ceil(high / step - 1e-9) * step)
@@ -378,7 +378,7 @@ def _step(low: float, high: float) -> float:
 
 
 def _axis(low: float, high: float, few: bool = False) -> dict[str, Any]:
-    """Range and ticks of an axis, perhaps only every second one."""
+    """Range and ticks of an axis, optionally only every second tick."""
     step, room = _step(low, high) * (2 if few else 1), _ROOM * (high - low)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = [i * step for i in range(first, last + 1)]
@@ -386,18 +386,18 @@ def _axis(low: float, high: float, few: bool = False) -> dict[str, Any]:
 
 
 def _words(figure: go.Figure, marks: _Marks) -> None:
-    """What the two sides of the diagonal, the vertical axis and the two halves of the strip are."""
+    """Add labels of the diagonal's sides, the vertical axis and the halves of the strip."""
     paper: dict[str, Any] = {"showarrow": False, "xref": "paper", "yref": "paper"}
     figure.add_annotation(
         text="<b>observed frequency</b>", x=0, y=1, xanchor="left", yanchor="bottom", yshift=6, xshift=-34, **paper
     )
-    # Above the picture, where no interval can strike it through.
+    # Above the plot, where no interval can cross it.
     figure.add_annotation(text=f"<i>{_SIDES}</i>", x=1, y=1, xanchor="right", yanchor="bottom", yshift=6, **paper)
     events, rows = marks.diagram.events, marks.diagram.rows
     name = marks.happened or "with the event"
     for text, up, anchor in (
         (f"{plain(name)}: {count(round(events))}", _STRIP, "bottom"),
-        (f"not: {count(round(rows - events))}", 0.0, "bottom"),
+        (f"others: {count(round(rows - events))}", 0.0, "bottom"),
     ):
         figure.add_annotation(text=text, x=1, y=up, xanchor="right", yanchor=anchor, font={"size": 12}, **paper)
 
@@ -408,9 +408,9 @@ def _faint(colour: str) -> str:
 
 
 ALL, NONE = "acting on all", "acting on none"
-"""Names of what the model is compared with."""
+"""Names of the reference strategies."""
 _BELOW, _CURVE_ROOM = 0.35, 1.1
-"""How far below 0 and above the largest benefit the axis reaches, as shares of that benefit."""
+"""Range of the axis below 0 and above the largest benefit, as shares of that benefit."""
 
 
 @draws(DecisionCurve)
@@ -420,9 +420,9 @@ def decision_curve(
     threshold: float | None = None,
     looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
-    """A curve per model with its interval at each threshold, beside acting on all and on none.
+    """Draw one curve per model with pointwise intervals, and the curves of acting on all and on none.
 
-    ``threshold`` is marked where it is given. What lies far below 0 is left out. A model keeps its look, that of its
+    A given ``threshold`` is marked. Values far below 0 are left out. A model keeps its style, by its
     number in ``looks``.
     """
     models = numbered(diagrams, looks)
@@ -450,7 +450,7 @@ def decision_curve(
 
 
 def _within(values: Float64s, low: float) -> Float64s:
-    """The values that the axis shows."""
+    """Values within the range of the axis."""
     return np.where(values >= low, values, np.nan)
 
 
@@ -489,7 +489,7 @@ def _curve(number: int, title: str, diagram: DecisionCurve, low: float, high: fl
 
 
 def _benefit_words(line: Mapping[Hashable, Any]) -> str:
-    """What the pointer tells of a threshold."""
+    """Hover text of a threshold."""
     ends = between(line["low"], line["high"])
     return (
         f"above {short_percent(line['threshold'])} acts on {short_percent(line['acted'])} of rows<br>"

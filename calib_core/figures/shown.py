@@ -1,4 +1,4 @@
-"""Which function draws which diagram: what `draw`, and a diagram in a notebook, go by."""
+"""Registry of drawing functions by kind of diagram, for `draw` and for notebooks."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Drawing = TypeVar("Drawing", bound=Callable[..., go.Figure])
 
 @singledispatch
 def draw(diagram: Diagram, **options: Any) -> go.Figure:
-    """Draw any diagram: the same as the function of `calib_core.figures` that draws its kind, with its options.
+    """Draw any diagram with the function of `calib_core.figures` for its kind, and that function's options.
 
     >>> import calib_core as cc
     >>> test = cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1])
     >>> draw(cc.diagrams.reliability(test)).layout.xaxis.title.text
     'confidence'
     """
-    raise InputError(f"{type(diagram).__name__} is not a diagram of calib_core.diagrams: nothing says how to draw it")
+    raise InputError(f"{type(diagram).__name__} is not a diagram of calib_core.diagrams, so it cannot be drawn")
 
 
 def draws(kind: type[Diagram]) -> Callable[[Drawing], Drawing]:
-    """Register a function as the one that draws diagrams of this kind."""
+    """Register a function for drawing diagrams of this kind."""
 
     def register(drawing: Drawing) -> Drawing:
         draw.register(kind)(drawing)

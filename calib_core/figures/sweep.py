@@ -1,4 +1,4 @@
-"""Errors over bins, over the temperature, and against sharpness (Kumar, Liang and Ma 2019)."""
+"""Figures of errors by number of bins, by temperature, and against sharpness (Kumar, Liang and Ma 2019)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _DASH = {0: "dash", 1: "solid"}
 
 @draws(ErrorSweep)
 def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """A line per model and notion; a grey band a notion is what noise alone shows, for the first model.
+    """Draw one line per model and notion, with a gray band per notion for the first model's noise level.
 
-    Every point tells the floor of its own model; a model keeps its look, that of its number in ``looks``. Where there
-    are intervals each line has a band of its colour.
+    The hover text of every point has the noise floor of its model. A model keeps its style, by its number in ``looks``.
+    With intervals each line has a band in its color.
     """
     figure = go.Figure()
     places = numbers(sweep.models, looks)
@@ -68,7 +68,7 @@ def error_sweep(sweep: ErrorSweep, *, looks: Mapping[str, int] | None = None) ->
 
 
 def _floor(sweep: ErrorSweep, line: int, value: str) -> go.Scatter:
-    """What noise alone shows of one of the first model's lines."""
+    """Noise level for one of the first model's lines."""
     return go.Scatter(
         x=sweep.bins,
         y=sweep.floor[line],
@@ -82,7 +82,7 @@ def _floor(sweep: ErrorSweep, line: int, value: str) -> go.Scatter:
 
 
 def _band(sweep: ErrorSweep, line: int, look: Style) -> go.Scatter:
-    """The intervals of one line, from its upper ends back along its lower ones."""
+    """Band of the intervals of one line, from its upper ends back along its lower ones."""
     return go.Scatter(
         x=[*sweep.bins, *sweep.bins[::-1]],
         y=np.concatenate([sweep.high[line], sweep.low[line][::-1]]),
@@ -99,7 +99,7 @@ def _band(sweep: ErrorSweep, line: int, look: Style) -> go.Scatter:
 
 @draws(TemperaturePath)
 def temperature_path(path: TemperaturePath) -> go.Figure:
-    """The calibration error at every temperature; at T = 1 the model is as it is."""
+    """Draw the calibration error at every temperature; T = 1 is the uncalibrated model."""
     figure = go.Figure(
         go.Scatter(
             x=path.temperatures,
@@ -124,12 +124,12 @@ AGAINST = {
     "upper": f"upper end of the {at_level(LEVEL)} interval of the squared calibration error",
     "plug_in": "plug-in bound of the squared calibration error",
 }
-"""What mean squared errors can stand against, and what it is called."""
+"""Quantities on the axis of a trade-off figure, with their titles."""
 
 
 @draws(TradePoints)
 def trade_points(points: TradePoints) -> go.Figure:
-    """A point per model: mean squared error against calibration error."""
+    """Draw one point per model: mean squared error against calibration error."""
     return trade_off(points=points)
 
 
@@ -142,11 +142,11 @@ def trade_off(
     against: str = "error",
     looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
-    """Mean squared error against calibration error: a curve per calibrator over numbers of bins, a point per model.
+    """Draw mean squared error against calibration error: a curve per calibrator by number of bins, a point per model.
 
     ``points`` are those of ``diagrams.trade_points``, or (squared calibration error, mean squared error) by the model's
-    title; ``claims`` names the claims that all are about. With ``against`` "upper" or "plug_in" the upper ends of the
-    errors' intervals, or the plug-in bounds, take the errors' place. A model keeps its look, that of its number in
+    title; ``claims`` names the claims of all points. With ``against`` "upper" or "plug_in" the upper ends of the
+    errors' intervals, or the plug-in bounds, replace the errors. A model keeps its style, by its number in
     ``looks``.
     """
     if against not in AGAINST:

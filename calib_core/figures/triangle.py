@@ -1,4 +1,4 @@
-"""The triangle of three classes as plain x and y: corners, grid, ticks, and lines with gaps."""
+"""Triangle of three classes in Cartesian coordinates: corners, grid, ticks, and lines with gaps."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from calib_core.text import plain
 Floats = NDArray[np.float64]
 
 HEIGHT = float(np.sqrt(3) / 2)
-"""Height of the triangle whose sides are 1."""
+"""Height of the triangle with sides of 1."""
 
 CORNERS = np.array([[0.5, HEIGHT], [1.0, 0.0], [0.0, 0.0]])
-"""Where the classes stand: the first on top, the second on the right, the third on the left."""
+"""Corners of the classes: the first at the top, the second on the right, the third on the left."""
 
 X_RANGE, Y_RANGE = (-0.12, 1.12), (-0.14, HEIGHT + 0.11)
 STEPS = (0.2, 0.4, 0.6, 0.8)
@@ -31,11 +31,11 @@ HEAD, SPREAD = 0.022, np.deg2rad(26)
 """Length of an arrow head's two strokes, and the angle between one of them and the shaft."""
 
 _LONGEST_NAME, _CENTRED = 22, 9
-"""Characters of a corner's name, and of one that stands in the middle below its corner."""
+"""Maximum characters of a corner's name, and of one centered below its corner."""
 
 
 def to_xy(points: ArrayLike) -> Floats:
-    """Barycentric points (..., 3) as places (..., 2): a weighted mean of the corners.
+    """Cartesian positions (..., 2) of barycentric points (..., 3): weighted means of the corners.
 
     >>> to_xy([[1, 0, 0], [0, 0.5, 0.5]]).round(3).tolist()
     [[0.5, 0.866], [0.5, 0.0]]
@@ -44,7 +44,7 @@ def to_xy(points: ArrayLike) -> Floats:
 
 
 def from_xy(places: ArrayLike) -> Floats:
-    """The barycentric points (..., 3), of sum 1, that lie at these places (..., 2); below 0 outside the triangle.
+    """Barycentric points (..., 3) with sum 1 at these positions (..., 2); below 0 outside the triangle.
 
     >>> from_xy([[0.5, 0.0]]).tolist()
     [[0.0, 0.5, 0.5]]
@@ -56,7 +56,7 @@ def from_xy(places: ArrayLike) -> Floats:
 
 
 def with_gaps(lines: Sequence[ArrayLike]) -> Floats:
-    """Polylines (m_i, 2) one after the other in one array, a row of NaN after each: one trace draws them all.
+    """Polylines (m_i, 2) in one array, each followed by a row of NaN, so that one trace draws them all.
 
     >>> with_gaps([[[0, 0], [1, 1]]]).tolist()
     [[0.0, 0.0], [1.0, 1.0], [nan, nan]]
@@ -67,11 +67,11 @@ def with_gaps(lines: Sequence[ArrayLike]) -> Floats:
 
 
 ARROW_POINTS = 6
-"""Entries of one arrow in `arrows`: tail, head, end of one stroke, head again, end of the other, gap."""
+"""Entries of one arrow in `arrows`: tail, head, end of one stroke, head again, end of the other stroke, gap."""
 
 
 def arrows(tails: ArrayLike, heads: ArrayLike) -> Floats:
-    """Arrows between places (m, 2) as one line with gaps, (6 m, 2); short arrows have heads no longer than themselves.
+    """Arrows between positions (m, 2) as one line with gaps, (6 m, 2); heads are at most as long as their arrows.
 
     >>> arrows([[0, 0]], [[1, 0]])[:2].tolist()
     [[0.0, 0.0], [1.0, 0.0]]
@@ -86,7 +86,7 @@ def arrows(tails: ArrayLike, heads: ArrayLike) -> Floats:
 
 
 def arrow_traces(path: Floats, width: float = 1.6, name: str = "arrows", **where: Any) -> list[go.Scatter]:
-    """One trace for all arrows, over another one that is a light edge around them: to be seen on any ground."""
+    """Traces of all arrows and of a light edge around them, for visibility on any background."""
     x, y = path.T
     common = {"x": x, "y": y, "mode": "lines", "hoverinfo": "skip", "showlegend": False, **where}
     return [
@@ -96,7 +96,7 @@ def arrow_traces(path: Floats, width: float = 1.6, name: str = "arrows", **where
 
 
 def frame_traces(class_names: Sequence[str], **where: Any) -> list[go.Scatter]:
-    """The triangle: grid lines every 0.2, its edges, tick labels, and the names of its corners."""
+    """Traces of the triangle: grid lines every 0.2, edges, tick labels, and names of its corners."""
     grid = with_gaps([line for step in STEPS for line in _parallels(step)])
     edge = CORNERS[[0, 1, 2, 0]]
     line = {"mode": "lines", "hoverinfo": "skip", "showlegend": False, **where}
@@ -111,13 +111,13 @@ def frame_traces(class_names: Sequence[str], **where: Any) -> list[go.Scatter]:
 
 
 def panel(i: int) -> dict[str, str]:
-    """What ties a trace to the axes of panel i, counted from 0."""
+    """Axes of a trace in panel i, counted from 0."""
     number = "" if i == 0 else str(i + 1)
     return {"xaxis": f"x{number}", "yaxis": f"y{number}"}
 
 
 def panel_axes(i: int, x: tuple[float, float] = (0.0, 1.0), y: tuple[float, float] = (0.0, 1.0)) -> dict[str, object]:
-    """The layout of panel i: equal scales, in its part of the figure, with nothing drawn of the axes themselves."""
+    """Layout of panel i: equal scales in its part of the figure, with invisible axes."""
     name = panel(i)
     hidden = {"visible": False, "constrain": "domain"}
     return {
@@ -131,7 +131,7 @@ def panel_axes(i: int, x: tuple[float, float] = (0.0, 1.0), y: tuple[float, floa
 
 
 def image(source: str, i: int = 0) -> dict[str, object]:
-    """A picture (a data URI) of the square that `X_RANGE` and `Y_RANGE` span, under the traces of panel i."""
+    """Image (a data URI) of the square from `X_RANGE` and `Y_RANGE`, under the traces of panel i."""
     name = panel(i)
     return {
         "source": source,
@@ -152,15 +152,15 @@ def _turn(angle: float) -> Floats:
 
 
 def _parallels(step: float) -> list[Floats]:
-    """The three lines on which one class has the probability ``step``."""
+    """Three lines on which one class has the probability ``step``."""
     ends = np.array([[step, 1 - step, 0.0], [step, 0.0, 1 - step]])
     return [to_xy(np.roll(ends, turn, axis=1)) for turn in range(3)]
 
 
 def _ticks(**where: Any) -> go.Scatter:
-    """Each class's probability, on the edge that leads to its corner from the next class's."""
+    """Tick labels of each class's probability, on the edge to its corner from the next class's."""
     starts = [np.roll([step, 1 - step, 0.0], turn) for turn in range(3) for step in STEPS]
-    # A little outside, so that the numbers do not stand on the edge.
+    # Slightly outside, so that the numbers are not on the edge.
     place = to_xy(np.array(starts)) + np.repeat([[0.008, 0.006], [0.0, -0.008], [-0.008, 0.006]], len(STEPS), axis=0)
     sides = np.repeat(["middle right", "bottom center", "middle left"], len(STEPS))
     return go.Scatter(
@@ -182,7 +182,7 @@ def _short(name: str) -> str:
 
 
 def _names(class_names: Sequence[str], **where: Any) -> go.Scatter:
-    """Every name at its corner: centred there where it is short; longer ones end at the picture's side."""
+    """Names at their corners: short ones are centered, longer ones end at the side of the figure."""
     place, sides = [[0.5, HEIGHT + 0.01]], ["top center"]
     for corner, side, edge in ((1.0, "bottom left", X_RANGE[1] - 0.01), (0.0, "bottom right", X_RANGE[0] + 0.01)):
         short = len(_short(class_names[len(place)])) <= _CENTRED
@@ -205,18 +205,18 @@ def _names(class_names: Sequence[str], **where: Any) -> go.Scatter:
 
 
 CLOUD, GROUND = 640, 320
-"""Pixels to a side of the triangle: points are fine, colours change slowly."""
+"""Pixels per side of the triangle, for fine points and for slowly changing colors."""
 
 _INK = 0.62
-"""Opacity of one point; of two upon each other 1 - (1 - ink)^2, and so on."""
+"""Opacity of one point; two overlapping points have 1 - (1 - ink)^2, and so on."""
 _RADII = ((4_000, 2.3), (30_000, 1.5), (150_000, 1.0))
-"""Up to so many points each is a disc of this radius in pixels; beyond, one pixel."""
+"""Maximum numbers of points with the radius of their discs in pixels; beyond, a point is one pixel."""
 
 
 def cloud(places: Floats, codes: NDArray[np.intp], colours: Sequence[str]) -> str:
-    """Points at places (n, 2), each in the colour of its code (taken round the list), as a data URI.
+    """Image (a data URI) of points at positions (n, 2), in the colors of their codes, used cyclically.
 
-    Where points of several colours share a pixel it has their mean.
+    A pixel with points of several colors has their mean.
     """
     width, height = _size(CLOUD)
     column = ((places[:, 0] - X_RANGE[0]) * CLOUD).astype(np.intp)
@@ -235,14 +235,14 @@ def cloud(places: Floats, codes: NDArray[np.intp], colours: Sequence[str]) -> st
 
 
 def _stamp(n: int) -> list[tuple[int, int]]:
-    """The pixels a point covers, as offsets."""
+    """Offsets of the pixels that a point covers."""
     radius = next((r for most, r in _RADII if n <= most), 0.0)
     reach = range(-int(radius), int(radius) + 1)
     return [(i, j) for i in reach for j in reach if i * i + j * j <= radius * radius]
 
 
 def ground(colours: NDArray[np.uint8], cells: int) -> str:
-    """The small triangles of a triangle with ``cells`` a side, in colours (cells^2, 4) RGBA, as a data URI.
+    """Image (a data URI) of the small triangles with ``cells`` per side, in colors (cells^2, 4) RGBA.
 
     The order is that of `calib_core.diagrams.calibration_map.small_triangles`.
     """
@@ -255,7 +255,7 @@ def ground(colours: NDArray[np.uint8], cells: int) -> str:
 
 @cache
 def _triangles(cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The pixels inside the triangle, and the small triangle each lies in."""
+    """Pixels inside the triangle, with their small triangles."""
     width, height = _size(GROUND)
     x = X_RANGE[0] + (np.arange(width) + 0.5) / GROUND
     y = Y_RANGE[1] - (np.arange(height) + 0.5) / GROUND
@@ -265,7 +265,7 @@ def _triangles(cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def triangle_of(points: Floats, n: int) -> NDArray[np.intp]:
-    """Which of the n^2 small triangles each barycentric point (m, 3) lies in, as its place in `small_triangles`.
+    """Index in `small_triangles` of the one of n^2 small triangles that contains each barycentric point (m, 3).
 
     >>> triangle_of(np.array([[0.9, 0.05, 0.05], [0.34, 0.33, 0.33], [0.05, 0.05, 0.9]]), 2).tolist()
     [0, 3, 2]
@@ -273,14 +273,14 @@ def triangle_of(points: Floats, n: int) -> NDArray[np.intp]:
     whole = np.clip(np.floor(points * n), 0, n - 1).astype(np.intp)
     same = whole.sum(axis=1) == n - 1
     level = np.where(same, n - 1, n - 2)
-    # In falling order of (i, j): before (i, j) stand the rows of every larger i, and the larger j of its own.
+    # In descending order of (i, j): before (i, j) are the rows of every larger i, and the larger j of its own.
     before = level - whole[:, 0]
     rank = before * (before + 1) // 2 + (before - whole[:, 1])
     return np.asarray(np.where(same, rank, n * (n + 1) // 2 + rank))
 
 
 def _size(pixels: int) -> tuple[int, int]:
-    """Width and height of the picture whose triangle has this many pixels to a side."""
+    """Width and height of the image for a triangle with this number of pixels per side."""
     return round(pixels * (X_RANGE[1] - X_RANGE[0])), round(pixels * (Y_RANGE[1] - Y_RANGE[0]))
 
 
@@ -290,6 +290,6 @@ def _rgb(colour: str) -> tuple[int, ...]:
 
 def _data_uri(pixels: NDArray[np.uint8]) -> str:
     buffer = io.BytesIO()
-    # Level 1: four times faster than the default, a tenth larger.
+    # Level 1: four times faster than the default, and a tenth larger.
     Image.fromarray(pixels).save(buffer, "PNG", compress_level=1)
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

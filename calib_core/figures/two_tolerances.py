@@ -1,4 +1,4 @@
-"""The verdict of an event: its error above, the ratio of observed to expected events below, a tolerance on each."""
+"""Verdict of an event: its error above, the observed to expected ratio below, each with a tolerance."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from calib_core.inference.verdicts.verdict import ratio_range, tolerated_ratios
 from calib_core.text import plain, score, short_percent
 
 ROW, LOW_ROW, HEAD, TICKS = 38, 28, 22, 24
-"""Pixels of a row above and below, of what stands above an axis, and of its numbers."""
+"""Pixels of a row of both axes, of the part above an axis, and of its numbers."""
 _LONGEST = 24
 _RATIOS = (0.1, 0.2, 0.25, 0.33, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 10.0, 20.0)
 _APART = 0.11
-"""Share of the axis between the labels of two ratios at least."""
+"""Minimum share of the axis between the labels of two ratios."""
 _CUT = 12.0
-"""So many times more or fewer events than expected are drawn; what lies beyond is cut."""
+"""Largest ratio drawn, up or down; larger ones are cut."""
 
 
 def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure:
-    """Both axes, a row a model on each; the verdict's word and icon stand below the model's name."""
+    """Draw both axes with a row per model; the verdict's word and icon are below the model's name."""
     n = len(strip.names)
     above, below = ROW * n, LOW_ROW * n
     height = 2 * (HEAD + TICKS) + above + below
@@ -39,7 +39,7 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
     limit = float(strip.ratio_limit or 1.0)
     ends = [1 / limit, limit, *_known(strip.ratio_low), *_known(strip.ratio_high)]
     low, high = math.log(max(min(ends), 1 / _CUT)) - 0.12, math.log(min(max(ends), _CUT)) + 0.12
-    high += 0.14 * (high - low)  # for the number behind the interval
+    high += 0.14 * (high - low)  # for the number next to the interval
     points = 100 * strip.low, 100 * strip.point, 100 * strip.high
     ratios = tuple(np.clip(_log(part), low, high) for part in (strip.ratio_low, strip.ratio, strip.ratio_high))
     notes, shapes = _tolerances(strip, split), _zones(100 * strip.eps, limit)
@@ -79,7 +79,7 @@ def both_tolerances(strip: VerdictStrip, places: Mapping[str, int]) -> go.Figure
 
 
 def _ratio_ticks(low: float, high: float, limit: float) -> list[float]:
-    """Ratios with a label between these logarithms: the tolerance's ends, then from 1 outwards those with room."""
+    """Labeled ratios between these logarithms: the tolerance's ends, then those with room from 1 outwards."""
     inside = sorted((tick for tick in _RATIOS if low <= math.log(tick) <= high), key=lambda tick: abs(math.log(tick)))
     kept: list[float] = []
     for tick in (*(round(end, 2) for end in (1 / limit, limit) if end != 1), *inside):
@@ -89,13 +89,13 @@ def _ratio_ticks(low: float, high: float, limit: float) -> list[float]:
 
 
 def _row(strip: VerdictStrip, i: int, look: int, ends: Sequence[Float64s], hover: str) -> go.Scatter:
-    """The interval and the point of one model on one of the axes."""
+    """Interval and point of one model on one of the axes."""
     low, point, high = (float(part[i]) for part in ends)
     return interval_of(strip, i, look, (low, point, high), hover, size=15, cap=7)
 
 
 def _zones(eps: float, limit: float) -> list[dict[str, Any]]:
-    """What one can live with on both axes, and where it ends."""
+    """Zones within the tolerance on both axes, and their ends."""
     zones = [("", 0.0, eps, (eps,)), ("2", -math.log(limit), math.log(limit), (-math.log(limit), math.log(limit)))]
     found: list[dict[str, Any]] = []
     green = {"type": "rect", "fillcolor": WITHIN_TOLERANCE, "line": {"width": 0}}
@@ -108,7 +108,7 @@ def _zones(eps: float, limit: float) -> list[dict[str, Any]]:
 
 
 def _tolerances(strip: VerdictStrip, split: tuple[float, float]) -> list[dict[str, Any]]:
-    """What is written above both zones."""
+    """Labels above both zones."""
     limit = float(strip.ratio_limit or 1.0)
     text = {"showarrow": False, "yanchor": "bottom", "yshift": 2, "font": {"size": 13}}
     unit = "point" if _points(strip.eps) == "1" else "points"
@@ -121,7 +121,7 @@ def _tolerances(strip: VerdictStrip, split: tuple[float, float]) -> list[dict[st
 
 
 def _names(strip: VerdictStrip) -> list[dict[str, Any]]:
-    """Names before the rows of the lower axis, and what both axes show beside their numbers."""
+    """Names next to the rows of the lower axis, and titles of both axes."""
     small = {"font": {"size": 12.5}, "opacity": 0.85}
     place = {"xref": "paper", "x": 0, "xanchor": "left", "xshift": -_left(strip.names), "showarrow": False}
     return [
@@ -134,7 +134,7 @@ def _names(strip: VerdictStrip) -> list[dict[str, Any]]:
 
 
 def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
-    """A model's name, and its verdict below."""
+    """Model's name, with its verdict below."""
     word = title_of(strip.words[i])
     place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": "y", "y": i, "showarrow": False, "align": "left"}
     left = -_left(strip.names)
@@ -146,7 +146,7 @@ def _words(strip: VerdictStrip, i: int) -> list[dict[str, Any]]:
 
 
 def _number(ends: Sequence[Float64s], i: int, text: str, axis: str, before: bool = False) -> list[dict[str, Any]]:
-    """The number behind the interval of row i, or before it, where it would lie on an end of the tolerance."""
+    """Number after the interval of row i, or before it if it would overlap an end of the tolerance."""
     high = float(ends[0 if before else 2][i])
     if not math.isfinite(high):
         return []

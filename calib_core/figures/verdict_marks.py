@@ -1,4 +1,4 @@
-"""What pictures of verdicts are made of: floors, intervals, the zone within the tolerance, and a word's icon."""
+"""Parts of verdict figures: noise floors, intervals, the zone within the tolerance, and icons."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from calib_core.results.verdict_table import VERDICTS
 from calib_core.text import plain
 
 WITHIN_TOLERANCE = "rgba(46, 139, 87, 0.13)"
-"""Colour of the zone within the tolerance."""
+"""Color of the zone within the tolerance."""
 
 _NO_VERDICT = ("#787884", "M -4 0 L 4 0")
-"""Colour and drawing where there is none."""
+"""Color and drawing for a missing verdict."""
 
 
 def title_of(word: str) -> str:
-    """The word at the side of a row."""
+    """Verdict word at the side of a row."""
     return VERDICTS[word].title if word else "No verdict"
 
 
 def floors(strip: VerdictStrip, name: str, hover: str, *, width: float) -> go.Bar:
-    """What calibrated models show by chance, from 0: one hatched bar a model."""
+    """Noise floors of calibrated models, from 0: one hatched bar per model."""
     return go.Bar(
         x=100 * strip.floor,
         y=list(range(len(strip.names))),
@@ -46,7 +46,7 @@ def floors(strip: VerdictStrip, name: str, hover: str, *, width: float) -> go.Ba
 def interval_of(
     strip: VerdictStrip, i: int, look: int, ends: tuple[float, float, float], hover: str, *, size: float, cap: float
 ) -> go.Scatter:
-    """The interval and the point of one model in its row: low, point and high on the axis."""
+    """Interval and point of one model in its row: low, point and high on the axis."""
     own = style(look)
     low, point, high = ends
     known = math.isfinite(point)
@@ -68,9 +68,9 @@ def interval_of(
 
 
 def icon(word: str, across: float, up: float, radius: float = 9.0, **place: Any) -> list[dict[str, object]]:
-    """Shapes of a disc with its sign, its middle so many pixels beside and above an anchor.
+    """Shapes of a disc with its sign, centered at this distance in pixels to the right of and above an anchor.
 
-    ``place`` says where that is: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.
+    ``place`` is the anchor: ``xref``, ``xanchor``, ``yref`` and ``yanchor`` of Plotly's shapes.
     """
     colour, path = (VERDICTS[word].colour, VERDICTS[word].drawing) if word else _NO_VERDICT
     sizes = {"xsizemode": "pixel", "ysizemode": "pixel", **place}
@@ -87,7 +87,7 @@ def icon(word: str, across: float, up: float, radius: float = 9.0, **place: Any)
 
 
 def _sign(path: str, across: float, up: float, scale: float) -> dict[str, Any]:
-    """A drawing around the disc's middle; pixels of a shape count upwards."""
+    """Drawing around the disc's center; pixels of a shape increase upwards."""
     parts = iter(path.split())
     moved = " ".join(
         f"{command} {scale * float(next(parts)) + across:g} {up - scale * float(next(parts)):g}" for command in parts

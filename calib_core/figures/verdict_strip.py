@@ -1,4 +1,4 @@
-"""The verdict strip: floor, tolerance, interval and point of every model on one axis, with word and icon beside it."""
+"""Verdict strip: noise floor, tolerance, interval and point of every model on one axis, with word and icon."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from calib_core.figures.verdict_marks import WITHIN_TOLERANCE, floors, icon, int
 from calib_core.text import at_level, plain, short_percent
 
 ROW, HEAD, FOOT, RIGHT = 50, 26, 56, 214
-"""Pixels of a model's row, of what stands above and below the rows, and of the words at the right."""
+"""Pixels of a model's row, of the parts above and below the rows, and of the text at the right."""
 _LONGEST = 24
 _HALF = 0.009
-"""Half the width of a number's character on a narrow page, as a share of the axis."""
+"""Half the width of a digit on a narrow page, as a share of the axis."""
 
 
 @draws(VerdictStrip)
 def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """Noise floor (hatched), tolerance (dashed), interval and point of every model; its verdict at the right.
+    """Draw noise floor (hatched), tolerance (dashed), interval and point of every model, with its verdict at the right.
 
-    Of an event a second axis below it has the ratio of observed to expected events, and its tolerance; words stand
-    below the names. A model keeps its look, that of its number in ``looks``.
+    For an event a second axis below it has the observed to expected ratio and its tolerance; verdicts are
+    below the names. A model keeps its style, by its number in ``looks``.
     """
     places = numbers(strip.names, looks)
     if strip.ratio_limit is not None:
@@ -40,7 +40,7 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
     height = HEAD + FOOT + ROW * len(strip.names)
     each = (_row(strip, i, places[name]) for i, name in enumerate(strip.names))
     figure = go.Figure([floors(strip, "noise floor", "noise floor", width=0.36), _values(strip), *each])
-    # The key of the interval, once: rows differ in colour and shape.
+    # One legend entry for the interval: rows differ in color and shape.
     figure.add_scatter(
         x=[None], y=[None], mode="lines", name=f"{at_level(strip.level)} interval", hoverinfo="skip",
         line={"color": REFERENCE, "width": 3},
@@ -78,20 +78,20 @@ def verdict_strip(strip: VerdictStrip, *, looks: Mapping[str, int] | None = None
 
 
 def _values(strip: VerdictStrip) -> go.Scatter:
-    """What the formula gives, noise included: what the floor is to be compared with, where the point is not."""
+    """Raw values, which include noise and are comparable with the noise floor."""
     return go.Scatter(
         x=100 * strip.value,
         y=list(range(len(strip.names))),
         mode="markers",
-        name="as measured",
+        name="raw value",
         marker={"symbol": "line-ns", "size": 20, "line": {"width": 2, "color": REFERENCE}},
         customdata=[{"model": name} for name in strip.names],
-        hovertemplate="by its formula, noise included: %{x:.3~g} %<extra></extra>",
+        hovertemplate="raw value, including noise: %{x:.3~g} %<extra></extra>",
     )
 
 
 def _row(strip: VerdictStrip, i: int, look: int) -> go.Scatter:
-    """The interval and the point of one model."""
+    """Interval and point of one model."""
     low, point, high = (100 * float(part[i]) for part in (strip.low, strip.point, strip.high))
     known = math.isfinite(point)
     hover = f"{plain(strip.names[i])}: {short_percent(point / 100)}, {strip.notes[i]}" if known else ""
@@ -99,7 +99,7 @@ def _row(strip: VerdictStrip, i: int, look: int) -> go.Scatter:
 
 
 def _tolerance(eps: float) -> list[dict[str, Any]]:
-    """The zone of errors one can live with, and its end."""
+    """Zone within the tolerance, and its end."""
     across = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     zone = {"type": "rect", "x0": 0, "x1": eps, "fillcolor": WITHIN_TOLERANCE, "line": {"width": 0}}
     end = {"type": "line", "x0": eps, "x1": eps, "line": {"color": REFERENCE, "width": 2, "dash": "dash"}}
@@ -107,12 +107,12 @@ def _tolerance(eps: float) -> list[dict[str, Any]]:
 
 
 def _icon(word: str, i: int) -> list[dict[str, Any]]:
-    """A disc with its sign, at the right of row i."""
+    """Disc with its sign, at the right of row i."""
     return icon(word, 27, 11, xref="paper", xanchor=1, yref="y", yanchor=i)
 
 
 def _words(strip: VerdictStrip, i: int, most: float) -> list[dict[str, Any]]:
-    """The number above its point, and the verdict in words at the right."""
+    """Number above its point, and the verdict in words at the right."""
     word = title_of(strip.words[i])
     note = strip.notes[i] if len(strip.notes[i]) <= 40 else f"{strip.notes[i][:39]}…"
     right = {"xref": "paper", "x": 1, "yref": "y", "y": i, "showarrow": False, "xanchor": "left", "align": "left"}
@@ -129,7 +129,7 @@ def _words(strip: VerdictStrip, i: int, most: float) -> list[dict[str, Any]]:
 
 
 def _number_place(point: float, limit: float, half: float) -> dict[str, Any]:
-    """Where a number twice ``half`` wide stands: above its point, but neither on the limit nor among the names."""
+    """Position of a number of width 2 ``half``: above its point, but not over the tolerance's label or the names."""
     low = max(point - half, 0.0)
     if low < limit < low + 2 * half:
         return {"x": limit, "xanchor": "left", "xshift": 5}
@@ -137,10 +137,10 @@ def _number_place(point: float, limit: float, half: float) -> dict[str, Any]:
 
 
 def _left(names: Sequence[str]) -> int:
-    """Pixels of the longest line of a name in bold; measured, for room made later would take it from the rows."""
+    """Pixels of the longest line of a bold name, measured, since room reserved later would shrink the rows."""
     return 24 + round(8.2 * max((len(line) for name in names for line in _folded(name)), default=0))
 
 
 def _folded(name: str) -> list[str]:
-    """A name in lines that fit beside its row, at most two of them; only then is it cut."""
+    """Name in at most two lines that fit next to its row, cut if longer."""
     return textwrap.wrap(name, _LONGEST, max_lines=2, placeholder="…") or [name]

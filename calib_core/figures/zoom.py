@@ -1,4 +1,4 @@
-"""One bin taken apart: class by class (P1 Fig. 1b), model by model, and one predicted class bin by bin."""
+"""Figures of one bin by class (P1 Fig. 1b) and by model, and of one predicted class by bin."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from calib_core.figures.shown import draws
 from calib_core.text import between, count, in_percent, percent, plain, share_range
 
 BARS = 20
-"""The histogram shows the classes with most rows; the frame below it lists all."""
+"""Number of classes in the histogram, those with most rows; the table lists all."""
 LINES = 12
-"""Classes that get a line of their own."""
+"""Maximum number of classes with a line."""
 _LABELLED = 12
 _HOVER = (
     "predicted %{hovertext}<br>%{customdata.count:,.6~g} rows in this bin<br>"
-    "says %{customdata.confidence:.1~%}, right %{customdata.accuracy:.1~%} "
+    "confidence %{customdata.confidence:.1~%}, accuracy %{customdata.accuracy:.1~%} "
     "(%{customdata.right_low:.0%} to %{customdata.right_high:.0%})<extra></extra>"
 )
 
 
 @draws(BinZoom)
 def zoom(diagram: BinZoom) -> go.Figure:
-    """Classes at (mean confidence, accuracy) in the bin, coloured by how far they are off, beside their row counts."""
+    """Draw classes at (mean confidence, accuracy) in the bin, colored by their error, and their numbers of rows."""
     figure = make_subplots(
-        cols=2, column_widths=[0.62, 0.38], horizontal_spacing=0.16, subplot_titles=("class by class", "rows per class")
+        cols=2, column_widths=[0.62, 0.38], horizontal_spacing=0.16, subplot_titles=("by class", "rows per class")
     )
     figure.add_trace(diagonal(*_span(diagram)), row=1, col=1)
     figure.add_trace(_classes(diagram), row=1, col=1)
@@ -50,7 +50,7 @@ def zoom(diagram: BinZoom) -> go.Figure:
 
 
 def _span(diagram: BinZoom) -> tuple[float, float]:
-    """A little more than the confidences shown."""
+    """Range slightly wider than the confidences shown."""
     low, high = float(diagram.confidence.min()), float(diagram.confidence.max())
     room = max(0.15 * (high - low), 0.005)
     return low - room, high + room
@@ -91,7 +91,7 @@ def _star(diagram: BinZoom) -> go.Scatter:
         mode="markers",
         name="all classes",
         marker={"symbol": "star", "size": 18, "color": "#E69F00", "line": {"width": 1, "color": REFERENCE}},
-        hovertemplate="all classes together<br>says %{x:.1~%}, right %{y:.1~%}<extra></extra>",
+        hovertemplate="all classes<br>confidence %{x:.1~%}, accuracy %{y:.1~%}<extra></extra>",
     )
 
 
@@ -116,7 +116,7 @@ def _histogram(diagram: BinZoom) -> go.Bar:
 
 
 def _heaviest(diagram: BinZoom) -> NDArray[np.intp]:
-    """Positions of the classes by falling number of rows."""
+    """Positions of the classes by descending number of rows."""
     return np.argsort(-diagram.count, kind="stable")
 
 
@@ -125,9 +125,10 @@ def _records(diagram: BinZoom) -> list[dict[str, object]]:
 
 
 def zoom_lines(diagram: BinZoom, *, look: int = 0, most: int = LINES) -> go.Figure:
-    """A line for each class: rows, the share that is right with its interval, and a tick at what is said of it.
+    """Draw a line per class: rows, accuracy with its interval, and a tick at the mean confidence.
 
-    Filled dots stand out, hollow ones do not; the ``most`` furthest beyond noise are drawn. ``look`` is the model's.
+    Filled dots are significant, hollow ones are not; it draws the ``most`` classes furthest beyond noise. ``look`` is
+    the model's style.
     """
     n = min(most, len(diagram.names))
     places, colour = list(range(n)), style(look).colour
@@ -193,22 +194,22 @@ def zoom_lines(diagram: BinZoom, *, look: int = 0, most: int = LINES) -> go.Figu
 
 def _line(diagram: BinZoom, i: int) -> str:
     return (
-        f"{diagram.names[i]}: {diagram.count[i]:,.6g} rows, says {100 * diagram.confidence[i]:.3g} percent, right "
-        f"{100 * diagram.accuracy[i]:.3g} percent"
+        f"{diagram.names[i]}: {diagram.count[i]:,.6g} rows, confidence {100 * diagram.confidence[i]:.3g} percent, "
+        f"accuracy {100 * diagram.accuracy[i]:.3g} percent"
     )
 
 
 _LINE_OF_MODELS, _BELOW = 46, 28
-"""Pixels of a model: its words above its interval; and of the numbers of the axis."""
+"""Pixels of a model, with its text above its interval, and of the numbers of the axis."""
 _UP, _LONGEST = 17, 24
-"""Pixels that a name stands above its line, and its most letters."""
+"""Pixels of a name above its line, and its maximum letters."""
 _HOVER_OF_MODELS = "%{hovertext}<extra></extra>"
 
 
 def models_in_range(table: pd.DataFrame, *, looks: Mapping[str, int] | None = None) -> go.Figure:
-    """A line a model of a table of `diagrams.models_in_range`: share right with its interval, a tick at what it says.
+    """Draw a table of `diagrams.models_in_range`: accuracy with its interval and a tick at the mean confidence.
 
-    Hollow marks are of fewer than 10 rows; of none there is no mark. A model keeps its look, that of its number in
+    Hollow marks have fewer than 10 rows; without rows there is no mark. A model keeps its style, by its number in
     ``looks``.
     """
     lines, found = table.to_dict("records"), numbers(table["model"], looks)
@@ -249,9 +250,9 @@ def models_in_range(table: pd.DataFrame, *, looks: Mapping[str, int] | None = No
 
 
 def _marks(line: dict[Hashable, Any], i: int, look: int) -> list[go.Scatter]:
-    """The interval with its point, and the tick at what is said."""
+    """Interval with its point, and the tick at the mean confidence."""
     own, title = style(look), str(line["model"])
-    says = f"{plain(title)}: says {in_percent(line['says'])}, right {in_percent(line['right'])}"
+    says = f"{plain(title)}: confidence {in_percent(line['says'])}, accuracy {in_percent(line['right'])}"
     shared: dict[str, Any] = {
         "y": [i],
         "mode": "markers",
@@ -278,15 +279,15 @@ def _marks(line: dict[Hashable, Any], i: int, look: int) -> list[go.Scatter]:
             "color": own.colour,
             "line": {"width": 1.5, "color": own.colour},
         },
-        name=f"{plain(title)}: right",
+        name=f"{plain(title)}: accuracy",
         **shared,
     )
     tick = {"symbol": "line-ns", "size": 11, "line": {"width": 2.5, "color": REFERENCE}}
-    return [right, go.Scatter(x=[line["says"]], marker=tick, name=f"{plain(title)}: says", **shared)]
+    return [right, go.Scatter(x=[line["says"]], marker=tick, name=f"{plain(title)}: confidence", **shared)]
 
 
 def _words(line: dict[Hashable, Any], i: int, look: int) -> list[dict[str, Any]]:
-    """The model's name above its line, and its numbers at the right of it."""
+    """Model's name above its line, and its numbers at the right."""
     title = str(line["model"])
     name = plain(title if len(title) <= _LONGEST else f"{title[: _LONGEST - 1]}…")
     facts = "no rows here"
@@ -302,7 +303,7 @@ def _words(line: dict[Hashable, Any], i: int, look: int) -> list[dict[str, Any]]
 
 
 def _ticks(table: pd.DataFrame) -> list[float]:
-    """Tenths, or fifths, from below all that is drawn to above it; of 0 to 1 where nothing is."""
+    """Tenths or fifths around all marks; 0 to 1 without marks."""
     drawn = table[["says", "right_low", "right_high"]].to_numpy(dtype=np.float64)
     drawn = drawn[~np.isnan(drawn)]
     least, most = (float(drawn.min()), float(drawn.max())) if len(drawn) else (0.0, 1.0)
@@ -312,7 +313,9 @@ def _ticks(table: pd.DataFrame) -> list[float]:
 
 
 _LINE = 22
-_HOVER_OF_CLASS = "right %{x:.1~%}, says %{customdata.says:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>"
+_HOVER_OF_CLASS = (
+    "observed %{x:.1~%}, predicted %{customdata.says:.1~%}<br>%{customdata.count:,.6~g} rows<extra></extra>"
+)
 
 
 @draws(ClassBins)
@@ -322,10 +325,10 @@ def class_bins(
     code: int | None = None,
     looks: Mapping[str, int] | None = None,
 ) -> go.Figure:
-    """A line a bin: the share of its rows that is right with its exact interval, and a tick at what the model says.
+    """Draw a line per bin: observed frequency with its exact interval, and a tick at the mean prediction.
 
-    Of several models the first is drawn. Marks of fewer than 10 rows are hollow; their records have the ``bin``, and
-    the ``code`` of the class where it is given.
+    For several models it draws the first. Marks of fewer than 10 rows are hollow; their records have the ``bin``, and
+    the ``code`` of the class if given.
     """
     i, title, bins = numbered(diagram, looks)[0]
     look, places = style(i), np.arange(len(bins.count))
@@ -392,4 +395,5 @@ def _rows(bins: ClassBins, j: int) -> dict[str, object]:
 
 def _words_of_class(bins: ClassBins, j: int) -> str:
     place = between(bins.lower[j], bins.upper[j])
-    return f"{place}: {count(round(bins.count[j]))} rows, says {percent(bins.says[j])}, right {percent(bins.right[j])}"
+    says, right = percent(bins.says[j]), percent(bins.right[j])
+    return f"{place}: {count(round(bins.count[j]))} rows, predicted {says}, observed {right}"

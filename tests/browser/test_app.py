@@ -63,7 +63,7 @@ def click_mark(page: Page, key: str, trace: str, b: int) -> None:
     page.mouse.move(place["x"], place["y"])
     # The pointer reads the mark's record by name: a name that the record lacks would stand there as it is.
     tip = chart.locator(".hoverlayer .hovertext")
-    expect(tip).to_contain_text(re.compile(r"^[A-Z][\w -]+, [\d.]+ to [\d.]+ %says \d.*, right \d.*\d rows"))
+    expect(tip).to_contain_text(re.compile(r"^[A-Z][\w -]+, [\d.]+ to [\d.]+ %confidence \d.*, accuracy \d.*\d rows"))
     expect(tip).not_to_contain_text("%{")
     page.mouse.click(place["x"], place["y"])
 

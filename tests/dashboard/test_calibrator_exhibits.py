@@ -108,7 +108,7 @@ def test_uses_of_confidence_are_those_of_the_models_shown() -> None:
     rows = {model.title: scene.get(base.predictions)}, {model.title: scene.get(model.predictions)}
     twin = cc.evaluation.usefulness.changes(*rows, coverage=0.5)
     same(frame[frame["calibrator"] == model.title].reset_index(drop=True), twin)
-    assert "right in surest 50 %" in shown["measure"]
+    assert "accuracy of most confident 50 %" in shown["measure"]
     words = EXHIBITS.make("uses", coverage=0.5).words(scene)
     assert words.headline == cc.evaluation.usefulness.sentences(frame)
     assert all(any(why in note for note in words.notes) for why in frame["note"].unique())

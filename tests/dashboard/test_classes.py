@@ -283,7 +283,7 @@ def test_the_view_opens_with_the_classes_that_stand_out_and_says_so() -> None:
     assert f"{found} (" in words(app)
     ticks = drawn(app)["class-errors"].figure["layout"]["yaxis"]["ticktext"]
     assert [name.startswith("<b>") for name in ticks] == [True] * len(outstanding) + [False] * (10 - len(outstanding))
-    noise = drawn(app)["class-errors"].trace("noise alone")["x"]
+    noise = drawn(app)["class-errors"].trace("calibrated model")["x"]
     order = [names.index(name) for name in the_list(app)["class"]]
     np.testing.assert_array_equal(noise, per_class_tests(rows, "top-label")["calibrated"].to_numpy()[order])
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import calib_core as cc
 from calib_core import InputError, NotAnswerable, Recipe
 from calib_core.defaults import LEVEL, TOLERANCE
-from calib_core.evaluation.cross_fitting import CROSS_FITTED, OF_ALL_ROWS, over_folds, plain_folds
+from calib_core.evaluation.cross_fitting import COLUMN_UNUSED, CROSS_FITTED, OF_ALL_ROWS, over_folds, plain_folds
 from dashboard import session
 from dashboard.cli import main
 from dashboard.exhibits import EXHIBITS, papers
@@ -111,7 +111,7 @@ def test_slices_and_other_models_share_the_folds(tmp_path: Path) -> None:
     same(other, first)
     same(other_after, after)  # the second model has no groups of its own: its rows are dealt out as the first one's
     assert scene.get(scene.models.shown[2].division).rule.endswith(
-        "each group (patient) in one fold, as the first file"
+        "each group (patient) in one fold, like the first file"
     )
 
 
@@ -254,7 +254,7 @@ def test_what_folds_leave_out_is_said(tmp_path: Path) -> None:
     file = tmp_path / "marked.csv"
     table.to_csv(file, index=False)
     only = ("--notion", "confidence", "--estimator", "ece")
-    unused, nothing = "The column split is not used: all rows are judged.", "No calibrator is fitted"
+    unused, nothing = COLUMN_UNUSED.format("split"), "No calibrator is fitted"
     bare, marked = (run("audit", each, "--folds", 3, *only).stdout for each in (tmp_path / "few.csv", file))
     assert "judged on all 120 rows" in marked
     assert (nothing in bare, nothing in marked) == (True, True)

@@ -409,7 +409,7 @@ def test_share_and_seed_are_choices() -> None:
     sound(app.number_input(key="choice.seed").set_value(7).run())
     assert (source(app).share, source(app).seed) == (0.25, 7)
     parts = session.parts(source(app))
-    line = f"{parts.fit.n_rows} calibration rows (split at random, class by class, share 0.25, seed 7)"
+    line = f"{parts.fit.n_rows} calibration rows (split at random, stratified by class, share 0.25, seed 7)"
     assert f"{line}, {count(parts.test.n_rows)} test rows." in said(app.caption)
 
 

@@ -51,9 +51,7 @@ def test_the_kernel_figure_draws_the_frame_and_the_distance_at_a_score(scale: st
     traces = {trace.name: trace for trace in figure.data if trace.name}
     np.testing.assert_array_equal(traces["kernel curve"].y, frame["curve"])
     assert {*frame["lower"].dropna(), *frame["upper"].dropna()} == set(traces["pointwise 90 % band"].y)
-    np.testing.assert_array_equal(
-        traces[f"where the scores lie (density per {curve.unit})"].customdata, frame["density"]
-    )
+    np.testing.assert_array_equal(traces[f"density of the scores (per {curve.unit})"].customdata, frame["density"])
     assert list(traces["local calibration error"].y) == [0.4, curve.value(0.4)]
     apart = Predictions.from_confidence([0.1, 0.9], [True, False])
     outside = figures.kernel_curve(diagrams.kernel_curve(apart, method=KernelECE(bandwidth=Fixed())), score=0.5)

@@ -166,7 +166,7 @@ def test_all_rows_are_judged_unless_something_is_fitted() -> None:
         Handout.of("demo:wine-logistic").table["rows"][0]
         == 2 * Handout(Selection().replace(data="demo:wine-logistic", by="share")).table["rows"][0]
     )
-    assert Handout.of("demo:wine-logistic", share=0.25).rule == "Split at random, class by class."
+    assert Handout.of("demo:wine-logistic", share=0.25).rule == "Split at random, stratified by class."
 
 
 def test_choices_go_by_their_names() -> None:

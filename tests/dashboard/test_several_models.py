@@ -170,7 +170,7 @@ def test_a_file_that_is_not_here_is_named_once_and_the_others_stay() -> None:
 
 def test_models_are_not_compared_on_two_files() -> None:
     two = BOTH.replace(test=MLP)
-    assert "one file each" in session.models(two).refused[0][1]
+    assert "one file per model" in session.models(two).refused[0][1]
 
 
 def test_a_calibrator_of_one_file_is_fitted_on_that_file() -> None:

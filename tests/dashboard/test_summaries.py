@@ -99,7 +99,7 @@ def test_a_summary_is_never_said_to_be_divided():
     key = session.hold(Path("counts.parquet").read_bytes(), "counts.parquet").key
     app = opened(Selection(source=Source(data=key), view="data"))
     said = " ".join(str(each.value) for each in (*app.markdown, *app.caption)).replace("\\", "")
-    assert "All 300 rows are judged (a summary, judged as a whole" in said
+    assert "All 300 rows are judged (a summary, evaluated as a whole" in said
     assert not any(words in said for words in ("seed", "share of", "calibration rows (", "test rows."))
     assert not [button for button in app.button if button.label == "Judge all rows"]
     assert session.parts(Source(data=key)).frame()["part"].tolist() == ["judged"]
@@ -114,7 +114,7 @@ def said_of_a_summary(view: str, **changes) -> tuple[AppTest, str]:
     return app, said.replace("\\", "").replace("\u200b", "").replace("\u00a0", " ")
 
 
-NO_CALIBRATOR = "No calibrator is fitted on a summary while it is judged: calib fit makes one of it, for other rows."
+NO_CALIBRATOR = "No calibrator is fitted on a summary that is evaluated; calib fit can fit one on it for other rows."
 
 
 @pytest.mark.parametrize("view", ["calibrators", "reliability", "classes", "curves"])

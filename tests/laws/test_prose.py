@@ -385,7 +385,7 @@ RULES = [
     (of_large, r"contain only {observed} events"),
     (of_rows, r"{fit} to fit, {test} to judge"),
     (of_rows, r"{judged} to judge"),
-    (of_rows, r"(?:in {folds} random folds|at random, class by class), seed {seed}"),
+    (of_rows, r"(?:in {folds} random folds|at random, stratified by class), seed {seed}"),
     (of_bins, r"{bins} bins? contains? fewer than {few} rows \({in_few} rows? in all"),
     (of_bins, r"Only {rows_above} rows have a risk above {above} %; intervals there are wider than {wide} points"),
     (of_bins, r"{share} % of the rows have a confidence above {top} %; all lower confidence rests on the other "

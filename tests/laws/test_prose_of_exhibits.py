@@ -133,7 +133,7 @@ FIXED = [
     r"(?:within|as) 3 points|fewer than 100|up to 12 points|95 % of calibrated models",  # windows of the slider
     r"change of 30 % or more",  # full colour of a map
     r"(?:10|##) rows or more are right and 10 wrong",
-    r"surest 80 %|AUROC; 0\.5:|above 50 %|cross 50 %|\(E50\)|\(E90\)|90 % point|E50 and E90|at 50 %",
+    r"(?:surest|most confident) 80 %|AUROC; 0\.5:|above 50 %|cross 50 %|\(E50\)|\(E90\)|90 % point|E50 and E90|at 50 %",
     r"less 1 for each",
     r"90 % or more of the largest gain",
     r"1,000 resamples|Table \d|§\d",
@@ -387,7 +387,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("pairs", of_answers, r"{so_many} of {lines} pairs not compared: row {any_row} is answered by one model and not by "
                           r"the other \({unlike} rows in all\)"),
     ("calibration-maps", of_settings, r"no answer on {any_share} % of the triangle"),
-    ("uses", of_settings, r"fewer than {enough} rows: too few for an interval of the size of sets"),
+    ("uses", of_settings, r"fewer than {enough} rows: too few for an interval of the set size"),
     ("uses", of_settings, r"that {sure} % of the rows|(?:class in|with probability) {sure} %"),
     (".*", of_own_lines, r"Each of the {lines} lines stands alone: about {chance} of {lines} would stand out by chance "
                        r"\(p at most {alpha}\)"),

@@ -84,7 +84,7 @@ def test_what_was_measured_is_drawn_over_the_floor_of_the_same() -> None:
     # What is corrected for noise is drawn at another place than what was measured.
     assert (frame["value"] - frame["point"]).abs().max() > 0.001
     figure = figures.forest(forest)
-    (ticks,) = (trace for trace in figure.data if trace.name == "as measured")
+    (ticks,) = (trace for trace in figure.data if trace.name == "raw value")
     known = frame[frame["low"].notna()]
     assert [mark["estimator"] for mark in ticks.customdata] == known.index.tolist()
     np.testing.assert_allclose(ticks.x, 100 * known["value"].clip(upper=forest.top))
@@ -121,9 +121,7 @@ def test_what_lies_beyond_the_axis_is_an_arrow_with_its_numbers_in_the_column() 
     np.testing.assert_allclose(floors.x, 100 * np.minimum(frame["floor"].astype(float), forest.top))
     # Whiskers end at the ends of the interval, or just beyond the axis.
     placed = frame.set_index("estimator")
-    for trace in (
-        trace for trace in figure.data if trace.name in ("the estimator that decides", "estimate with interval")
-    ):
+    for trace in (trace for trace in figure.data if trace.name in ("primary measure", "estimate with interval")):
         ends = placed.loc[[mark["estimator"] for mark in trace.customdata]]
         right = np.asarray(trace.x, dtype=float) + np.asarray(trace.error_x.array, dtype=float)
         left = np.asarray(trace.x, dtype=float) - np.asarray(trace.error_x.arrayminus, dtype=float)
@@ -139,12 +137,12 @@ def test_every_mark_says_which_estimator_it_is_of() -> None:
     figure = figures.forest(forest, looks={"other": 0, "net": 1})
     for trace in figure.data:
         assert all(mark["model"] == "net" and mark["estimator"] in ESTIMATORS for mark in trace.customdata)
-    first = next(trace for trace in figure.data if trace.name == "the estimator that decides")
+    first = next(trace for trace in figure.data if trace.name == "primary measure")
     look = figures.look.style(1)
     assert (first.marker.color, first.marker.symbol) == (look.colour, look.symbol)
-    assert any(note.text == "primary measure, fixed in advance" for note in figure.layout.annotations)
+    assert any(note.text == "primary measure (fixed in advance)" for note in figure.layout.annotations)
     other = figures.forest(diagrams.forest(lines(), declared="top-label"))
-    assert not any(note.text == "primary measure, fixed in advance" for note in other.layout.annotations)
+    assert not any(note.text == "primary measure (fixed in advance)" for note in other.layout.annotations)
 
 
 def test_several_models_and_scores_alone_have_no_forest() -> None:
@@ -249,8 +247,8 @@ def test_an_interval_that_leaves_the_axis_ends_in_an_arrow() -> None:
     frame = forest.frame()
     cut = frame[(frame["point"] <= forest.top) & (frame["high"] > forest.top)]
     assert "mce" in cut["estimator"].tolist()
-    (arrows,) = (trace for trace in figures.forest(forest).data if trace.name == "interval goes on")
+    (arrows,) = (trace for trace in figures.forest(forest).data if trace.name == "interval extends further")
     assert [mark["estimator"] for mark in arrows.customdata] == cut["estimator"].tolist()
     np.testing.assert_allclose(arrows.x, 100 * forest.top)
     whole = dataclasses.replace(forest, top=1.0)
-    assert not [trace for trace in figures.forest(whole).data if trace.name == "interval goes on"]
+    assert not [trace for trace in figures.forest(whole).data if trace.name == "interval extends further"]

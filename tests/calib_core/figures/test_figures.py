@@ -135,7 +135,7 @@ def test_columns_are_the_bins_with_rows_of_every_model(predictions: Predictions)
         assert list(found) == [(name, b) for name, d in shown.items() for b in d.frame()["bin"]]
         assert len({c["axis"] for c in columns}) == (1 if together == "overlay" else 3)
         assert (columns[-1]["low"], columns[-1]["high"]) == (0.9, 1.0)
-        assert "rows, says" in columns[0]["says"]
+        assert "rows, confidence" in columns[0]["says"]
 
 
 def test_from_three_models_on_each_has_a_panel_with_the_first_behind_it(predictions: Predictions) -> None:
@@ -191,9 +191,9 @@ def test_stems_can_be_left_out_and_the_key_tells_only_what_is_there(predictions:
     diagram = diagrams.reliability(predictions, 10)
     names = [str(t.name) for t in figures.reliability(diagram, stems=False).data]
     assert not [name for name in names if "stem" in name or "top-label" in name]
-    assert [name for name in names if name.startswith("hollow")] == ["hollow: fewer than 10 rows, not joined"] * bool(
-        (diagram.frame()["count"] < 10).any()
-    )
+    assert [name for name in names if name.startswith("hollow")] == [
+        "hollow: fewer than 10 rows, not connected"
+    ] * bool((diagram.frame()["count"] < 10).any())
     many = diagrams.reliability(predictions, 1)
     assert not [t for t in figures.reliability(many).data if str(t.name).startswith("hollow")]
 
@@ -399,7 +399,7 @@ def test_slice_dots_draw_their_lines() -> None:
     p = Predictions.from_confidence(said, right, metadata=pd.DataFrame({"site": site}))
     dots = diagrams.slice_dots(slices.table(p, "site"))
     lines, drawn = dots.lines, {trace.name: trace for trace in figures.slice_dots(dots).data}
-    noise, off = drawn["noise alone"], drawn["stands out"]
+    noise, off = drawn["calibrated models"], drawn["significant"]
     for x, end in (
         (noise.x[::3], lines["claimed"] - lines["floor"]),
         (noise.x[1::3], lines["claimed"] + lines["floor"]),
@@ -409,8 +409,8 @@ def test_slice_dots_draw_their_lines() -> None:
     assert 0 < out.sum() < len(lines)
     np.testing.assert_array_equal(off.x[::3], lines["claimed"][out])
     np.testing.assert_array_equal(off.x[1::3], lines["right"][out])
-    np.testing.assert_array_equal(drawn["says"].x, lines["claimed"])
-    mark = drawn["right, 90 % interval"]
+    np.testing.assert_array_equal(drawn["confidence"].x, lines["claimed"])
+    mark = drawn["accuracy, 90 % interval"]
     np.testing.assert_array_equal(mark.x, lines["right"])
     np.testing.assert_allclose(mark.x + mark.error_x.array, lines["high"])
     np.testing.assert_allclose(mark.x - mark.error_x.arrayminus, lines["low"])
@@ -447,7 +447,7 @@ def test_events_and_other_rows_are_counted_below_the_curve_of_a_risk() -> None:
     figure = figures.risk_diagram(diagrams.risk_diagram(Predictions(np.column_stack([1 - risk, risk]), died)))
     told = [note.text for note in figure.layout.annotations]
     assert f"with the event: {died.sum()}" in told
-    assert f"not: {700 - died.sum()}" in told
+    assert f"others: {700 - died.sum()}" in told
 
 
 def test_words_over_a_decision_curve_are_its_line() -> None:

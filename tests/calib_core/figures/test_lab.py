@@ -41,7 +41,7 @@ def test_means_stand_beside_the_true_error():
     ("how", "why"),
     [
         ({"key": "none"}, "must be one of estimators"),
-        ({"key": "bins", "measure": "worst"}, "'Calibrators over bins' has"),
+        ({"key": "bins", "measure": "worst"}, "'Calibrators over bins' offers"),
     ],
 )
 def test_what_there_is_not_is_refused(how, why):

@@ -77,7 +77,7 @@ def test_fitted_weights_and_losses_are_drawn_cell_by_cell(predictions: Predictio
     row, column = cc.diagrams.fitted_parameters(chosen).grids[0].chosen
     assert (framed.x0, framed.y0, framed.xref, framed.yref) == (column - 0.5, row - 0.5, "x", "y")
     assert [_frame(panel, 0, 0)["xref"] for panel in range(3)] == ["x", "x2", "x3"]
-    with pytest.raises(cc.NotAnswerable, match="is all there is"):
+    with pytest.raises(cc.NotAnswerable, match="this fit has only"):
         cc.figures.fitted_parameters(
             cc.diagrams.fitted_parameters(cc.CALIBRATORS.make("temperature").fit_on(predictions))
         )

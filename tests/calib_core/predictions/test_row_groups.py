@@ -107,9 +107,9 @@ def test_both_parts_have_groups_of_every_class():
 def test_a_group_on_both_sides_is_said():
     divided = cc.calls.divide(P)
     assert divided.warning == ""
-    assert divided.rule == "split at random, class by class, each group (patient) on one side"
+    assert divided.rule == "split at random, stratified by class, each group (patient) on one side"
     torn = cc.calls.divide(P, marked=cc.evaluation.splitting.Marked(np.array([0, 2, 4, 5]), np.array([1, 3]), "part"))
-    assert torn.warning.startswith("2 groups (patient) have rows on both sides: calibrators can know them again")
+    assert torn.warning.startswith("2 groups (patient) have rows on both sides")
     # Two files: one row of every patient in the second is enough.
     assert cc.calls.divide(P, test=P.take([1, 2])).warning.startswith("2 groups (patient) have rows on both sides")
     assert cc.calls.divide(P.take([0, 1]), test=P.take([2, 3, 4])).warning == ""
