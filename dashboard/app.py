@@ -1,4 +1,4 @@
-"""The page: its frame, and the view of the present choices. Run by Streamlit; each view draws itself."""
+"""The dashboard page: its frame and the current view. Streamlit runs this module."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dashboard.session import server_limits
 from dashboard.theme import markdown_plain
 from dashboard.views import VIEWS, View, data, data_choice, doubts, rows_judged, sample_offered, start
 
-# Views on which a file can be opened. (A docstring here would be printed on the page.)
+# Views on which a file can be opened. (Streamlit would print a docstring here on the page.)
 _OPENS = ("start", "data")
-# Rooms whose models are chosen by chips; the others have ways of their own.
+# Rooms whose models are chosen by chips; the other rooms choose models in their own way.
 _CHOOSES = ("explore", "evidence", "report")
 
 
 def main() -> None:
-    """Draw the page for the choices of this session."""
+    """Draw the page for the current choices of the session."""
     failures = extensions.load_installed()
     st.set_page_config(page_title="calib", layout="wide", initial_sidebar_state="collapsed")
     widgets.selection()
@@ -42,13 +42,13 @@ def main() -> None:
             rows_judged.draw()
         if view.needs_data and view.of_models:
             frame.settings(selection)
-    # Each in a place of its own, filled or not: where one comes or goes, what follows moves up or down, the browser
-    # makes it anew, and a file under way to its field is lost.
+    # Each element has its own slot, filled or not. If a slot came or went, the elements below would move, the browser
+    # would recreate them, and a file being uploaded would be lost.
     with st.container(key="frame-chips"):
         if view.room in _CHOOSES and view.needs_data and view.of_models:
             frame.model_chips(selection)
     with st.container(key="frame-problems"):
-        # On a server for strangers they are its owner's business, who finds them in the terminal.
+        # On a public server these messages go to the terminal, for the owner.
         own = () if server_limits.terms().private else failures
         for problem in (*own, *widgets.link_problems(), *widgets.left_out()):
             st.warning(markdown_plain(problem), icon=":material/warning:")
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _views(shown: View, fitting: DeltaGenerator) -> None:
-    """The view shown, in a place of its own: one for all would keep the last view's remains until all is redrawn."""
+    """Draw the current view in its own slot; a shared slot would show remains of the previous view."""
     places = {key: st.container(key=f"view-{key}") if view is shown else st.empty() for key, view in VIEWS.items()}
     if shown.listed and shown.room not in (DATA, LEARN):
         with fitting:
@@ -75,7 +75,7 @@ def _views(shown: View, fitting: DeltaGenerator) -> None:
 
 
 def _view(selection: Selection, view: View) -> None:
-    """One view; data that cannot be used gives its sentence and leads to where data are chosen."""
+    """Draw one view; for unusable data, show the error and a link to the data page."""
     if view.needs_data:
         try:
             session.parts(selection.source)

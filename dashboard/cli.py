@@ -1,4 +1,4 @@
-"""The `calib` command. Each of its commands is one file of `dashboard.commands`, imported when it is asked for."""
+"""The `calib` command. Each subcommand is one module of `dashboard.commands`, imported on demand."""
 
 import importlib
 import io
@@ -16,16 +16,16 @@ except ModuleNotFoundError:
 from dashboard import commands
 from dashboard.commands import _extras
 
-_JOBS = "calib-job"  # the library's name of threads that run long jobs, which is not loaded here
+_JOBS = "calib-job"  # name prefix of the library's threads for long jobs; the library is not loaded here
 _NOT_INSTALLED = 2
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # what a shell reports for a process ended by these signals
 
 
 class Commands(click.Group):
-    """The commands found in `dashboard.commands`: module `name` holds the command `name` as `command`."""
+    """Command group of `dashboard.commands`: module `name` contains the command `name` as `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name every module of the package, in alphabetical order."""
+        """Return the name of every module of the package, in alphabetical order."""
         return sorted(m.name for m in pkgutil.iter_modules(commands.__path__) if not m.name.startswith("_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -38,25 +38,25 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; whoever interrupts it, or closes the pipe it writes to, is told nothing more."""
+        """Run the command; end without further messages if the user interrupts it or closes its pipe."""
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                # A character that a console's code page lacks, as the minus sign on Windows, is written out.
+                # A character that the console's code page lacks (the minus sign on Windows) is escaped.
                 stream.reconfigure(errors="backslashreplace")
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             if any(thread.name.startswith(_JOBS) for thread in threading.enumerate()):
-                # Python would wait for jobs that nobody will read.
+                # Python would wait for jobs whose result nobody reads.
                 sys.stdout.flush()
                 os._exit(_INTERRUPTED)
             raise SystemExit(_INTERRUPTED) from None
         except BrokenPipeError:
-            # Python would complain once more when it flushes the closed pipe at its end.
+            # Python would report an error again when it flushes the closed pipe on exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(_PIPE_CLOSED) from None
         except ImportError as why:
-            # A command that needs more than this installation has, before it could say so itself.
+            # A command needs more than this installation has, and failed before it could report that itself.
             if (sentence := _extras.missing(why)) is None:
                 raise
             click.echo(f"{ctx.command_path} {ctx.invoked_subcommand or ''}".rstrip() + f": {sentence}", err=True)

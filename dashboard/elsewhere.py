@@ -1,4 +1,4 @@
-"""The name that ``dashboard.integrations`` had in 0.3: it warns, and is removed in 1.0."""
+"""Deprecated name (0.3) of ``dashboard.integrations``: it warns, and is removed in 1.0."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Tables and records as files: CSV whose text cells no spreadsheet takes for a formula, values that JSON can hold."""
+"""Tables and records as files: CSV safe to open in a spreadsheet, and values safe to write as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from calib_core.text import inert
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
-    """The table as UTF-8 CSV; text that a spreadsheet would run as a formula gets an apostrophe in front.
+    """Return the table as UTF-8 CSV; text that a spreadsheet would run as a formula is prefixed by an apostrophe.
 
     >>> csv_bytes(pd.DataFrame({"name": ["=1+1", "cat"], "gap": [-0.5, 0.5]})).decode().split()
     ['name,gap', "'=1+1,-0.5", 'cat,0.5']
@@ -29,7 +29,7 @@ def _safe(column: pd.Series) -> pd.Series:
 
 
 def finite(value: Any) -> Any:
-    """A value as JSON holds it, with everything in it: NaN and infinities are null, keys are text.
+    """Convert a value for JSON: NaN and infinities become null, keys become text.
 
     >>> finite({"ece": np.float64(0.5), 2: (float("nan"), np.int64(3))})
     {'ece': 0.5, '2': [None, 3]}
@@ -43,7 +43,7 @@ def finite(value: Any) -> Any:
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """The files in one ZIP archive: equal files make equal bytes, whenever they are packed.
+    """Return the files as one ZIP archive: equal files give equal bytes, whenever they are packed.
 
     >>> zipped({"a.csv": b"1"}) == zipped({"a.csv": b"1"})
     True

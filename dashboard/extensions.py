@@ -1,4 +1,4 @@
-"""Packages that add methods, exhibits and views: those installed with an entry point, and those named by --with.
+"""Extension packages that add methods, exhibits and views: installed with an entry point or named by --with.
 
 A package registers what it adds when it is imported. Nothing that is loaded is ever named by a link or a file.
 """
@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 GROUP = "calib.extensions"
-"""The group of entry points; each has the name of a module as its value."""
+"""Entry-point group; the value of each entry is the name of a module."""
 OWN = ("calib_core", "dashboard")
 """The packages of this project."""
 
@@ -23,7 +23,7 @@ _named: dict[str, None] = {}
 
 
 class ExtensionError(Exception):
-    """A package that cannot be loaded; the message says which one, why, and what to do."""
+    """Error for a package that cannot be loaded; its message names the package, the reason and the remedy."""
 
 
 def load_installed() -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def load_installed() -> tuple[str, ...]:
 
 
 def load(name: str) -> None:
-    """Import a package by name, from the working directory too.
+    """Import a package by name, also from the working directory.
 
     Raises
     ------
@@ -75,17 +75,17 @@ def load(name: str) -> None:
 
 
 def named() -> tuple[str, ...]:
-    """Names of the packages that `load` imported, in order."""
+    """Return the names of the packages that `load` imported, in order."""
     return tuple(_named)
 
 
 def modules() -> tuple[str, ...]:
-    """Names of all modules loaded as extensions: a process that computes for this one imports them too."""
+    """Return the names of all extension modules; worker processes import them too."""
     return tuple(_modules)
 
 
 def package_of(thing: type | None) -> str:
-    """Name of the package that a class comes from; empty for those of this project, and where none is known.
+    """Return the name of the package that a class comes from; empty for this project and for unknown origins.
 
     >>> package_of(threading.Thread), package_of(ExtensionError)
     ('threading', '')
@@ -95,10 +95,10 @@ def package_of(thing: type | None) -> str:
 
 
 def _imported(module: str) -> str:
-    """Import a module; an empty text, or why that failed."""
+    """Import a module; return the reason if that failed, otherwise an empty text."""
     try:
         import_module(module)
-    except (Exception, SystemExit) as why:  # whatever other people's code raises
+    except (Exception, SystemExit) as why:  # Code of other packages can raise anything.
         return f"{type(why).__name__}: {why}" if str(why) else type(why).__name__
     _modules[module] = None
     return ""

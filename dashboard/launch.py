@@ -1,4 +1,4 @@
-"""What the command that starts the dashboard and the dashboard itself share."""
+"""State shared by the launching command and the dashboard."""
 
 import gc
 import importlib
@@ -43,7 +43,7 @@ def settings(*, port: int | None, headless: bool) -> dict[str, Any]:
 
 
 def hosted(address: str, port: int, under: "ServerLimits") -> dict[str, Any]:
-    """Return Streamlit's options for a server under these terms."""
+    """Return Streamlit's options for a server with these limits."""
     return {
         **settings(port=port, headless=True),
         "server.address": address,
@@ -55,18 +55,18 @@ def hosted(address: str, port: int, under: "ServerLimits") -> dict[str, Any]:
 
 
 def preload() -> None:
-    """Import what the first visitor would wait for, and take it out of the garbage collector's rounds."""
+    """Import what the first visitor would wait for, and exclude it from garbage collection."""
     for module in _HEAVY:
         importlib.import_module(module)
     library = importlib.import_module("calib_core")
     for name in library.__all__:
-        getattr(library, name)  # what the library loads when it is asked for
+        getattr(library, name)  # modules that the library loads on demand
     gc.collect()
     gc.freeze()
 
 
 class Collector(threading.Thread):
-    """Collects garbage every so many seconds until ``ended`` is set."""
+    """Thread that collects garbage periodically until ``ended`` is set."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(name="calib-collector", daemon=True)

@@ -1,4 +1,4 @@
-"""The mark of a model in running text: its symbol in its colour, as a small picture that Markdown can hold."""
+"""Symbol of a model in running text: a small colored picture embedded in Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from calib_core.palette import outline, style
 
 @cache
 def mark(number: int) -> str:
-    """Markdown of the mark of the model with this number among the scene's looks.
+    """Return the Markdown of the symbol of the model with this number in the scene.
 
     >>> mark(0).startswith("![★](data:image/svg+xml;base64,")
     True

@@ -1,4 +1,4 @@
-"""Rooms of the dashboard and the views in them: each view adds itself here, the page walks them, links name them."""
+"""Rooms of the dashboard and their views: each view registers itself, the page lists them, links name them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calib_core.registry.registry import RegistryError
 Render = Callable[[], None]
 Reads = Literal["rows", "counts"]
 Missing = Callable[[], str]
-"""Says why a view could only be empty for the present choices; an empty text where it is not."""
+"""Reason why a view would be empty for the current choices; an empty text if it would not."""
 
 ROOMS = {
     "overview": "Overview",
@@ -22,23 +22,22 @@ ROOMS = {
 }
 """Titles of the rooms, in the order in which questions come up."""
 DATA = "data"
-"""The room behind the name of the data in use, which is no step of the way."""
+"""Room behind the name of the current data; it is not a step of the sequence."""
 LEARN = "learn"
-"""The room behind "Learn": the guided tour and the terms."""
+"""Room behind "Learn": the guided tour and the glossary."""
 STOPS = 7
-"""Stops of the guided tour."""
+"""Number of stops of the guided tour."""
 
 
 @dataclass(frozen=True)
 class View:
-    """One page of a room: its key in links, its title, its place among the room's, and what draws it.
+    """View of a room: its key in links, title, position among the room's views, and drawing function.
 
-    ``needs_data``: in its place stands the reason where the chosen data cannot be used. ``listed``: it is reached by
-    its title beside the room's other views, unless ``missing`` says why it could only be empty. ``reads``: "rows" where
-    a summary could show nothing of it: in its place stands that it needs rows. ``rare``: of most data it is
-    ``missing``, and nothing is said of it there. ``of_models``: calibrators, bins and the tolerance change what it
-    shows; else none of them are offered. ``shows``: keys of exhibits of other packages that it shows, which the view
-    "Added" then leaves to it.
+    ``needs_data``: if the chosen data cannot be used, the page shows the reason instead. ``listed``: its title is a tab
+    of the room, unless ``missing`` returns a reason. ``reads``: "rows" if it needs rows: for a summary the page shows
+    that instead. ``rare``: it is ``missing`` for most data, and then not mentioned. ``of_models``: calibrators, bins
+    and the tolerance change what it shows; otherwise their controls are hidden. ``shows``: keys of exhibits of other
+    packages that it shows, which the view "Added" then omits.
     """
 
     key: str
@@ -73,7 +72,7 @@ def view(
     of_models: bool = True,
     shows: tuple[str, ...] = (),
 ) -> Callable[[Render], Render]:
-    """Decorator that adds a view to a room; the function draws it for the present choices.
+    """Return a decorator that adds a view to a room; the function draws it for the current choices.
 
     >>> @view("blank", "Blank", 99, room="evidence")
     ... def render() -> None: ...
@@ -97,14 +96,14 @@ def view(
 
 
 def views_of(room: str) -> tuple[View, ...]:
-    """The views of a room that its tabs list."""
+    """Return the views of a room that its tabs list."""
     return tuple(each for each in VIEWS.values() if each.room == room and each.listed)
 
 
 def view_key(text: str) -> str:
-    """The key of a view that a link names; ValueError where there is none of that name.
+    """Return the key of the view that a link names; ValueError if no view has that name.
 
-    A command has no views loaded and draws none: it leaves the word to the dashboard that opens the link.
+    A command loads no views, so it passes the name on unchecked; the dashboard that opens the link checks it.
     """
     if (VIEWS and text not in VIEWS) or len(text) > 100:
         raise ValueError(text)

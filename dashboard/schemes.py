@@ -1,23 +1,23 @@
-"""Binning schemes that the page offers, and the numbers they take."""
+"""Binning schemes that the page offers, and their numeric parameters."""
 
 from calib_core import BINNINGS, Recipe
 from calib_core.binning import of_interval, of_simplex
 from calib_core.registry.registry import Part, Range
 
 AUTO = "auto"
-"""In place of a binning: one bin a value where a calibrator's outputs are declared discrete, else the default bins."""
+"""Automatic binning: one bin per value for calibrators with discrete outputs, otherwise the default bins."""
 NUMBERS = ("bins", "points")
-"""Choices that a scheme may take."""
+"""Parameters that a scheme may have."""
 
 
 def interval_schemes() -> tuple[str, ...]:
-    """Keys of the schemes for single scores that need no more than a number."""
+    """Return the keys of the schemes for single scores that need only a number."""
     intervals = Part("BINNINGS", of_interval).keys
     return tuple(key for key in intervals if all(p.name in NUMBERS for p in BINNINGS[key].params))
 
 
 def counted_by(number: str) -> str:
-    """Key of the first scheme that takes this number: "bins" or "points".
+    """Return the key of the first scheme with this parameter: "bins" or "points".
 
     >>> counted_by("bins"), counted_by("points")
     ('equal-width', 'points-per-bin')
@@ -26,7 +26,7 @@ def counted_by(number: str) -> str:
 
 
 def scheme_of(binning: str, **numbers: int) -> Recipe:
-    """The recipe of a binning with those of the numbers that it takes, as near as its limits allow.
+    """Return the recipe of a binning with the parameters that it takes, clipped to its limits.
 
     >>> scheme_of("equal-mass", bins=7, points=20).params, scheme_of("distinct", bins=7).params
     ((('bins', 7),), ())
@@ -36,5 +36,5 @@ def scheme_of(binning: str, **numbers: int) -> Recipe:
 
 
 def simplex_schemes() -> tuple[str, ...]:
-    """Keys of the schemes that cut the simplex into cells."""
+    """Return the keys of the schemes that partition the simplex."""
     return Part("BINNINGS", of_simplex).keys

@@ -1,4 +1,4 @@
-"""Every choice on screen as one frozen value, and its query string: a link reopens the same picture."""
+"""All choices on screen as one frozen value, and its query string: a link reopens the same page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dashboard.navigation import STOPS, view_key
 from dashboard.schemes import AUTO, NUMBERS, counted_by, interval_schemes, scheme_of, simplex_schemes
 
 FEWEST, MOST = 5, 25
-"""Numbers of bins that can be chosen."""
+"""Smallest and largest number of bins that can be chosen."""
 MOST_POINTS = 2000
 MOST_FOLDS = 20
 READING_CHARS = 30_000
@@ -27,33 +27,33 @@ MOST_OTHERS = 7
 MOST_CALIBRATORS = 12
 MOST_PARTITIONS = 6
 NONE = ""
-"""In place of a file's name: nothing has been opened yet."""
+"""File name before any file has been opened."""
 COLUMNS = ("single", "double")
-"""Widths of a journal's column that figures can be exported at."""
+"""Column widths of a journal in which figures can be exported."""
 SHARED = {
     "coverage": ("selective", "skills"),
     "threshold": ("decision-curve", "net-benefit"),
     "truth": ("lab-curve", "lab-errors"),
     "seed": ("lab-curve", "lab-errors"),
 }
-"""Options that several exhibits have in common: chosen in one, chosen in all."""
+"""Options shared by several exhibits: a choice in one applies to all."""
 RATIOS = (1.01, 10.0)
-"""Tolerances of the ratio of observed to expected events that can be chosen: from one over it to it."""
+"""Range of tolerances that can be chosen for the ratio of observed to expected events."""
 MIN_ROWS = (1, 100)
-"""Numbers of rows that can be asked of a cell for an arrow."""
+"""Range of the minimum number of rows per cell for an arrow."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Which rows calibrators are fitted on and which they are judged on.
+    """Rows that calibrators are fitted on, and rows that they are evaluated on.
 
     ``data`` and ``test`` name files: "demo:KEY", "sha256:HASH" of an upload, or nothing yet (``NONE``). With ``test``
     the calibration rows are all of ``data``; else ``data`` is split by its split column (``by`` = "column"), at random
-    ("share"), or judged whole, cross-fitted in so many ``folds`` ("folds").
-    ``reading`` and ``test_reading`` hold what the user changed in how the files are read, as JSON. Another model's
-    predictions on the same rows are divided ``like`` those they are compared with. ``corners`` makes three classes of
-    them (`written_corners`); empty for all classes. ``within`` is the slice of the test rows that is judged, as its
-    text (`calib_core.slices.Slice`); empty for all rows.
+    ("share"), or evaluated whole by cross-fitting in ``folds`` folds ("folds"). ``reading`` and ``test_reading`` are
+    the user's changes to how the files are read, as JSON. Another model's predictions on the same rows are divided
+    ``like`` those they are compared with. ``corners`` merges the classes into three (`written_corners`); empty for all
+    classes. ``within`` is the text of the selected slice of the test rows (`calib_core.slices.Slice`); empty for all
+    rows.
     """
 
     data: str = f"demo:{DEMOS[0].key}"
@@ -70,17 +70,17 @@ class Source:
 
     @property
     def everywhere(self) -> Source:
-        """The same with all test rows."""
+        """Return the same source without a slice: all test rows."""
         like = None if self.like is None else self.like.everywhere
         return dataclasses.replace(self, like=like, within="")
 
 
 @dataclass(frozen=True)
 class Focus:
-    """What is looked at: a model, a notion, and a place in the pictures.
+    """Current focus: a model, a notion, and a place in the pictures.
 
-    The same names are choices of a ``Selection``, parameters of a link, and what marks and columns of a figure have in
-    their records, which charts send when they are clicked and compare with the focus they are given.
+    The same names are used by a ``Selection``, by links, and by the records of a figure's marks and columns. A chart
+    sends such a record when clicked, and compares the records with its focus.
 
     Parameters
     ----------
@@ -103,12 +103,12 @@ class Focus:
 
     @property
     def place(self) -> dict[str, Any]:
-        """What of a place is known, by its names."""
+        """Return the known coordinates of the place, by name."""
         return {name: value for name in PLACES if (value := getattr(self, name)) is not None}
 
     @staticmethod
     def chosen(record: Mapping[str, Any]) -> dict[str, Any]:
-        """The choices that the record of a click makes; none where it is about something else.
+        """Return the choices that the record of a click makes; empty if the record is about something else.
 
         >>> Focus.chosen({"model": "net", "bin": 3, "count": 12})
         {'model': 'net', 'bin': 3, 'between': None}
@@ -123,7 +123,8 @@ class Focus:
         }
         if "code" in found:
             found.setdefault("label", None)  # another class, or all that is predicted as it
-        # A mark's record may have ends of an interval among much else; a range of the axis is those two alone.
+        # The record of a mark may contain the ends of an interval among other entries; a range of the axis has only
+        # those two.
         ends = [record["low"], record["high"]] if record.keys() == {"low", "high"} else record.get("between")
         if _is_range(ends):
             return found | {"between": (float(ends[0]), float(ends[1])), "bin": None}
@@ -131,9 +132,9 @@ class Focus:
 
 
 PLACES = ("bin", "between", "code", "label", "cell")
-"""Names of a focus that say which place of the pictures is looked at; the browser's are in chart/assets/records.js."""
+"""Names of a focus that identify a place in the pictures; the browser's are in chart/assets/records.js."""
 NOWHERE: Mapping[str, Any] = MappingProxyType(dict.fromkeys(PLACES))
-"""The choices of a page on which no place is looked at."""
+"""Choices of a page without a selected place."""
 
 
 def _is_range(ends: Any) -> TypeGuard[Sequence[float]]:
@@ -145,15 +146,15 @@ def _is_range(ends: Any) -> TypeGuard[Sequence[float]]:
 
 @dataclass(frozen=True)
 class Selection:
-    """All choices: the source of rows, the view, the ticked calibrators, the bins, and each view's own choices.
+    """All choices: the source of rows, the view, the ticked calibrators, the bins, and the choices of each view.
 
-    ``others`` are files of other models on the same rows, each with what was changed in how it is read. ``exhibits``
-    are those whose options differ from the defaults. ``notion`` is the one chosen, empty where the verdict's is
-    looked at. ``confidence`` and ``risk`` are what the overview's sentence is about, None where it opens by itself: two
-    classes are judged by the risk of their event, unless ``notion`` is a claim about the class predicted, or a
-    ``confidence`` alone is asked about, as in links from before there was an event. ``question`` is what is
-    asked of the ticked calibrators, the first where it is empty; ``tour`` the stop of the guided tour, 0 away from it.
-    The default of ``calibrators`` is that of a link; `dashboard.frame.advised` ticks others where nobody chose any.
+    ``others`` are files of other models on the same rows, each with the changes to how it is read. ``exhibits`` are
+    those whose options differ from the defaults. ``notion`` is the chosen one; empty for that of the verdict.
+    ``confidence`` and ``risk`` are the level in the overview's sentence, None for the default. Two classes are
+    evaluated by the risk of their event, unless ``notion`` is about the predicted class or only ``confidence`` is
+    given, as in links from before there was an event. ``question`` is the question about the ticked calibrators, empty
+    for the first; ``tour`` is the stop of the guided tour, 0 outside it. The default of ``calibrators`` is that of a
+    link; `dashboard.frame.advised` ticks others where nobody chose any.
     """
 
     source: Source = Source()
@@ -191,15 +192,15 @@ class Selection:
 
     @property
     def focus(self) -> Focus:
-        """What is looked at in every picture."""
+        """Return the current focus in every picture."""
         return Focus(**{each.name: getattr(self, each.name) for each in dataclasses.fields(Focus)})
 
     def exhibit(self, key: str) -> Recipe:
-        """An exhibit with the options chosen for it."""
+        """Return an exhibit with its chosen options."""
         return next((recipe for recipe in self.exhibits if recipe.key == key), Recipe("EXHIBITS", key))
 
     def with_exhibit(self, recipe: Recipe) -> Selection:
-        """The same choices but for the options of one exhibit, and those that others share with it."""
+        """Return the same choices with new options of one exhibit, and of those that share them."""
         changed = {kept.key: kept for kept in self.exhibits} | {recipe.key: recipe}
         for name, keys in SHARED.items():
             value = {name: dict(recipe.params)[name]} if name in dict(recipe.params) else {}
@@ -211,38 +212,38 @@ class Selection:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The rows of every model compared, those of the file in use first."""
+        """Return the rows of every model compared, those of the current file first."""
         corners = self.source.corners
         rest = (Source(data, reading, like=self.source, corners=corners) for data, reading in self.others)
         return self.source, *rest
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Keys of the files compared, the one in use first."""
+        """Return the keys of the files compared, the current one first."""
         return self.source.data, *(data for data, _ in self.others)
 
     @property
     def readings(self) -> tuple[tuple[str, str], ...]:
-        """The files compared, each with what was changed in how it is read; a file may be read several times."""
+        """Return the files compared, each with the changes to how it is read; a file may be read several times."""
         return (self.source.data, self.source.reading), *self.others
 
     @property
     def scheme(self) -> Recipe | None:
-        """The binning scheme chosen; None where each model is judged as its outputs are declared."""
+        """Return the chosen binning scheme; None for the default binning of each model."""
         return None if self.binning == AUTO else scheme_of(self.binning, bins=self.bins, points=self.points)
 
     def replace(self, **changes: Any) -> Selection:
-        """The same choices but for some; fields of the source are changed by their own names."""
+        """Return the same choices with some of them changed; fields of the source are changed by their own names."""
         inner = {name: value for name, value in changes.items() if name in _SOURCE}
         outer = {name: value for name, value in changes.items() if name not in _SOURCE}
         return dataclasses.replace(self, source=dataclasses.replace(self.source, **inner), **outer)
 
     def value(self, name: str) -> Any:
-        """A choice by name, the source's included."""
+        """Return a choice by name, including those of the source."""
         return getattr(self.source if name in _SOURCE else self, name)
 
     def to_query(self) -> dict[str, str]:
-        """The choices that differ from the defaults, as query parameters."""
+        """Return the choices that differ from the defaults, as query parameters."""
         plain = Selection()
         changed = {name: self.value(name) for name in _READERS if self.value(name) != plain.value(name)}
         if changed.keys() & {"bins", "points"}:
@@ -251,7 +252,7 @@ class Selection:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> tuple[Selection, tuple[str, ...]]:
-        """The choices a link asks for, and one sentence for each part of it that could not be used.
+        """Return the choices that a link makes, and one sentence for each unusable part of it.
 
         >>> Selection.from_query({"bins": "7", "view": "nowhere"})[0].bins
         7
@@ -268,17 +269,17 @@ class Selection:
                 problems.append(f"The link's {written} was left out: {reason}.")
             else:
                 if name in NUMBERS and "binning" not in query:
-                    # A number that is given wins over what outputs are declared to be.
+                    # An explicit number takes precedence over the declared outputs.
                     selection = selection.replace(binning=counted_by(name))
         return selection, tuple(problems)
 
 
 MOVED = {"asked": "notion", "reduction": "notion", "zoom": "bin", "one": "code"}
-"""Names that links of releases 0.2 and 0.3 use, and what they became; dropped in 0.4."""
+"""Names in links of releases 0.2 and 0.3, and their present names; dropped in 0.4."""
 
 
 def value_of(param: Param, text: str) -> Any:
-    """What a text says as the value of a parameter: one of its options, JSON, yes or no, or the text itself.
+    """Parse a text as the value of a parameter: one of its options, JSON, yes or no, or the text itself.
 
     >>> from calib_core.registry.registry import Flag
     >>> flag = Param("slow", Flag(), False, "", False, False)
@@ -313,7 +314,7 @@ def _recipes(name: str, family: str, most: int) -> Callable[[str], tuple[Recipe,
 
 
 def _listed(text: str, name: str, most: int, what: str) -> list[Any]:
-    """A JSON list of at most so many things."""
+    """Parse a JSON list with a maximum length."""
     data = json.loads(text)
     if not isinstance(data, list) or len(data) > most:
         raise RegistryError(f"{name} must be a list of at most {most} {what}")
@@ -329,7 +330,7 @@ def _partitions(text: str) -> tuple[Recipe, ...]:
 
 
 def written_corners(three: tuple[int, int, int], others: str) -> str:
-    """Three classes as corners, and what becomes of the others, in one text.
+    """Format the three classes of the corners, and the treatment of the others, as one text.
 
     >>> read_corners(written_corners((0, 4, 2), "pool"))
     ((0, 4, 2), 'pool')
@@ -338,7 +339,7 @@ def written_corners(three: tuple[int, int, int], others: str) -> str:
 
 
 def read_corners(text: str) -> tuple[tuple[int, int, int], str]:
-    """What `written_corners` wrote; ValueError for anything else."""
+    """Parse the text of `written_corners`; ValueError for anything else."""
     *codes, others = text.split(",")
     if len(codes) != 3 or others not in OTHERS or not all(code.isdecimal() and len(code) < 8 for code in codes):
         raise ValueError(text)
@@ -386,7 +387,7 @@ def _within(low: float, high: float, kind: Callable[[str], float]) -> Callable[[
 
 
 def _range(text: str) -> tuple[float, float]:
-    """A range of confidence; ValueError where it is none."""
+    """Parse a range of confidence; ValueError if the text is not a range."""
     low, high = json.loads(text)
     if not 0 <= float(low) < float(high) <= 1:
         raise ValueError(text)
@@ -398,14 +399,14 @@ def _short(text: str) -> str:
 
 
 def _reading(text: str) -> str:
-    # Not cut: half a JSON object is none.
+    # Not truncated: half a JSON object is not valid JSON.
     if len(text) > READING_CHARS:
         raise ValueError(text)
     return text
 
 
 def mixed(texts: Iterable[str]) -> bool:
-    """Whether lines of a table were judged by different rules: its column ``bins`` is then shown.
+    """Return True if lines of a table use different binnings; its column ``bins`` is then shown.
 
     >>> mixed(["one a value (23)", "one a value (7)", ""]), mixed(["15 equal width", "one a value (23)"])
     (False, True)
@@ -418,12 +419,12 @@ def _partition(key: str) -> Recipe:
 
 
 def model_keys() -> tuple[str, ...]:
-    """Keys of the calibrators that can be ticked; the base model is always shown."""
+    """Return the keys of the calibrators that can be ticked; the base model is always shown."""
     return tuple(key for key in CALIBRATORS if key != "identity")
 
 
 def recommended(kind: str, *, event: bool = False) -> tuple[str, ...]:
-    """Keys of the calibrators to try first with predictions of this kind: as they declare, whatever the results.
+    """Return the keys of the calibrators to try first with predictions of this kind, independent of results.
 
     For the risk of an event they are updates of the risk: maps of the predicted class do not correct it.
     """

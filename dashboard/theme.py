@@ -1,4 +1,4 @@
-"""What only the pages say or need: kinds of predictions in words, and names that Markdown leaves as they are."""
+"""Texts that only the pages need: names for kinds of predictions, and escaping for Markdown."""
 
 import re
 
@@ -10,9 +10,9 @@ __all__ = ["label_plain", "markdown_plain", "unbroken"]
 def markdown_plain(text: object) -> str:
     r"""Escape text for a Streamlit element that reads Markdown (labels, captions, metrics, messages, options).
 
-    Every ASCII punctuation mark is escaped, so that images, links, colours and formulas are shown as they were
-    written. What is replaced after the escapes are read (bare addresses, `:icon:` names, `->` and its like) is
-    broken by a zero-width space. Numbers keep what belongs to them on their line (``unbroken``).
+    Every ASCII punctuation mark is escaped, so that images, links, colours and formulas are shown as they were written.
+    A zero-width space breaks what Streamlit replaces after escapes (bare addresses, `:icon:` names, `->` and similar).
+    Percent signs stay on the line of their number (``unbroken``).
 
     >>> print(markdown_plain("![x](y) $a$"))
     \!\[x\]\(y\) \$a\$
@@ -24,7 +24,7 @@ def markdown_plain(text: object) -> str:
 
 
 def label_plain(text: object) -> str:
-    """A name as the label of a box: of labels screen readers read the Markdown, so that nothing harmless is escaped.
+    """Escape a name for the label of a widget; screen readers read its Markdown, so harmless characters stay.
 
     >>> label_plain("Isotonic, one-vs-rest"), label_plain("a * b")
     ('Isotonic, one-vs-rest', 'a \\\\* b')
@@ -34,7 +34,7 @@ def label_plain(text: object) -> str:
 
 
 def unbroken(text: str) -> str:
-    """The text with percent signs, and the names of p-values, on the line of their numbers.
+    """Join percent signs, and names of p-values, to their numbers so that no line breaks between them.
 
     >>> unbroken("right 9 %") == "right 9\u00a0%", unbroken("p < 0.01") == "p\u00a0<\u00a00.01"
     (True, True)
@@ -43,8 +43,8 @@ def unbroken(text: str) -> str:
 
 
 _P_VALUE = re.compile(r"\bp ([<=>]) (?=\d)")
-# Letters, digits, and marks that mean nothing to Markdown amid them; numbers alone could begin a list.
+# Letters, digits, and marks without a meaning in Markdown between them; numbers by themselves could begin a list.
 _HARMLESS = re.compile(r"[^\W\d_](?:[^\W_]|[ ,()%]|-(?![->])|\.(?=\d))*")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
-# Places inside `scheme://`, `mailto:`, `:icon:`, `www.`, `a@b`, and the signs that Streamlit makes one arrow of.
+# Places inside `scheme://`, `mailto:`, `:icon:`, `www.`, `a@b`, and the signs that Streamlit joins to an arrow.
 _LATE_MARKUP = re.compile(r"(?<=:)(?=[\w/+-])|(?<=[wW]{3})(?=\.)|(?=@)|(?<=[<>~-])(?=[-=>])")

@@ -1,8 +1,8 @@
-"""Uploads that do not stay in memory: the raw bytes of a file are given back once it has been read.
+"""Uploads that are released from memory: the raw bytes of a file are freed once it has been read.
 
-Streamlit keeps every uploaded file for the life of its session and copies it on every run that draws the
-uploader. Its public interface has no way to let go, so `forget` uses a private one: without it (another
-release of Streamlit) the file stays and everything still works; tests/dashboard/test_uploads.py notices.
+Streamlit retains every uploaded file for the life of its session and copies it on every run that draws the uploader.
+Its public interface cannot release a file, so `forget` uses a private one. Without it (another release of Streamlit)
+the file stays and everything still works; tests/dashboard/test_uploads.py notices.
 """
 
 import logging
@@ -19,19 +19,19 @@ _LOGGER = logging.getLogger(__name__)
 
 
 class Waiting:
-    """Files that were received, or are on their way, and not read yet: bytes by session and file."""
+    """Files received or in transfer that have not been read yet: bytes by session and file."""
 
     def __init__(self) -> None:
         self._bytes: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
 
     def files(self, session: str) -> int:
-        """How many of a session."""
+        """Return the number of files of a session."""
         with self._lock:
             return sum(of == session for of, _ in self._bytes)
 
     def come(self, session: str, file: str, size: int, room: int) -> bool:
-        """A file is about to be sent; False where there is no room for it. One alone always has room."""
+        """Register a file about to be sent; False if there is no room for it. A single file always has room."""
         with self._lock:
             if self._bytes and sum(self._bytes.values()) + size > room:
                 return False
@@ -39,12 +39,12 @@ class Waiting:
             return True
 
     def gone(self, session: str, file: str) -> None:
-        """A file was read, or did not arrive."""
+        """Remove a file that was read or did not arrive."""
         with self._lock:
             self._bytes.pop((session, file), None)
 
     def tidy(self) -> None:
-        """Forget what sessions had that are over."""
+        """Remove the files of sessions that have ended."""
         from streamlit import runtime
 
         if not runtime.exists():
@@ -55,7 +55,7 @@ class Waiting:
 
 
 WAITING = Waiting()
-"""Those of this process."""
+"""Waiting files of this process."""
 
 
 def uploader(label: str, *, key: str, types: Sequence[str], help: str | None = None) -> "UploadedFile | None":
@@ -67,7 +67,7 @@ def uploader(label: str, *, key: str, types: Sequence[str], help: str | None = N
 
 
 def forget(file: "UploadedFile", *, key: str) -> bool:
-    """Release the bytes of an upload and give the uploader `key` a new start; tell whether they are gone.
+    """Release the bytes of an upload and reset the uploader `key`; return True if they are released.
 
     The file object must not be used afterwards.
     """
@@ -93,7 +93,7 @@ def _released(file_id: str) -> bool:
         context = get_script_run_ctx()
         if context is None:
             return False
-        # `remove_file` rather than `remove_session_files`: another uploader of the page may hold a file unread.
+        # `remove_file` rather than `remove_session_files`: another uploader of the page may contain an unread file.
         WAITING.gone(context.session_id, file_id)
         store: Any = context.uploaded_file_mgr
         store.remove_file(context.session_id, file_id)

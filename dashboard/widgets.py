@@ -33,7 +33,7 @@ from dashboard.theme import markdown_plain
 
 
 class Titled(Protocol):
-    """What has a title."""
+    """Protocol of objects with a title."""
 
     @property
     def title(self) -> str: ...
@@ -46,16 +46,16 @@ _UNASKED = "calib.unasked"
 """The calibrators that the page ticked by itself."""
 _UNSET = object()
 FIRST_VISIT = {"view": "start"}
-"""What an address without choices opens."""
+"""Choices of an address without query parameters."""
 
 POINTS_ABREAST = 3
-"""Sliders of a curve's points that stand in a row."""
+"""Number of sliders of a curve's points per row."""
 SLIDER_STEPS = 300
 """A range of whole numbers longer than this gets a number field instead of a slider."""
 
 
 def selection() -> Selection:
-    """The choices of this session; of the link it was opened with, the first time."""
+    """Return the choices of this session; on the first run, those of its link."""
     if _SELECTION not in st.session_state:
         query = st.query_params.to_dict() or FIRST_VISIT
         st.session_state[_SELECTION], st.session_state[_PROBLEMS] = Selection.from_query(query)
@@ -66,15 +66,15 @@ def selection() -> Selection:
 
 
 def link_problems() -> tuple[str, ...]:
-    """What in the link could not be used, said once."""
+    """Return the unusable parts of the link, once per session."""
     problems: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
     return problems
 
 
 def left_out() -> tuple[str, ...]:
-    """Ticked calibrators that are not for rows like those in use, each in a sentence, said once.
+    """Return one sentence for each ticked calibrator that does not apply to the current rows, once per session.
 
-    Of what the page ticks by itself nothing is said: nobody has asked for it.
+    Calibrators ticked by default are not mentioned, because the user did not choose them.
     """
     choices = selection()
     ticked = () if unasked() else choices.calibrators
@@ -96,7 +96,7 @@ def change(**changes: Any) -> None:
 
 
 def choose(choices: Selection) -> None:
-    """Put these choices in place of all there were."""
+    """Replace all choices by these."""
     st.session_state[_SELECTION] = choices
 
 
@@ -117,7 +117,7 @@ def change_exhibit(recipe: Recipe) -> None:
 
 
 def link_query(choices: Selection) -> dict[str, str]:
-    """The choices as a link writes them; an address without any would open the first visit."""
+    """Return the choices as query parameters; an address without any would open the first visit."""
     return choices.to_query() or {"view": choices.view}
 
 
@@ -129,7 +129,7 @@ def write_link() -> None:
 
 
 def bound(name: str, **also: Any) -> dict[str, Any]:
-    """Keyword arguments that tie a widget to the choice called name; ``also`` are changed along with it.
+    """Return the keyword arguments that bind a widget to the choice called name; ``also`` are changed along with it.
 
     >>> sorted(bound("bins"))  # doctest: +SKIP
     ['key', 'on_change']
@@ -143,7 +143,7 @@ def bound(name: str, **also: Any) -> dict[str, Any]:
 
 
 def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
-    """Keyword arguments for a widget that shows ``value`` and reports what is chosen instead.
+    """Return the keyword arguments for a widget that shows ``value`` and reports a new value.
 
     The value given is the truth: a widget that was not drawn for a while, or whose value was changed by a click
     elsewhere, is set to it before it is drawn.
@@ -155,10 +155,10 @@ def tied(key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
 
 @contextmanager
 def popover(place: Any, label: str, **look: Any) -> Iterator[None]:
-    """A popover whose widgets show their values whenever it is opened.
+    """Draw a popover whose widgets show their values whenever it is opened.
 
-    The browser makes what a popover holds when it is opened, of the last run alone: a value set before that is lost,
-    and the widget would stand at its least. So every run sets it.
+    The browser creates the content of a popover when it is opened, from the last run only. A value set in an earlier
+    run is lost and the widget would show its minimum, so every run sets it.
     """
     inside = _FOLDED.set(True)
     try:
@@ -172,7 +172,7 @@ _FOLDED: ContextVar[bool] = ContextVar("folded", default=False)
 
 
 def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[Any], None]) -> dict[str, Any]:
-    """As `tied`, for a widget whose options change: what is none of them is not reported.
+    """Like `tied`, for a widget whose options change; a value outside the options is not reported.
 
     When an option goes, Streamlit hands over its label as if that had been chosen.
     """
@@ -182,25 +182,25 @@ def tied_to(options: Collection[Any], key: str, value: Any, chosen: Callable[[An
 def model_box(
     place: DeltaGenerator, models: Iterable[Titled], model: Titled, key: str, label: str = "Model", **also: Any
 ) -> None:
-    """A choice of the model looked at, by title; ``also`` are changed along with it."""
+    """Draw a selection box for the focused model, by title; ``also`` are changed along with it."""
     titles = [shown.title for shown in models]
     place.selectbox(label, titles, **tied_to(titles, key, model.title, lambda title: change(model=title, **also)))
 
 
 def download(label: str, name: str, make: Callable[[], str | bytes], *, key: str = "", primary: bool = False) -> None:
-    """A button that takes a file home; what is in it is made when it is clicked."""
-    # A click does not run the page again: that would drop the file before the browser has fetched it.
+    """Draw a download button; the content of the file is computed when it is clicked."""
+    # A click does not rerun the page: that would drop the file before the browser has fetched it.
     look: Literal["primary", "secondary"] = "primary" if primary else "secondary"
     st.download_button(label, make, file_name=name, on_click="ignore", key=f"download.{key or name}", type=look)
 
 
 def table_height(lines: int) -> int:
-    """Pixels of a data frame with so many lines and its head, none of them cut."""
+    """Return the height in pixels of a data frame with this many lines and its header, none of them cut."""
     return 35 * (lines + 1) + 3
 
 
 def sentences(make: Callable[[], Iterable[str]]) -> None:
-    """A caption for each sentence, or for the one that says why there are none."""
+    """Draw a caption for each sentence, or for the reason why there are none."""
     try:
         lines = tuple(make())
     except NotAnswerable as why:
@@ -210,7 +210,7 @@ def sentences(make: Callable[[], Iterable[str]]) -> None:
 
 
 def refusals(refused: Iterable[tuple[Titled, str]]) -> None:
-    """One line for each model that cannot be shown, with the reason."""
+    """Draw one line for each model that cannot be shown, with the reason."""
     for model, why in refused:
         text = f"**{markdown_plain(model.title)}** cannot be used here: {markdown_plain(why)}."
         st.warning(text, icon=":material/warning:")
@@ -225,7 +225,7 @@ def recipe_controls(
     only: Collection[str] | None = None,
     without: Mapping[str, tuple[str, ...]] | None = None,
 ) -> None:
-    """Controls for the declared parameters of a recipe's member, or ``only`` some; ``changed`` gets the new recipe.
+    """Draw controls for the declared parameters of a recipe, or ``only`` some; ``changed`` gets the new recipe.
 
     ``without``: options of some of them that are not offered.
     """
@@ -253,7 +253,7 @@ def recipe_controls(
 
 @dataclass(frozen=True)
 class _Control:
-    """One parameter on screen: what it is, its present value, its key, and where a new value goes."""
+    """Control of one parameter: its declaration, current value, key, and the function that receives a new value."""
 
     param: Param
     value: Any
@@ -328,7 +328,7 @@ class _Control:
             st.number_input(self.label, format=None if self.param.integer else "%g", **kwargs)
 
     def _points(self, domain: Shares) -> None:
-        """A slider for every point of a curve, and how many points there are."""
+        """Draw a slider for every point of a curve, and a field for the number of points."""
         shares, last = self.value, len(self.value) - 1
 
         def moved(i: int, share: float) -> None:

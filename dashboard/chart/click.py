@@ -1,4 +1,4 @@
-"""What somebody chose in a chart, by pointer or keys, and the way it takes through the session's state."""
+"""User's choice in a chart, by pointer or keys, and its way through the session's state."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _LETTERS = 2000
 
 @dataclass(frozen=True)
 class Click:
-    """One choice in a chart: a mark, a column, a range, a temperature, or nothing any more.
+    """Choice in a chart: a mark, a column, a range, a temperature, or a cleared choice.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Click:
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """What was chosen, by name; nothing when the mark says nothing or was not sent as a record.
+        """Return the chosen record, by name; empty if the mark has none or it was not sent as a record.
 
         A mark's or a column's own record, `low` and `high` of a range, `temperature`, or `clear`.
 
@@ -50,7 +50,7 @@ class Click:
 
 
 def slot(key: str) -> str:
-    """Name the place in `st.session_state` where a click on chart `key` waits; a test may put one there."""
+    """Return the key in `st.session_state` of a pending click on chart `key`; a test may put one there."""
     return f"calib.chart.click.{key}"
 
 
@@ -61,13 +61,13 @@ def waiting(key: str) -> Click | None:
 
 
 def take(key: str) -> Click | None:
-    """Consume the click waiting for chart `key`."""
+    """Consume the pending click on chart `key`."""
     click = st.session_state.pop(slot(key), None)
     return click if isinstance(click, Click) else None
 
 
 def put(key: str, click: Click | None) -> None:
-    """Let a click wait for chart `key`, unless it was seen before."""
+    """Store a click for chart `key`, unless it was seen before."""
     seen = f"calib.chart.seq.{key}"
     if click is None or click.seq <= st.session_state.get(seen, 0):
         return
@@ -76,7 +76,7 @@ def put(key: str, click: Click | None) -> None:
 
 
 def parse(payload: object) -> Click | None:
-    """Read a click as the browser sends it; None for anything else, since a browser can send anything.
+    """Parse a click as the browser sends it; None for anything else, since a browser can send anything.
 
     >>> parse({"record": {"low": 0.2, "high": 0.4}, "seq": 1}).record
     {'low': 0.2, 'high': 0.4}
@@ -97,7 +97,7 @@ def parse(payload: object) -> Click | None:
 
 
 def _is_record(record: object) -> bool:
-    """Whether this can be chosen in a chart without a mark: a range has two ends, a temperature is above 0."""
+    """Return True if this can be chosen in a chart without a mark: a range has two ends, a temperature is above 0."""
     if not isinstance(record, Mapping) or not record or not _is_plain(record):
         return False
     if "low" in record or "high" in record:
@@ -110,7 +110,7 @@ def _is_record(record: object) -> bool:
 
 
 def _is_plain(value: object, depth: int = _DEPTH) -> bool:
-    """Whether a value is what marks carry: numbers, texts, and lists and mappings of them, none of them huge."""
+    """Return True if a value is what marks carry: numbers, texts, and small lists and mappings of them."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, str):

@@ -1,9 +1,9 @@
 """Registration of the chart component with the running Streamlit server.
 
-Two asset directories are declared: our own scripts with the small bundle of plotly.js, and the one inside the
-installed plotly package that holds the whole of it, for figures with other traces than lines, marks and bars.
-Streamlit serves both under `/_stcore/bidi-components/`, so static file serving stays off, and a page fetches
-plotly.js once, however many charts it shows. `dashboard.chart.page_head` lets browsers keep it.
+Two asset directories are declared: our own scripts with the small bundle of plotly.js, and the one in the installed
+plotly package with the full plotly.js, for figures with traces other than lines, marks and bars. Streamlit serves both
+under `/_stcore/bidi-components/`, so static file serving stays off, and a page fetches plotly.js once, however many
+charts it shows. `dashboard.chart.page_head` lets browsers cache it.
 """
 
 from functools import cache
@@ -17,9 +17,9 @@ _CHART = "calib.chart"
 
 
 def renderer() -> Any:
-    """Return the function that mounts a chart, after making sure that this server knows its assets.
+    """Return the function that mounts a chart, after declaring its assets to this server.
 
-    Raises whatever Streamlit raises when its component interface is not what it was in the pinned release.
+    Raises any error that Streamlit raises if its component interface differs from that of the pinned release.
     """
     declare_assets()
     return _renderer()
@@ -31,9 +31,9 @@ def _renderer() -> Any:
 
 
 def declare_assets() -> None:
-    """Tell the running server where the files of the component lie; raises as `renderer` does."""
-    # Private API, so that an uninstalled checkout works like an installed wheel: the public way is a manifest in
-    # the pyproject.toml of an installed distribution, and plotly's wheel has none.
+    """Declare the component's asset directories to the running server; raises like `renderer`."""
+    # Private API, so that an uninstalled checkout works like an installed wheel. The public way is a manifest in the
+    # pyproject.toml of an installed distribution, and plotly's wheel has none.
     from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
     from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 

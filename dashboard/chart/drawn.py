@@ -1,4 +1,4 @@
-"""See what a run of the script drew, from a test."""
+"""Charts that a run of the script drew, for tests."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentChart:
-    """A chart as it was sent to the browser.
+    """Chart as it was sent to the browser.
 
     Attributes
     ----------

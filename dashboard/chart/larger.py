@@ -1,4 +1,4 @@
-"""Charts for people who sit far away: letters, margins and height a quarter larger, the numbers as they are."""
+"""Charts for an audience: text, margins and height a quarter larger, the numbers unchanged."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ TIMES = 1.25
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 _PRESENTED = "calib.chart.presented"
 _LENGTHS = ("xshift", "yshift", "ax", "ay", "standoff", "tracegroupgap")
-"""Lengths beside letters, which grow with them; an arrow's ends may be of another kind, in data."""
+"""Lengths next to text, which scale with it; the ends of an arrow may be in data coordinates instead."""
 
 
 def present(on: bool) -> None:
-    """Draw every chart of this page larger, or as it is."""
+    """Set whether every chart of this page is drawn enlarged."""
     st.session_state[_PRESENTED] = on
 
 
 def times() -> float:
-    """How many times as large charts are drawn now."""
+    """Return the current scale factor of charts."""
     return TIMES if st.session_state.get(_PRESENTED) else 1.0
 
 
 def enlarge(part: Any, by: float) -> None:
-    """Make letters, and what keeps them apart, so many times as large, in place, wherever they stand in ``part``.
+    """Scale text, and the distances around it, by this factor, in place, everywhere in ``part``.
 
     >>> title = {"title": {"text": "a", "font": {"size": 10}}, "margin": {"l": 20}, "xaxis": {"range": [0, 1]}}
     >>> enlarge(title, 1.5)

@@ -1,4 +1,4 @@
-"""The temperature slider below a chart, which moves a model's stars in the browser without asking the server."""
+"""Temperature slider below a chart, which moves a model's stars in the browser without a server request."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ def live_path(
     marks: Mapping[float, str] | None = None,
     words: tuple[str, str] = ("mean confidence", "accuracy"),
 ) -> dict[str, Any]:
-    """What `chart(..., live=...)` takes: a slider that moves the stars of one trace to where a temperature puts them.
+    """Return the ``live`` argument of `chart`: a slider that moves the stars of one trace to those of a temperature.
 
-    Beside the slider stand the mean confidence and the accuracy at its temperature. Letting go sends
+    The mean confidence and the accuracy at its temperature are shown next to the slider. Releasing it sends
     ``{"temperature": T}``, so that the page can draw the figure for it.
 
     Parameters
@@ -36,13 +36,13 @@ def live_path(
         The ``uid`` of the trace of bars whose heights grow with the share of rows; their records name ``bin`` and
         ``share``. They move where the edges of the bins do not depend on the temperature.
     hides : sequence of str
-        The ``uid`` of traces that the slider cannot move: hidden as long as it stands elsewhere than at ``value``.
+        The ``uid`` of traces that the slider cannot move: hidden while the slider is not at ``value``.
     value : float
-        The temperature the figure is drawn at, where the slider stands at first.
+        The temperature of the drawn figure, and the initial position of the slider.
     marks : mapping, optional
         Temperatures with a name below the track, such as ``{1.0: "as it is", 1.69: "fitted"}``: a click goes there.
     words : pair of str
-        What the two shares beside the slider are called: the mean score at its temperature, and what came true.
+        Names of the two shares next to the slider: the mean score at its temperature, and the observed frequency.
 
     >>> import calib_core as cc
     >>> path = cc.diagrams.temperature_path(cc.Predictions([[0.75, 0.25]] * 4, [0, 0, 0, 1]))

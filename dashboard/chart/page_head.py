@@ -1,8 +1,8 @@
-"""The first chart, sooner: plotly.js where browsers may keep it, and named in the page before anybody asks for it.
+"""Faster first chart: plotly.js is cacheable by browsers, and preloaded in the head of the page.
 
-Streamlit's own route for components lets a browser keep nothing, so that plotly.js is fetched and compiled anew with
-every page; and it is asked for last, when the first chart is there. `application` is the same dashboard with a route
-of its own for plotly.js and with links in the head of the page. Started in another way, charts do without.
+Streamlit's own route for components forbids caching, so that every page fetches and compiles plotly.js again, and
+requests it last, with the first chart. `application` is the same dashboard with a separate route for plotly.js and with
+links in the head of the page. If the dashboard is started in another way, charts still work without it.
 """
 
 import gzip
@@ -24,7 +24,7 @@ _SCRIPT = "text/javascript"
 
 @cache
 def bundle_version() -> str:
-    """The version of plotly.js that is shipped, from the first lines of its file.
+    """Return the version of the bundled plotly.js, from the first lines of its file.
 
     >>> bundle_version().count(".")
     2
@@ -37,7 +37,7 @@ def bundle_version() -> str:
 
 
 async def bundle(request: "Request") -> "Response":
-    """Answer with plotly.js, which a browser may keep for good."""
+    """Return plotly.js as a response that a browser may cache permanently."""
     from starlette.responses import Response
 
     packed = "gzip" in request.headers.get("accept-encoding", "")
@@ -47,17 +47,17 @@ async def bundle(request: "Request") -> "Response":
 
 @cache
 def _compressed() -> bytes:
-    """The bundle as it is sent; compressed once, for it takes a tenth of a second."""
+    """Return the compressed bundle; compressed once, since that takes a tenth of a second."""
     return gzip.compress(BUNDLE.read_bytes(), 6)
 
 
 def address() -> str:
-    """Where plotly.js is, below the page."""
+    """Return the address of plotly.js, below the page."""
     return f"calib/{bundle_version()}/plotly-basic.min.js"
 
 
 def links() -> bytes:
-    """Lines for the head of the page: what the first chart will need; relative, so that a prefix does no harm."""
+    """Return the lines for the head of the page that preload the first chart; relative because of prefixes."""
     where = address()
     modules = sorted(file.name for file in ASSETS.glob("*.js") if file != BUNDLE)
     lines = [
@@ -69,7 +69,7 @@ def links() -> bytes:
 
 
 def script() -> str:
-    """The line of JavaScript among them; a server that forbids scripts in pages has to know it.
+    """Return the inline line of JavaScript among them; a server that forbids scripts in pages has to know it.
 
     >>> script()[:26]
     'window.CALIB_PLOTLY=new UR'
@@ -78,7 +78,7 @@ def script() -> str:
 
 
 class Head:
-    """Puts lines into the head of the page below ``base`` as it passes; everything else passes untouched."""
+    """Middleware that adds lines to the head of the page below ``base``; other responses pass unchanged."""
 
     def __init__(self, app: "ASGIApp", links: bytes, base: str = "") -> None:
         self.app = app
@@ -90,7 +90,7 @@ class Head:
         if scope["type"] != "http" or scope["method"] != "GET" or scope["path"] not in self.pages:
             await self.app(scope, receive, send)
             return
-        # The page is changed on its way: whole, unpacked, and never "as you have it already".
+        # The page is modified in transit, so it must arrive whole, uncompressed, and never as "not modified".
         refused = {b"if-none-match", b"if-modified-since", b"accept-encoding", b"range"}
         headers = [(name, value) for name, value in scope["headers"] if name not in refused]
         start: dict[str, Any] = {}

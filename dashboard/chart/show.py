@@ -25,7 +25,7 @@ from dashboard.selection import PLACES
 
 DEFAULT_HEIGHT = 420
 LOOKED_AT = tuple(name for name in PLACES if name != "label")
-"""Names of a focus that columns and marks are compared by: what rows really are of is shown in a table."""
+"""Names of a focus by which columns and marks are compared; the true class of rows is shown in a table only."""
 
 
 def payload(
@@ -38,7 +38,7 @@ def payload(
     live: Mapping[str, Any] | None = None,
     times: float = 1.0,
 ) -> bytes:
-    """Serialise a figure for the browser.
+    """Serialize a figure for the browser.
 
     The header is its own JSON text, so that a rerun which changes nothing costs the browser no parsing of the
     figure. Arrays travel base64-encoded in their own number type. The focus and the slider are no part of the
@@ -56,7 +56,7 @@ def payload(
 
 
 def _known(focus: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a focus is looked at; empty where it is nothing."""
+    """Return the known entries of a focus; empty if there are none."""
     return {name: value for name, value in focus.items() if value is not None and name in LOOKED_AT}
 
 
@@ -75,7 +75,7 @@ def figure_json(figure: go.Figure, key: str, times: float = 1.0) -> bytes:
 
 
 def _name_traces(traces: list[dict[str, Any]]) -> None:
-    """Tie the browser's memory of a hidden trace to its name, not to its place in the list.
+    """Tie the browser's memory of a hidden trace to its name, not to its position in the list.
 
     The name is hashed, for Plotly puts the uid into CSS selectors.
     """
@@ -115,7 +115,7 @@ def chart(
     focus: Mapping[str, Any] | None = None,
     live: Mapping[str, Any] | None = None,
 ) -> Click | None:
-    """Show a figure and return what was chosen in it and caused this run, once.
+    """Show a figure and return the choice in it that caused this run, once.
 
     Parameters
     ----------
@@ -128,15 +128,15 @@ def chart(
     height : int, optional
         Pixels; the figure's own height or 420 otherwise. The width is the container's.
     focus : mapping, optional
-        What is looked at: `bin`, `class`, `cell`, and `between`, a pair of ends. Columns and marks whose records
-        agree with it are highlighted, without drawing the figure anew.
+        The current focus: `bin`, `class`, `cell`, and `between`, a pair of ends. Columns and marks whose records agree
+        with it are highlighted, without redrawing the figure.
     live : mapping, optional
         A temperature slider below the picture, as `live_path` gives it.
     """
     try:
         mount = renderer()
     except Exception:
-        # Whatever a different Streamlit raises, a plainer chart is better than none.
+        # Another release of Streamlit may raise anything; a plainer chart is better than none.
         _LOGGER.warning("The chart component is not available; using st.plotly_chart.", exc_info=True)
         return _plain_chart(figure, key=key, label=label, height=height)
     mount(
@@ -148,12 +148,12 @@ def chart(
 
 
 def is_dark() -> bool:
-    """Tell whether the page now shown is dark; light as long as the browser has not said."""
+    """Return True if the page is dark; False until the browser has reported it."""
     return bool(st.context.theme.type == "dark")
 
 
 def _arrive(key: str) -> None:
-    """Before the run that a click causes: keep the click for `chart`."""
+    """Store the click for `chart`, before the run that it causes."""
     clicks.put(key, clicks.parse(st.session_state[key].get("click")))
 
 
@@ -175,7 +175,7 @@ def _plain_chart(figure: go.Figure, *, key: str, label: str, height: int | None)
 
 
 def _selected(key: str, points: list[dict[str, Any]]) -> Click | None:
-    """Read a selection as a click: it stays selected over reruns, so only a change of it counts."""
+    """Parse a selection as a click: it stays selected over reruns, so only a changed selection counts."""
     last, number = st.session_state.get(f"calib.chart.selected.{key}", (None, 0))
     chosen = points[0] if points else None
     if chosen == last:

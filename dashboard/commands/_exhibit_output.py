@@ -1,4 +1,4 @@
-"""An exhibit on a terminal: as text, JSON, CSV or Python; nothing here knows which one it is."""
+"""Output of an exhibit on a terminal as text, JSON, CSV or Python, for any exhibit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMS = ("text", "json", "csv", "python")
 
 
 def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str] = ()) -> None:
-    """Write the exhibit in one of the forms, reasons to doubt the file before it.
+    """Write the exhibit in one of the forms, after the doubts about the file.
 
     As text also what was assumed of the file but for what options ``named``, and which rows are judged.
 
@@ -47,7 +47,7 @@ def show(exhibit: Exhibit, scene: Scene, form: str = "text", named: Iterable[str
 
 
 def _tell_rows(scene: Scene, named: Iterable[str]) -> None:
-    """Write to stderr what was assumed of the file, and which rows are judged where not all are."""
+    """Write to stderr the assumptions about the file, and the evaluated rows if these are not all rows."""
     from dashboard.commands._opened_models import assumed, judged_rows, of_all
     from dashboard.session import file
 
@@ -60,7 +60,7 @@ def _tell_rows(scene: Scene, named: Iterable[str]) -> None:
 
 
 def tell_doubts(scene: Scene) -> None:
-    """Write every reason to doubt the labels or scores to stderr, before the numbers that rest on them."""
+    """Write every doubt about the labels or scores to stderr, before the numbers that depend on them."""
     from dashboard.exhibits import doubt_words
     from dashboard.session import file
 

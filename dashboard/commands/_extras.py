@@ -1,4 +1,4 @@
-"""Which extra of this package brings what a command did not find installed."""
+"""Optional extra of this package that installs a missing dependency of a command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _EXTRAS = {"streamlit": "app", "plotly": "app", "PIL": "app", "jinja2": "app", "
 
 
 def missing(why: BaseException) -> str | None:
-    """What to install, in one sentence, where an error is that one of the extras' packages is not there.
+    """Return one sentence on what to install, if an error is due to a missing package of an extra; otherwise None.
 
     >>> missing(ModuleNotFoundError("No module named 'streamlit.web'", name="streamlit.web"))
     'this needs streamlit, which is not installed; run: pip install "calib[app]"'

@@ -1,4 +1,4 @@
-"""How commands end that cannot run: in one sentence on stderr, with exit code 2."""
+"""Failures of commands: one sentence on stderr, with exit code 2."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ COULD_NOT_RUN = 2
 
 
 def careful(function: Command) -> Command:
-    """Failures of a command become one sentence on stderr and exit code 2; adds --debug, which shows where.
+    """Report failures of a command as one sentence on stderr with exit code 2; add --debug for tracebacks.
 
-    It stands below all other decorators of a command, next to the function.
+    Use it below all other decorators of a command, next to the function.
     """
 
     @click.option("--debug", is_flag=True, help="Print the traceback of an error.")
@@ -40,13 +40,13 @@ def careful(function: Command) -> Command:
 
 
 def trace() -> None:
-    """With --debug: where the error that is being told arose."""
+    """Print the traceback of the error being reported, if --debug is given."""
     if click.get_current_context().params.get("debug"):
         traceback.print_exc()
 
 
 def fail(sentence: str) -> NoReturn:
-    """Say in one sentence why the command could not run, and end with exit code 2."""
+    """Print why the command could not run, in one sentence, and exit with code 2."""
     context = click.get_current_context(silent=True)
     click.echo(f"{context.command_path if context else 'calib'}: {_outputs.plain(sentence)}", err=True)
     raise SystemExit(COULD_NOT_RUN)
@@ -56,11 +56,11 @@ _OPTIONS = (
     (r"\(model=(.+?)\), or read all of them with read_models", r"with --read model=\1"),
     (r"if (.+?) are each another model's probability, choose them as score_sets", None),
 )
-"""What a sentence of the library names as arguments of its functions, and the options that do the same."""
+"""Arguments of functions that messages of the library name, and the options that have the same effect."""
 
 
 def _with_options(sentence: str) -> str:
-    """The sentence with options of the command line where the library's has arguments."""
+    """Return the sentence with options of the command line in place of the library's arguments."""
     for pattern, options in _OPTIONS:
         sentence = re.sub(pattern, options or _as_sets, sentence)
     return sentence
@@ -72,7 +72,7 @@ def _as_sets(found: re.Match[str]) -> str:
 
 
 def sentence_of(why: Exception) -> str:
-    """What is told of an exception."""
+    """Return the message to print for an exception."""
     from calib_core import InputError, RegistryError
 
     if isinstance(why, (InputError, RegistryError)):

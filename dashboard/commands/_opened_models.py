@@ -1,4 +1,4 @@
-"""From files and options to a scene, the same that pages are drawn of: files, models, and the rows that are judged."""
+"""Scenes from files and options, equal to those of the pages: files, models, and the evaluated rows."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from dashboard.session.reading_changes import written_changes
 logging.getLogger("streamlit").setLevel(logging.ERROR)
 
 STDIN = "standard input"
-"""What messages call the file that is read from stdin, where its name is "-"."""
+"""Name of the file read from stdin (argument "-") in messages."""
 EXAMPLE = "demo:"
-"""How the name of an example begins, which every command takes in place of a file's."""
+"""Prefix of the names of examples, which every command accepts in place of a file name."""
 AS_GIVEN = "as given"
-"""What a file's only model is called before recalibration."""
+"""Name of a file's only model before recalibration."""
 
 
 # -- files ----------------------------------------------------------------------------------------------------
 
 
 def opened_file(name: str | os.PathLike[str], given: ReadingOptions = NOTHING, *, joined: bool = True) -> File:
-    """The file of a name, read now: a path, "-", a folder or an example; with the labels of another file if given.
+    """Read a file by name: a path, "-", a folder or an example; with the labels of another file if given.
 
     Unless ``joined``, they are added where the file cannot be read without.
     """
@@ -58,7 +58,7 @@ def opened_file(name: str | os.PathLike[str], given: ReadingOptions = NOTHING, *
 
 
 def whole_table(path: Path) -> Table:
-    """The table of a file, of the files of a folder, or of stdin where its name is "-"."""
+    """Return the table of a file, of the files of a folder, or of stdin if the name is "-"."""
     return opened_file(path).table
 
 
@@ -75,7 +75,7 @@ def _opened_file(name: str) -> File:
 
 
 def _bytes_of(path: Path) -> bytes:
-    """The bytes of a file, or of stdin where its name is "-"."""
+    """Return the bytes of a file, or of stdin if the name is "-"."""
     if str(path) != _outputs.STDIO:
         return file_bytes(path)
     data: bytes = sys.stdin.buffer.read(limits.FILE_BYTES + 1)  # one byte more than is read of a file
@@ -83,13 +83,13 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def _title(path: Path) -> str:
-    """What messages call a file."""
+    """Return the name of a file in messages."""
     return STDIN if str(path) == _outputs.STDIO else path.name
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """One model in a file that was read: where it lay, and its rows, read how and judged on which (``source``)."""
+    """One model of a file that was read: its path, its rows, their reading, and the evaluated rows (``source``)."""
 
     path: Path
     file: File
@@ -98,12 +98,12 @@ class Opened:
 
     @property
     def reading(self) -> Reading:
-        """How the file is read."""
+        """Return how the file is read."""
         return session.reading(self.source.data, self.source.reading)
 
     @property
     def whole(self) -> Predictions:
-        """All its rows; InputError says what is wrong, with the options that settle it."""
+        """Return all rows of the file; InputError describes the problem and the options that solve it."""
         try:
             return session.whole(self.source.data, self.source.reading)
         except InputError as why:
@@ -112,34 +112,34 @@ class Opened:
 
     @property
     def marked(self) -> bool:
-        """Whether a column says which rows are calibration rows."""
+        """Return True if a column marks calibration rows."""
         return self.reading.split is not None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What stands out in the file, problems first; and before it that one of several models is read alone."""
+        """Return the findings about the file, problems first, after a note if only one of several models is read."""
         return _findings(self.file.table, self.reading, self.chosen, session.findings(*self._read))
 
     @property
     def remarks(self) -> list[str]:
-        """The same in lines, after the reasons to doubt its labels or scores (``remarks``)."""
+        """Return the findings as lines, after the doubts about labels or scores (``remarks``)."""
         return remarks(self.file.table, doubts(self.whole), self.findings, self.chosen)
 
     @property
     def among(self) -> str:
-        """Which rows are judged, to follow their number; nothing where all are."""
+        """Return a suffix that names the evaluated rows, to follow their number; empty if all rows are evaluated."""
         return f" with {cc.slices.as_slice(self.source.within).title}" if self.source.within else ""
 
     def of_all(self, judged: Predictions) -> str:
-        """How many rows the file has where not all are judged, and how all would be."""
+        """Return the number of rows in the file, if not all are evaluated, and the option to evaluate all."""
         return of_all(self.source, judged.n_rows, self.whole.n_rows)
 
     def warn(self) -> None:
-        """Write what stands out in the file, and what was assumed, to stderr."""
+        """Write the findings about the file, and the assumptions about it, to stderr."""
         _outputs.warn(self.remarks)
 
     def record(self) -> dict[str, Any]:
-        """What identifies the file in a record: name, hash, how it was read, what was found."""
+        """Return the identity of the file for a record: name, hash, how it was read, findings."""
         table, rows = self.file.table, self.whole
         return {
             "name": self.path.name,
@@ -174,23 +174,23 @@ class Opened:
 
 
 def of_all(source: Source, judged: int, every: int) -> str:
-    """How many rows a file has where not all are judged, and how all would be; empty where a choice says which are."""
+    """Return the number of rows in a file if not all are evaluated, and the option for all; empty after a choice."""
     if judged >= every or source.within or session.reading(source.data, source.reading).split is not None:
         return ""
     return f" of {every:,} (--judge all judges all of them)"
 
 
 def opened(path: Path, given: ReadingOptions = NOTHING, where: str = "") -> Opened:
-    """The only model of a file, read as the file suggests but for what is given; InputError says what is wrong."""
+    """Return the only model of a file, read as suggested except for given options; InputError describes a problem."""
     return _opened(path, opened_file(path, given), given, {}, where)
 
 
 def opened_models(
     path: Path, column: str | None, given: ReadingOptions = NOTHING, where: str = ""
 ) -> dict[str, Opened]:
-    """Every model of a file by name, over the same questions; where it holds one, or one is chosen, it.
+    """Return every model of a file by name, over the same questions; the only or the chosen model if there is one.
 
-    ``column`` names the model of each row; without it the file's shape may say that it holds several.
+    ``column`` names the model of each row; without it, the file's shape may show that it contains several.
     """
     file = opened_file(path, given)
     named: dict[str, Any] = {} if column is None else {"models": column}
@@ -209,14 +209,14 @@ def _opened(
     source = Source(file.key, written_changes(file.proposal, how), within=where)
     chosen = frozenset(given.fields) | ({"model"} if model is not None else frozenset())
     found = Opened(path, file, source, chosen)
-    assert found.whole  # what is wrong with the file is said before anything is asked of it
+    assert found.whole  # problems of the file are reported before anything is computed
     return found
 
 
 def remarks(table: Table, doubted: Iterable[Doubt], findings: Iterable[Finding], chosen: frozenset[str]) -> list[str]:
-    """What stands out, what was assumed and what was left out, one line each with the option that settles it.
+    """Return findings, assumptions and omissions, one line each with the option that settles it.
 
-    Reasons to doubt labels or scores come first; a finding that says the same adds to them how to mend it.
+    Reasons to doubt labels or scores come first; a finding about the same doubt only adds its remedy.
     """
     worth = [finding for finding in findings if finding.worth_saying(chosen)]
     mending = {finding.code: finding.message.partition(SAYS_NOTHING)[2] for finding in worth}
@@ -230,7 +230,7 @@ def remarks(table: Table, doubted: Iterable[Doubt], findings: Iterable[Finding],
 
 
 def remarks_on_part(table: Table, how: Reading, rows: Predictions, chosen: frozenset[str]) -> list[str]:
-    """The same of a file whose first rows alone were read."""
+    """Return the remarks about a file of which only the first rows were read."""
     found = _findings(table, how, chosen, by_severity(cc.readers.checks(table, how)))
     return remarks(table, doubts(rows), found, chosen)
 
@@ -241,13 +241,13 @@ def _findings(table: Table, how: Reading, chosen: frozenset[str], others: Iterab
 
 
 _OWN_OPTION = ("label", "event")
-"""Fields of the reading that have an option of their own name."""
+"""Fields of the reading that have their own option."""
 _STATEMENTS = ("It is ", "The ", "Rows ", "Attempts ", "Labels ", "Predicted ")
-"""How the label of a change begins that states something about the file; others say what to do."""
+"""Prefixes of labels of changes that state a fact about the file; other labels are instructions."""
 
 
 def _as_options(finding: Finding) -> str:
-    """What a finding offers, as options of the command line."""
+    """Return the changes that a finding offers, as options of the command line."""
     texts = []
     for name, value in (finding.change or {}).items():
         each = [str(item) for item in value] if isinstance(value, tuple) else [str(value)]
@@ -260,7 +260,7 @@ def _as_options(finding: Finding) -> str:
         return "If the outcome is another column, give --label COLUMN"
     label, how = finding.change_label or "", " ".join(texts)
     if texts and label.startswith(_STATEMENTS):
-        # A button may state what is so; among sentences it would contradict the one before it.
+        # A button may state a fact; among sentences it would contradict the previous one.
         return f"If {label[0].lower()}{label[1:]}, give {how}"
     return f"{label}: {how}" if texts else ""
 
@@ -273,13 +273,13 @@ _NOT_MARKED = "{} has no column that marks calibration and test rows; leave --ro
 
 @dataclass(frozen=True)
 class _NamedRows(Model):
-    """A file's predictions on rows that --rows names, whatever would be held out of them: nothing is fitted."""
+    """Predictions of a file on the rows named by --rows, whichever rows would be held out: nothing is fitted."""
 
     which: str = "all"
 
     @cached_property
     def predictions(self) -> Call[Predictions]:
-        """What it says of these rows."""
+        """Return the predictions for these rows."""
         rows: Call[Any] = self.whole
         if self.which != "all":
             rows = session.division(dataclasses.replace(self.source, by="column", within=""))
@@ -288,7 +288,7 @@ class _NamedRows(Model):
 
 
 def rows_named(opened: Opened, which: str, name: str = AS_GIVEN) -> Model:
-    """The model on "all" rows of its file, or on those that a column marks "test" or "calibration"."""
+    """Return the model on "all" rows of its file, or on those that a column marks "test" or "calibration"."""
     if which != "all" and not opened.marked:
         raise InputError(_NOT_MARKED.format(opened.file.table.name))
     return _NamedRows(opened.source, BASE, name, which)
@@ -301,7 +301,7 @@ def divided(
     folds: int | None = None,
     seed: int | None = None,
 ) -> dict[str, Opened]:
-    """Models whose rows are divided as on the pages, those of all others as the first one's."""
+    """Divide the rows of the models as on the pages; all other models as the first one."""
     first: Source | None = None
     found = {}
     for name, model in models.items():
@@ -316,7 +316,7 @@ def divided(
 
 
 def how_divided(judge: str, share: float | None, folds: int | None, marked: bool) -> str:
-    """How rows are divided (``Source.by``): a share that is given holds rows out, folds judge all of them."""
+    """Return how rows are divided (``Source.by``): a given share holds rows out, folds evaluate all of them."""
     if folds is not None or judge == "all":
         return "folds"
     if judge == "held-out" or share is not None:
@@ -330,10 +330,10 @@ def scene(
     rows: str = "auto",
     **choices: Any,
 ) -> Scene:
-    """The scene of these models, as they are and after calibrators, on the rows that are judged of each.
+    """Return the scene of these models, uncalibrated and after calibrators, on the evaluated rows of each.
 
-    ``rows`` names other rows than ``divided`` does; ``choices`` are further fields of the scene. What cannot be made
-    is an InputError: a command shows all that it was asked for, or says why not.
+    ``rows`` names other rows than ``divided`` does; ``choices`` are further fields of the scene. If a model cannot be
+    computed, this raises InputError: a command shows everything requested, or the reason.
     """
     shown: list[Model] = []
     for name, model in models.items():
@@ -350,7 +350,7 @@ def scene(
 
 
 def judged_rows(scene: Scene, rows: str = "auto", *, fitted: bool = False) -> str:
-    """Which rows are judged, in words; ``fitted``: after calibrators, so that it matters whether they saw them."""
+    """Describe the evaluated rows; ``fitted``: after calibrators, which may have used these rows."""
     first = scene.models.shown[0]
     if rows == "auto":
         judged = scene.get(first.division).judged
@@ -378,7 +378,7 @@ def selection(
     where: str = "",
     **numbers: Any,
 ) -> Selection:
-    """The choices of a page that the options make; the first that is not possible ends the command.
+    """Return the choices of a page that the options make; the first impossible one ends the command.
 
     ``rows`` names the rows that are judged, as for an audit; a page judges calibration rows never.
     """
@@ -392,7 +392,7 @@ def selection(
     _check_named(rows, calibrators, test)
     found = opened_file(file, read)
     query = dict(parse_qsl(choices)) | {_shared_options.choice(name): str(value) for name, value in given.items()}
-    # Keys and recipes as the JSON list a link holds.
+    # Return keys and recipes as the JSON list that a link contains.
     recipes = (text if text.startswith("{") else json.dumps(text) for text in calibrators)
     query |= {"calibrators": f"[{','.join(recipes)}]", "data": found.key}
     if test is not None:
@@ -404,7 +404,7 @@ def selection(
             raise InputError(_NOT_MARKED.format(found.title))
         judge = {"auto": judge, "all": "all", "test": "held-out"}[rows]
         by = how_divided(judge, share, folds, marked)
-        # Not where rows are divided so without a word, so that the command that is printed is the one that was given.
+        # Omitted for the default division, so that the printed command is the one that was given.
         meant = by != "folds" and "by" not in query and (marked or share not in (None, Source().share))
         if not meant:
             query["by"] = query.get("by", by) if judge == "auto" and folds is None else by
@@ -412,18 +412,18 @@ def selection(
     if fields or (found.proposal is not None and found.proposal.several):
         query["reading"], *more = _readings(found, fields)
     keys = [opened_file(name, read, joined=False).key for name in others]
-    # What was changed in how they are read comes with --choices, by the same keys.
+    # Changes to how they are read come with --choices, by the same keys.
     query.setdefault("others", json.dumps([[found.key, so] for so in more] + [[other, ""] for other in keys]))
     chosen, problems = Selection.from_query(query)
     if problems:
         name, _, why = problems[0].removeprefix("The link's ").partition(" was left out: ")
         _failures.fail(f"{_shared_options.flag(name)}: {why}")
-    session.parts(chosen.source)  # what is wrong with the file is said before anything is asked of it
+    session.parts(chosen.source)  # problems of the file are reported before anything is computed
     return chosen
 
 
 def assumed(source: Source, named: Iterable[str]) -> list[str]:
-    """What stands out in a file, and was assumed of it, where the options did not ``name`` it."""
+    """Return the findings and assumptions about a file that the options did not ``name``."""
     table, chosen = session.file(source.data).table, frozenset(named)
     if table is None:
         return []
@@ -432,7 +432,7 @@ def assumed(source: Source, named: Iterable[str]) -> list[str]:
 
 
 def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> None:
-    """A usage error where rows that are named are not those of a page."""
+    """Raise a usage error if named rows are not those of a page."""
     if rows == "calibration":
         raise click.UsageError(
             "a page judges rows that no calibrator was fitted on: give --rows test or all, or use calib audit."
@@ -444,7 +444,7 @@ def _check_named(rows: str, calibrators: Sequence[str], test: Path | None) -> No
 
 
 def _readings(found: File, fields: Mapping[str, Any]) -> list[str]:
-    """How a file is read otherwise than it suggests, once for each of its models where it holds several."""
+    """Return the changes to how a file is read, once for each of its models if it contains several."""
     how = session.proposed(found.key, fields)
     names = model_names(found.table, how) if how.several and "model" not in fields else ()
     each = [how.replace(model=name) for name in names] or [how]

@@ -1,6 +1,6 @@
-"""What commands put out: files written whole, stdout for "-", and answers as text, JSON or CSV; progress on stderr.
+"""Outputs of commands: atomically written files, stdout for "-", answers as text, JSON or CSV, progress on stderr.
 
-Nothing else in the commands writes to a terminal what files and options hold: here no terminal acts on it.
+No other module of the commands writes contents of files and options to a terminal; this one escapes control characters.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:  # heavy: a command imports it when it runs
     from dashboard.exhibits.columns import Column
 
 STDIO = "-"
-"""The name of a file that stands for stdin or stdout."""
+"""File name for stdin or stdout."""
 
 
 # -- files ----------------------------------------------------------------------------------------------------
 
 
 class Output(click.Path):
-    """The name of a file to be written: not that of a file the command reads or writes too, in a folder that is there.
+    """Name of an output file: not an input or another output of the command, in an existing folder.
 
     It is looked at before the work begins, by ``check``.
     """
@@ -42,7 +42,7 @@ class Output(click.Path):
 
 
 def check(context: click.Context) -> None:
-    """A usage error for an output that would overwrite another file of the command, or that no folder takes."""
+    """Raise a usage error for an output that would overwrite another file of the command, or without a folder."""
     if context.params.get("force"):
         return
     kinds = {param.name: param for param in context.command.params}
@@ -61,7 +61,7 @@ def check(context: click.Context) -> None:
 
 
 def _paths(value: Any) -> list[Path]:
-    """The files an argument names: itself, or each of several."""
+    """Return the files that an argument names: itself, or each of several."""
     if isinstance(value, tuple):
         return [path for item in value for path in _paths(item)]
     return [Path(value)] if isinstance(value, (str, Path)) and str(value) else []
@@ -75,18 +75,18 @@ def _same(first: Path, second: Path) -> bool:
 
 
 def write(path: Path, data: bytes) -> None:
-    """The bytes as a file, whole or not at all, or on stdout where the name is "-"."""
+    """Write the bytes as a file, whole or not at all, or to stdout if the name is "-"."""
     with aside(path) as file:
         file.write(data)
 
 
 @contextmanager
 def aside(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes its place when all is written, or goes to stdout where the name is "-"."""
+    """Open a temporary file that replaces the target once complete, or goes to stdout if the name is "-"."""
     from calib_core._base import atomic_files
 
     if str(path) == STDIO:
-        # What writes may go back, or begin anew: a pipe keeps what it was given.
+        # Writing code may seek or start again; a pipe cannot take back bytes.
         with tempfile.TemporaryFile() as file:
             yield file
             file.seek(0)
@@ -107,7 +107,7 @@ def aside(path: Path) -> Iterator[IO[bytes]]:
 
 
 def plain(text: object) -> str:
-    """Text as a terminal may show it: characters that move the cursor, colour or reorder are written out.
+    """Return text that is safe for a terminal: characters that move the cursor, color or reorder text are escaped.
 
     >>> plain("cat\\x1b[31m"), plain("über")
     ('cat\\\\x1b[31m', 'über')
@@ -116,31 +116,31 @@ def plain(text: object) -> str:
 
 
 def progress(label: str, length: int) -> Any:
-    """A progress bar on stderr; nothing where stderr is no terminal."""
+    """Return a progress bar on stderr; a silent one if stderr is not a terminal."""
     return click.progressbar(length=length, label=label, file=sys.stderr if sys.stderr.isatty() else io.StringIO())
 
 
 @contextmanager
 def percent(label: str) -> Iterator[Callable[[int], object]]:
-    """Such a bar for work that tells how much of it is done, in percent."""
+    """Show such a bar for work that reports its progress in percent."""
     with progress(label, 100) as bar:
         yield lambda done: bar.update(done - bar.pos)
 
 
 def say(lines: Iterable[object]) -> None:
-    """Lines of text on stdout."""
+    """Print lines of text to stdout."""
     for line in lines:
         click.echo(plain(line))
 
 
 def warn(lines: Iterable[object]) -> None:
-    """Lines of text on stderr."""
+    """Print lines of text to stderr."""
     for line in lines:
         click.echo(plain(line), err=True)
 
 
 def aligned(columns: Sequence[Column], frame: pd.DataFrame) -> list[str]:
-    """A table as lines of text, its cells harmless to a terminal before they are measured."""
+    """Return a table as lines of text; cells are escaped for a terminal before they are measured."""
     from dashboard.exhibits.columns import written
 
     lines = [[column.heading for column in columns], *written(frame, tuple(columns))]
@@ -165,7 +165,7 @@ def answer(
     frame: pd.DataFrame,
     record: Callable[[], dict[str, Any]],
 ) -> None:
-    """What a command found, in the form that was asked for: its lines of text, its table as CSV, or its record."""
+    """Print a result in the requested form: its lines of text, its table as CSV, or its record."""
     if form == "csv":
         write_csv(frame)
     elif form == "json":
@@ -175,7 +175,7 @@ def answer(
 
 
 def write_csv(frame: pd.DataFrame) -> None:
-    """A table on stdout as CSV: full precision, no text that a spreadsheet or a terminal would act on."""
+    """Print a table to stdout as CSV: full precision, text safe for spreadsheets and terminals."""
     from dashboard.export import csv_bytes
 
     harmless = frame.rename(columns=plain).map(lambda cell: plain(cell) if isinstance(cell, str) else cell)
@@ -183,7 +183,7 @@ def write_csv(frame: pd.DataFrame) -> None:
 
 
 def write_json(record: dict[str, Any]) -> None:
-    """A record on stdout with the command and the versions behind it.
+    """Print a record to stdout, with the command and the versions behind it.
 
     Keys are sorted, numbers in full, what is not ASCII is escaped; NaN becomes null. The lines of a table are ``lines``
     in the record of every command, and what was chosen are its ``options``.
@@ -195,7 +195,7 @@ def write_json(record: dict[str, Any]) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Versions of this package and of those that decide its numbers."""
+    """Return the versions of this package and of those that determine its numbers."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

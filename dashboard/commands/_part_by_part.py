@@ -1,4 +1,4 @@
-"""Files of any size recalibrated part by part: each part is read, mapped and written before the next is looked at."""
+"""Recalibration of files of any size in parts: each part is read, mapped and written before the next."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dashboard.commands._recalibrated_files import Columns, columns_for, frame_o
 from dashboard.export import csv_bytes
 
 SMALL = 16 << 20
-"""Bytes of a file that is read at once without another look."""
+"""Largest size in bytes of a file that is always read at once."""
 ENDINGS = ("csv", "parquet", "jsonl", "npy")
-"""Of files that can be written in parts."""
+"""Endings of files that can be written in parts."""
 
 
 def in_parts(file: Path, ending: str, labels: Path | None, fields: Mapping[str, Any]) -> bool:
-    """Is the file read and written in parts: does it have several, whose rows do not belong together?"""
+    """Return True if the file is read and written in parts: it has several, whose rows do not belong together."""
     if labels is not None:
         if ending not in ENDINGS:
             raise InputError(f"scores with labels beside them are written in parts; end -o in .{', .'.join(ENDINGS)}")
@@ -41,7 +41,7 @@ def in_parts(file: Path, ending: str, labels: Path | None, fields: Mapping[str, 
 
 @dataclass
 class Applied:
-    """What is said of the parts in the end: rows, those that were answered, notes on some of them."""
+    """Totals over all parts: rows, answered rows, and notes on some of them."""
 
     rows: int = 0
     weight: float = 0.0
@@ -50,21 +50,21 @@ class Applied:
 
     @property
     def coverage(self) -> float:
-        """Share of the rows that are answered."""
+        """Return the share of answered rows."""
         return self.answered / self.weight
 
 
 class _WiderError(Exception):
-    """A part does not fit what the parts before it made of the columns."""
+    """Error for a part that does not fit the column types of the earlier parts."""
 
 
 def recalibrate(
     fitted: Calibrator, file: Path, output: Path, ending: str, labels: Path | None, fields: Mapping[str, Any]
 ) -> Applied:
-    """Write the recalibrated rows of a file, and say of how many.
+    """Write the recalibrated rows of a file, and return their number.
 
-    The types of columns are those that hold all parts: where a later part has others than the earlier ones, such as
-    words among numbers, writing begins anew. Labels of an NPY matrix come from the file ``labels``.
+    The types of columns fit all parts: if a later part needs others than the earlier ones, such as words among numbers,
+    writing starts again. Labels of an NPY matrix come from the file ``labels``.
     """
     kinds: dict[str, np.dtype[Any]] = {}
     _first_rows(file, labels, fields)
@@ -79,7 +79,7 @@ def recalibrate(
 
 
 def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> Reading:
-    """How all rows are read, by the first of them: what stands out in these is said on stderr."""
+    """Return how all rows are read, judged by the first of them; write the findings about these to stderr."""
     first = next(iter(streams.parts(file, labels=labels, **fields)))
     table, rows = first.run.table, first.predictions
     _outputs.warn(_opened_models.remarks_on_part(table, first.reading, rows, frozenset(fields)))
@@ -89,7 +89,7 @@ def _first_rows(file: Path, labels: Path | None, fields: Mapping[str, Any]) -> R
 def fit(
     calibrator: Calibrator, file: Path, labels: Path | None, rows: str, fields: Mapping[str, Any]
 ) -> tuple[int, str]:
-    """How many rows a calibrator is fitted on, a part at a time, and the calibrator as text.
+    """Fit a calibrator a part at a time; return the number of rows and the calibrator as text.
 
     ``rows`` are "all", those a column marks "calibration", or "auto": these where a column marks them.
     """
@@ -103,7 +103,7 @@ def fit(
 
 @dataclass
 class _Watched:
-    """The parts of a file, each reading of it with a bar of its own, and how many rows it has."""
+    """Parts of a file, with a progress bar for each pass over it and the number of its rows."""
 
     path: Path
     how: Mapping[str, Any]
@@ -147,7 +147,7 @@ def _every_part(
 
 
 def _widened(kinds: dict[str, np.dtype[Any]], columns: Columns) -> bool:
-    """Make the kinds those that hold these columns, too; whether any had to change."""
+    """Widen the kinds to fit these columns, too; return True if any had to change."""
     before = dict(kinds)
     for name, array in columns.items():
         both = (array.dtype, kinds.get(name, array.dtype))
@@ -157,7 +157,7 @@ def _widened(kinds: dict[str, np.dtype[Any]], columns: Columns) -> bool:
 
 
 def _as_kind(columns: Columns, name: str, kind: np.dtype[Any], rows: int) -> Any:
-    """A part's column in the type of the whole; one it lacks says of no row what others say of some."""
+    """Return a part's column in the type of the whole; a missing column gives missing values."""
     array = columns.get(name)
     if array is None:
         return np.zeros(rows, dtype=kind)

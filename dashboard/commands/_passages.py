@@ -1,4 +1,4 @@
-"""What a gate found of every file, and the forms in which it says so: text, JSON, GitHub's annotations, JUnit's XML."""
+"""Results of a gate for every file, and their forms: text, JSON, GitHub annotations, JUnit XML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COULD_NOT = "could not run"
 
 @dataclass(frozen=True)
 class Passage:
-    """One file at the gate: its check, or in one sentence why there is none; and how long that took."""
+    """Result for one file: its check, or one sentence on why there is none, and the time taken."""
 
     path: Path
     name: str
@@ -43,23 +43,23 @@ class Passage:
 
     @property
     def headline(self) -> str:
-        """One line: the verdict, what it rests on, and of which rows."""
+        """Return one line: the verdict, its evidence, and the evaluated rows."""
         if self.check is None or self.opened is None:
             return f"{COULD_NOT}: {self.why}"
         return f"{self.check.headline}; {self.opened.file.table.name}, judged on {self.judged_on}"
 
     @property
     def text(self) -> tuple[str, ...]:
-        """What the command says of it where nothing else is wanted, line by line."""
+        """Return the lines of the command's text output for the file."""
         return (self.headline, self.check.sentence, self.check.about) if self.check is not None else (self.headline,)
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be known of how the file was read, rows left out among it."""
+        """Return the remarks on how the file was read, including omitted rows."""
         return [] if self.opened is None else [_outputs.plain(line) for line in self.opened.remarks]
 
     def record(self) -> dict[str, Any]:
-        """The passage as plain values, for JSON."""
+        """Return the result as plain values, for JSON."""
         found: dict[str, Any] = {"verdict": None, "passed": False, "error": self.why}
         if self.check is not None and self.opened is not None:
             found = self.check.record(self.name) | {"file": self.opened.record()}
@@ -68,7 +68,7 @@ class Passage:
 
 
 def exit_code(passages: Sequence[Passage]) -> int:
-    """0 where every file passes; 2 where one could not be checked; else 1."""
+    """Return the exit code: 0 if every file passes, 2 if one could not be checked, otherwise 1."""
     if any(each.check is None for each in passages):
         return _failures.COULD_NOT_RUN
     return WITHIN if all(each.passed for each in passages) else NOT_WITHIN
@@ -85,7 +85,7 @@ def _count(passages: Sequence[Passage]) -> str:
 
 
 def write_text(passages: Sequence[Passage]) -> None:
-    """The verdict of every file on stdout; what could not run on stderr."""
+    """Print the verdict of every file to stdout, and failures to stderr."""
     for place, each in enumerate(passages):
         if each.check is None:
             _say_why(each, several=len(passages) > 1)
@@ -106,7 +106,7 @@ def _say_why(passage: Passage, several: bool) -> None:
 
 
 def write_record(passages: Sequence[Passage], options: dict[str, Any]) -> None:
-    """One record on stdout, as gate.schema.json describes it."""
+    """Print one record to stdout, as gate.schema.json describes it."""
     from calib_core.inference.gates.baselines import SCHEMA
 
     code = exit_code(passages)
@@ -126,7 +126,7 @@ _PROPERTY = _DATA | {ord(":"): "%3A", ord(","): "%2C"}
 
 
 def markdown(text: object) -> str:
-    r"""Text as one cell of a Markdown table shows it: nothing in it is markup, a link or the end of a line.
+    r"""Escape text for one cell of a Markdown table: nothing in it is markup, a link or the end of a line.
 
     >>> markdown("a|b\n<i>*::##[error]")
     'a\\|b\\\\n\\<i\\>\\*\\:\\:\\#\\#\\[error\\]'
@@ -135,14 +135,14 @@ def markdown(text: object) -> str:
 
 
 def annotation(passage: Passage) -> str:
-    """One line that GitHub shows beside the file, escaped by its rules."""
+    """Return one line that GitHub shows next to the file, escaped by its rules."""
     texts = passage.text[1:] or (passage.why,)
     kind = "notice" if passage.passed else "error"
     return _annotated(passage, kind, passage.word, f"{passage.name}: {' '.join(texts)}")
 
 
 def remarked(passage: Passage) -> list[str]:
-    """A second line for what is to be known of how the file was read, where there is something."""
+    """Return a second line with the remarks on how the file was read, if there are any."""
     return [_annotated(passage, "notice", "how it was read", " ".join(passage.remarks))] if passage.remarks else []
 
 
@@ -154,7 +154,7 @@ def _annotated(passage: Passage, kind: str, title: str, text: str) -> str:
 
 
 def _in_repository(path: Path) -> str:
-    """The file as GitHub names it: from the root of the checkout, with slashes."""
+    """Return the file's path from the root of the checkout, with slashes, as GitHub names it."""
     root = os.environ.get("GITHUB_WORKSPACE")
     whole = path.absolute()
     inside = bool(root) and whole.is_relative_to(Path(str(root)).absolute())
@@ -163,7 +163,7 @@ def _in_repository(path: Path) -> str:
 
 
 def summary(passages: Sequence[Passage]) -> str:
-    """A table in Markdown, one line a file, and below it what each rests on."""
+    """Return a Markdown table with one line per file, and below it the evidence for each."""
     limited = any(each.check is not None and each.check.limit is not None for each in passages)
     grown = any(each.check is not None and each.check.growth is not None for each in passages)
     heads = ["", "file", "verdict", "error", "estimate", "interval", "as measured", *(["limit"] if limited else []),
@@ -200,7 +200,7 @@ def _cells(passage: Passage, limited: bool, grown: bool) -> list[str]:
 
 
 def write_annotations(passages: Sequence[Passage]) -> None:
-    """Annotations on stdout, the table in the summary of the step; on stdout too where there is none."""
+    """Print annotations to stdout, and the table to the summary of the step; to stdout if there is none."""
     for each in passages:
         for line in (annotation(each), *remarked(each)):
             click.echo(line)
@@ -216,7 +216,7 @@ def write_annotations(passages: Sequence[Passage]) -> None:
 
 
 def junit(passages: Sequence[Passage]) -> bytes:
-    """The check as JUnit's XML: a test a file, failed where it does not pass, in error where it could not run."""
+    """Return the check as JUnit XML: one test per file, failed if it does not pass, an error if it could not run."""
     failed = sum(each.check is not None and not each.passed for each in passages)
     errors = sum(each.check is None for each in passages)
     counts = {"tests": len(passages), "failures": failed, "errors": errors, "skipped": 0}

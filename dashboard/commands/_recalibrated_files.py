@@ -1,4 +1,4 @@
-"""Recalibrated predictions as a file: the columns that came in, with probabilities in place of the scores."""
+"""Recalibrated predictions as a file: the original columns, with probabilities in place of the scores."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ Columns: TypeAlias = dict[str, Any]
 
 
 def content(columns: Columns, ending: str) -> bytes:
-    """The columns in the format of an ending of ``FORMATS``; InputError where it cannot hold them."""
+    """Return the columns in the format of an ending of ``FORMATS``; InputError if it cannot represent them."""
     return FORMATS[ending](columns)
 
 
 def columns_for(ending: str, table: Table, reading: Reading, after: Predictions) -> Columns:
-    """What goes into a file: a table's columns with recalibrated numbers, of an NPY file these alone."""
+    """Return the columns of the file: the table's columns with recalibrated numbers, for an NPY file these only."""
     if ending == "npy":
         return {"array": after.probs if after.kind in ("full", "per-class") else after.confidence}
     return _columns(table, reading, after, flat=ending != "npz")
 
 
 def _columns(given: Table, how: Reading, after: Predictions, flat: bool) -> Columns:
-    """The table's columns in their order, without the scores, and what took the scores' place."""
+    """Return the table's columns in their order, without the scores, and the columns that replace the scores."""
     table, reading = prediction_rows(given, how)
     kept = kept_rows(table, reading)
     rows = slice(None) if kept is None else kept
@@ -45,7 +45,7 @@ def _columns(given: Table, how: Reading, after: Predictions, flat: bool) -> Colu
     main = reading.scores[0] if reading.layout == "wide" else str(reading.confidence)
     n = len(table.matrices[main] if main in table.matrices else table.column(main))
     every = {name: array for name, array in {**table.matrices, **table.columns}.items() if name not in scores}
-    # An archive also holds arrays that are not about rows, such as class names; a flat table has no place for them.
+    # An archive also contains arrays that are not about rows, such as class names; a flat table has no place for them.
     old = {
         name: array[rows] if len(array) == n else array for name, array in every.items() if len(array) == n or not flat
     }
@@ -63,7 +63,7 @@ def _columns(given: Table, how: Reading, after: Predictions, flat: bool) -> Colu
 
 
 def _fresh(table: Table, reading: Reading, after: Predictions, flat: bool) -> Columns:
-    """The recalibrated numbers under the names of the scores where they stay what they were: probabilities."""
+    """Return the recalibrated numbers under the names of the scores if those were probabilities."""
     if after.kind not in ("full", "per-class"):
         same = reading.confidence is not None and reading.kind == "probabilities"
         return {str(reading.confidence) if same else "confidence": after.confidence}
@@ -79,7 +79,7 @@ def _fresh(table: Table, reading: Reading, after: Predictions, flat: bool) -> Co
 
 
 def frame_of(columns: Columns) -> pd.DataFrame:
-    """The columns of a flat table; a matrix becomes columns named after it, name_0, name_1, ..."""
+    """Return the columns as a flat table; a matrix becomes columns named after it, name_0, name_1, ..."""
     flat: Columns = {}
     for name, array in columns.items():
         parts = {name: array} if np.ndim(array) == 1 else {f"{name}_{j}": array[:, j] for j in range(array.shape[1])}
@@ -111,7 +111,7 @@ def _npy(columns: Columns) -> bytes:
 
 
 def json_lines(columns: Columns) -> bytes:
-    """A line of JSON for each row, numbers in full; null where a number is missing."""
+    """Return one line of JSON per row, numbers in full; null if a number is missing."""
     flat = frame_of(columns)
     cells = [[None if cell != cell else cell for cell in flat[name].tolist()] for name in flat]
     rows = zip(*cells, strict=True)
@@ -119,7 +119,7 @@ def json_lines(columns: Columns) -> bytes:
 
 
 def _plain(array: Any) -> Any:
-    """Text as fixed-width characters: an array of Python objects could only be stored as a pickle."""
+    """Convert text to fixed-width characters: an array of Python objects could only be stored as a pickle."""
     return array.astype(str) if array.dtype == object else array
 
 

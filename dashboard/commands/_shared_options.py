@@ -1,7 +1,7 @@
-"""Every option that several commands have: files and how they are read, rows, bins, verdicts, forms of the answer.
+"""Options shared by several commands: files and how they are read, rows, bins, verdicts, forms of the answer.
 
-An option means the same in all of them. How it is declared stands here once; ``_opened_models`` makes models and rows
-of what is given, ``_outputs`` writes what comes of it.
+An option means the same in all of them. It is declared here once; ``_opened_models`` turns the values into models and
+rows, ``_outputs`` writes the results.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:  # heavy: a command imports them when it runs
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
-"""A decorator that adds an option to a command, or several."""
+"""Decorator that adds one or several options to a command."""
 
 FILE = click.Path(path_type=Path)
 OUTPUT = _outputs.Output()
 SHARE = 0.5
-"""Share of the rows that calibrators are fitted on, where no column marks them."""
+"""Share of the rows that calibrators are fitted on, if no column marks them."""
 
 
 class Share(click.FloatRange):
-    """A number above 0 and at most 1 (below 1 with ``max_open``); what is no number, as nan, lies nowhere."""
+    """Number above 0 and at most 1 (below 1 with ``max_open``); NaN is rejected."""
 
     def __init__(self, *, max_open: bool = False) -> None:
         super().__init__(0, 1, min_open=True, max_open=max_open)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number; a usage error where it lies outside."""
+        """Return the number; raise a usage error if it is out of range."""
         found = super().convert(value, param, ctx)
         if found != found:
             self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
@@ -50,7 +50,7 @@ class Share(click.FloatRange):
 
 
 def several(*options: Option) -> Option:
-    """Several options as one decorator; the help lists them in this order."""
+    """Combine several options into one decorator; the help lists them in this order."""
 
     def add(function: Any) -> Any:
         for option in reversed(options):
@@ -61,7 +61,7 @@ def several(*options: Option) -> Option:
 
 
 def by_default(name: str) -> bool:
-    """Whether a parameter of the running command has its value by default: nobody wrote it."""
+    """Return True if a parameter of the running command has its default value because the user did not give it."""
     context = click.get_current_context(silent=True)
     return context is not None and context.get_parameter_source(name) is ParameterSource.DEFAULT
 
@@ -71,7 +71,7 @@ def by_default(name: str) -> bool:
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """What options say of how files are read.
+    """Options on how files are read.
 
     Parameters
     ----------
@@ -95,23 +95,23 @@ class ReadingOptions:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Fields of Reading by their names."""
+        """Return the fields of Reading by their names."""
         own = {"label": None if self.label is None else (self.label,), "event": self.event}
         return reading_fields(self.read) | {name: value for name, value in own.items() if value is not None}
 
     @property
     def key(self) -> tuple[str, ...] | None:
-        """The key as ``with_labels`` takes it."""
+        """Return the key in the form that ``with_labels`` takes."""
         return () if self.by_place else self.keys or None
 
     def array_beside(self, path: Path) -> Path | None:
-        """The labels, where both files are arrays without names: they can be read in step, whatever their size."""
+        """Return the labels file if both files are arrays without names, which can be read in step at any size."""
         arrays = all(each.suffix.lower() == ".npy" for each in (path, self.labels) if each is not None)
         return self.labels if arrays and not self.keys else None
 
 
 NOTHING = ReadingOptions()
-"""Files are read as they suggest."""
+"""Reading options without any change: files are read as they suggest."""
 
 read = click.option(
     "--read",
@@ -146,13 +146,13 @@ _OF_READING: Option = several(
 
 
 def check_keys(keys: Sequence[str], by_place: bool) -> None:
-    """--key and --by-place both say how files are joined: a usage error where both are given."""
+    """Raise a usage error if both --key and --by-place are given."""
     if keys and by_place:
         raise click.UsageError("--key and --by-place exclude each other.")
 
 
 def reading(function: Command) -> Command:
-    """--read, --label, --event, and the file that the labels are in: the command is given all as ``read``."""
+    """Add --read, --label, --event and the labels file to a command, which receives all of them as ``read``."""
 
     @functools.wraps(function)
     def command(
@@ -175,14 +175,14 @@ def reading(function: Command) -> Command:
 
 
 def named_fields(given: Mapping[str, Any]) -> frozenset[str]:
-    """Fields of the reading that options name."""
+    """Return the fields of the reading that options name."""
     read, models_in = given.get("read"), given.get("models_in")
     fields = read.fields if isinstance(read, ReadingOptions) else {}
     return frozenset(fields) | ({"models"} if models_in is not None else set())
 
 
 def reading_fields(read: Sequence[str]) -> dict[str, Any]:
-    """Fields of a Reading from name=value texts; lists by commas, or by giving the name several times."""
+    """Parse fields of a Reading from name=value texts; lists by commas, or by repeating the name."""
     from calib_core.readers import Reading
 
     given: dict[str, list[str]] = {}
@@ -200,7 +200,7 @@ def _value(is_list: bool, values: list[str]) -> Any:
 
 
 def named_value(text: str, where: str) -> tuple[str, str]:
-    """The name and the value of name=value; a usage error about the option ``where`` for anything else."""
+    """Split name=value into name and value; raise a usage error about the option ``where`` for anything else."""
     name, equals, value = text.partition("=")
     if not equals:
         raise click.BadParameter(f"{_outputs.plain(text)!r} is not name=value.", param_hint=where)
@@ -255,7 +255,7 @@ counting = click.option(
 
 
 def check_rows(judge: str, rows: str) -> None:
-    """--judge and --rows both choose the rows that are judged: a usage error where both are given."""
+    """Raise a usage error if both --judge and --rows are given."""
     if judge != "auto" and rows != "auto":
         raise click.UsageError("--judge does not go with --rows: both choose the rows that are judged.")
 
@@ -263,7 +263,7 @@ def check_rows(judge: str, rows: str) -> None:
 def check_division(
     judge: str, share: float | None, folds: int | None, rows: str = "auto", test: Path | None = None
 ) -> None:
-    """A usage error where options divide the rows in two ways."""
+    """Raise a usage error if options divide the rows in two ways."""
     if folds is not None and (rows != "auto" or share is not None or test is not None):
         raise click.UsageError("--folds does not go with --share, --rows or --test: every row is judged.")
     if judge != "auto" and test is not None:
@@ -287,7 +287,7 @@ tolerance = click.option(
 
 
 def ratio(name: str) -> Option:
-    """The tolerance of observed to expected events, under the name that it has in a command."""
+    """Return the option for the tolerance of observed to expected events, under its name in a command."""
     return click.option(
         name,
         "ratio",
@@ -308,14 +308,14 @@ bins: Option = several(
 
 
 def bins_for(key: str, notion: str | None, scheme: Recipe | None) -> Any:
-    """The bins an estimator is given: those chosen, or None where none are, or it places its own or reads none."""
+    """Return the bins for an estimator: those chosen, or None if there are none or it does not use given bins."""
     from calib_core.estimators import takes_bins
 
     return scheme.build() if scheme is not None and notion is not None and takes_bins(key) else None
 
 
 def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | None:
-    """The binning scheme of the options; None where predictions are judged as they are declared."""
+    """Return the binning scheme of the options; None for the default binning of predictions."""
     from calib_core import BINNINGS
     from dashboard.schemes import AUTO, counted_by
 
@@ -330,7 +330,7 @@ def scheme_of(binning: str, bins: int | None, points: int | None) -> Recipe | No
 
 
 def binning_record(scheme: Recipe | None) -> Any:
-    """The bins of a record's options."""
+    """Return the binning for the options of a record."""
     from dashboard.schemes import AUTO
 
     return AUTO if scheme is None else scheme.to_dict()
@@ -351,21 +351,21 @@ of_rows: Option = several(
     click.option("--choices", default="", metavar="QUERY",
                  help="Further choices, as in a link of the dashboard: notion=class-wise&bin=9."),
 )  # fmt: skip
-"""Which models and rows a page shows, for what neither bins nor tolerances change."""
+"""Options for the models and rows of a page, for output that depends on neither bins nor tolerances."""
 of_page: Option = several(of_rows, bins, counting, tolerance, ratio("--ratio"))
-"""Everything that is chosen on a page."""
+"""Options for every choice of a page."""
 model = click.option("--model", help="Title of the model to show (default: the uncalibrated model).")
 
 _FLAGS = {"eps": "tolerance", "calibrators": "calibrator", "others": "other", "reading": "read", "within": "where"}
 
 
 def flag(name: str) -> str:
-    """What the option for a choice of the pages is called."""
+    """Return the name of the option for a choice of the pages."""
     return f"--{_FLAGS.get(name, name).replace('_', '-')}"
 
 
 def choice(name: str) -> str:
-    """The choice of the pages that an option makes."""
+    """Return the choice of the pages that an option sets."""
     return next((choice for choice, option in _FLAGS.items() if option == name), name)
 
 
@@ -373,7 +373,7 @@ def choice(name: str) -> str:
 
 
 def recipe_of(registry: Registry[Any], key: str, params: Sequence[str] = ()) -> Recipe:
-    """The recipe of a member of a registry: a key, with parameters given as name=value, or a recipe as JSON."""
+    """Return the recipe of a registry member: a key, with parameters given as name=value, or a recipe as JSON."""
     from dashboard.selection import value_of
 
     if key.startswith("{"):
@@ -399,7 +399,7 @@ def _recipe_of_json(registry: Registry[Any], text: str) -> Recipe:
 
 @contextmanager
 def of_confidences(recipe: Recipe, predictions: Predictions) -> Iterator[None]:
-    """Where a calibrator of whole rows is fitted on single claims: the refusal names the option that works."""
+    """Extend the error for a whole-row calibrator fitted on single claims by the name of the option that works."""
     from calib_core import NotAnswerable
     from calib_core.evaluation.candidates import SINGLE, of_confidence
 
@@ -413,7 +413,7 @@ def of_confidences(recipe: Recipe, predictions: Predictions) -> Iterator[None]:
 
 
 def calibrator_option(recipe: Recipe) -> str:
-    """What --calibrator is given for a recipe: its key, or where it has parameters itself as JSON, for a shell."""
+    """Return the value of --calibrator for a recipe: its key, or JSON quoted for a shell if it has parameters."""
     return shlex.quote(recipe.to_json() if recipe.params else recipe.key)
 
 
@@ -421,7 +421,7 @@ def calibrator_option(recipe: Recipe) -> str:
 
 
 def form(**helps: str) -> Option:
-    """Forms of the answer other than text, each a flag: the command is given the name of the one, or "text"."""
+    """Return the options for other forms of the answer than text, as flags; the command receives the form's name."""
 
     def add(function: Any) -> Any:
         @functools.wraps(function)
@@ -444,15 +444,15 @@ TABLE = "Print the table as CSV."
 # -- packages of others ---------------------------------------------------------------------------------------
 
 _FOR_STRANGERS = "serve"
-"""The command whose server loads what is installed, and nothing else."""
+"""Command whose server loads only the installed extensions."""
 
 
 class _With(click.Option):
-    """The option --with, once in a command."""
+    """Option --with, at most once per command."""
 
 
 def add_with(command: click.Command) -> None:
-    """Give a command --with; once its words are read, installed extensions and the packages named are loaded."""
+    """Add --with to a command; parsing it loads the installed extensions and the named packages."""
     if any(isinstance(param, _With) for param in command.params):
         return
     option = _With(

@@ -1,4 +1,4 @@
-"""`calib apply`: a file's predictions recalibrated, written with the columns the file came with."""
+"""`calib apply`: recalibrate a file's predictions and write them with the other columns of the file."""
 
 from __future__ import annotations
 

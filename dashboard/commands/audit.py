@@ -1,4 +1,4 @@
-"""`calib audit`: every error of a file's predictions, with how sure each is."""
+"""`calib audit`: every calibration error of a file's predictions, with its uncertainty."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def command(
 
 @dataclass(frozen=True, eq=False)
 class _Audit:
-    """What an audit found: the lines of the table, and of each model the line that decides and what goes with it."""
+    """Result of an audit: the lines of the table, and for each model its primary measure with details."""
 
     opened: Opened
     scene: Scene
@@ -160,31 +160,31 @@ class _Audit:
 
     @property
     def models(self) -> dict[str, Predictions]:
-        """The rows that every line is over, by model."""
+        """Return the rows behind every line, by model."""
         return self.scene.rows_judged
 
     @property
     def coverage(self) -> dict[str, float]:
-        """Share of the rows that each model answers, by name."""
+        """Return the share of the rows that each model answers, by name."""
         return {name: self.scene.get(rows).coverage for name, rows in self.scene.predictions().items()}
 
     @cached_property
     def deciding(self) -> dict[str, PrimaryLine]:
-        """The line that decides about each model, by name."""
+        """Return the primary measure of each model, by name."""
         from calib_core.inference import primaries
 
         return primaries(self.models, self.tolerance, self.level, self.bins, self.ratio)
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
-        """The verdicts on these lines."""
+        """Return the verdicts on these lines."""
         from calib_core.inference import verdicts
 
         return verdicts(self.deciding, self.tolerance, self.level, self.ratio)
 
     @cached_property
     def others(self) -> dict[str, tuple[str, ...]]:
-        """Notions that show an error beside a line that decides and shows none, in a sentence each, by model."""
+        """Return, by model, sentences on notions with an error although the primary measure shows none."""
         from calib_core.inference import other_errors_of
 
         found = other_errors_of(self.deciding, self.tolerance, self.level, self.ratio).groupby("model")["sentence"]
@@ -192,7 +192,7 @@ class _Audit:
 
     @cached_property
     def large(self) -> dict[str, pd.DataFrame]:
-        """Every measure of the event's risk by model, where there is an event: as the page has it."""
+        """Return every measure of the event's risk by model, as on the page, if there is an event."""
         from calib_core import NotAnswerable, risk
         from calib_core.inference import notion_looked_at
 
@@ -211,7 +211,7 @@ class _Audit:
         return unbinned_bounds(self.deciding, self.level)
 
     def bounds_of(self, model: str) -> list[str]:
-        """The sentences about a model's error without bins, where they were asked for."""
+        """Return the sentences about a model's bin-free error, if they were requested."""
         from dashboard.exhibits.tests import ASSUMED
 
         if not self.unbinned:
@@ -220,7 +220,7 @@ class _Audit:
 
 
 def _note(scene: Scene, first: Opened, recipes: Sequence[Recipe], folds: int | None, rows: str) -> str:
-    """What is to be known of the division; empty where rows are held out, or named."""
+    """Return a note on the division of rows; empty if rows are held out or named."""
     from calib_core.evaluation.cross_fitting import COLUMN_UNUSED
     from calib_core.text import begun
 
@@ -234,7 +234,7 @@ def _note(scene: Scene, first: Opened, recipes: Sequence[Recipe], folds: int | N
 
 
 def _asked_of(models: Mapping[str, Predictions]) -> tuple[str, ...]:
-    """The notions that are asked by default: the event first, where there are two classes."""
+    """Return the default notions: the event first for two classes."""
     from calib_core.inference import notion_looked_at
 
     events = any(notion_looked_at(model) == "event" for model in models.values())
@@ -244,13 +244,13 @@ def _asked_of(models: Mapping[str, Predictions]) -> tuple[str, ...]:
 def _questions(
     models: Mapping[str, Predictions], notions: tuple[str, ...], keys: tuple[str, ...], slow: bool, chosen: bool
 ) -> list[tuple[str | None, str]]:
-    """Pairs of notion and estimator; without choices also the scores of whole predictions, or of the claims made."""
+    """Return pairs of notion and estimator; without choices also the scores of whole predictions, or of the claims."""
     from calib_core.estimators import takes_bins
     from calib_core.evaluation.study import SCORES, asked_once, error_keys, notion_of_score
 
     scores = {key: notion_of_score(key, *models.values()) for key in SCORES}
     if any(model.kind in ("confidence", "top-label") for model in models.values()):
-        # What files of one number a row know: whether the claim is right.
+        # Files with one confidence per row contain only whether the claim is right.
         scores |= dict.fromkeys(("log-loss", "brier"), "confidence")
     whole = [] if keys or chosen else [(notion, key) for key, notion in scores.items()]
     of = {notion: keys or [key for key in error_keys(notion) if slow or takes_bins(key)] for notion in notions}
@@ -260,7 +260,7 @@ def _questions(
 def _answers(
     models: Mapping[str, Predictions], questions: list[tuple[str | None, str]], bins: Any, level: float, slow: bool
 ) -> list[EstimateOrReason]:
-    """The estimates, without those whose intervals take minutes where these were not asked for."""
+    """Return the estimates, without slow intervals unless these were requested."""
     from calib_core.inference import estimates
 
     with _outputs.percent("Intervals and noise floors") as tell:
@@ -269,7 +269,7 @@ def _answers(
 
 
 def _large_lines(large: Mapping[str, pd.DataFrame], first: pd.DataFrame) -> list[str]:
-    """Calibration in the large as text, with the verdict on observed : expected, and why numbers are missing."""
+    """Return calibration-in-the-large as text, with the verdict on observed : expected and notes on missing numbers."""
     from calib_core.evaluation.study import stacked
     from dashboard.exhibits import columns as of
     from dashboard.exhibits.risk import DISTANCES, ENDS

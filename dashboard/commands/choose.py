@@ -1,4 +1,4 @@
-"""`calib choose`: whether to recalibrate a file's predictions, and with what."""
+"""`calib choose`: decide whether to recalibrate a file's predictions, and with what."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def command(
 
 
 class _Given(NamedTuple):
-    """The rows it is chosen on, the held-out rows that judge the choice, both in words, and the scene they are of."""
+    """Selection rows, held-out evaluation rows, descriptions of both, and their scene."""
 
     rows: Predictions
     held_out: Predictions | None
@@ -110,7 +110,7 @@ class _Given(NamedTuple):
 
 
 def _given(opened: Opened, rows: str, judge: str) -> _Given:
-    """The rows it is chosen on, as on the dashboard."""
+    """Return the selection rows, as on the dashboard."""
     from calib_core.text import count
     from dashboard.commands import _opened_models
 
@@ -128,7 +128,7 @@ def _given(opened: Opened, rows: str, judge: str) -> _Given:
 
 
 def _chosen(name: str, given: _Given, **how: Any) -> CalibratorChoice:
-    """What is chosen for a model, on the rows given."""
+    """Return the choice of a calibrator for a model on the given rows."""
     import calib_core as cc
     from dashboard.session.call import work_on
     from dashboard.workers.durations import COSTS, about_seconds
@@ -139,14 +139,14 @@ def _chosen(name: str, given: _Given, **how: Any) -> CalibratorChoice:
 
 
 def _frame(found: Mapping[str, CalibratorChoice]) -> pd.DataFrame:
-    """A line a calibrator, of each model where the file has several."""
+    """Return one line per calibrator, for each model if the file has several."""
     from calib_core.evaluation.study import stacked
 
     return next(iter(found.values())).frame() if "" in found else stacked({n: c.frame() for n, c in found.items()})
 
 
 def _record(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) -> dict[str, Any]:
-    """Every choice with its advice in plain values, by model where the file has several."""
+    """Return every choice with its advice as plain values, by model if the file has several."""
     advised = {name: _advice(choice, given[name]) for name, choice in found.items()}
     records = {
         name: choice.record()
@@ -158,14 +158,14 @@ def _record(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) 
 
 
 class _Advice(NamedTuple):
-    """What remains after the calibrator recommended, one value's own update, and the error shown all the same."""
+    """Advice on a choice: the error left after recalibration, the update of one group, and any error found anyway."""
 
     left: Remaining | None
     update: UpdateGains | None
     error: str
 
     def record(self) -> dict[str, Any]:
-        """All of it in plain values."""
+        """Return the advice as plain values."""
         left, update = self.left, self.update
         return {
             "remaining": None if left is None else {"sentence": left.sentence, "line": left.line.line.record()},
@@ -176,14 +176,14 @@ class _Advice(NamedTuple):
         }
 
     def sentences(self, found: CalibratorChoice) -> tuple[str, ...]:
-        """The advice, as on the dashboard, and its price."""
+        """Return the advice, as on the dashboard, and its side effects."""
         from calib_core.evaluation.advice import sentences
 
         return (*sentences(found, *self), *found.price)
 
 
 def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
-    """The rest of the advice, as on the dashboard."""
+    """Return the remaining advice, as on the dashboard."""
     from calib_core import NotAnswerable
     from calib_core.evaluation import advice
     from dashboard.exhibits import event_words
@@ -200,7 +200,7 @@ def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
 
 
 def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str) -> list[str]:
-    """What to do about each model, with its price, and a line a calibrator."""
+    """Return the advice for each model, with side effects, and one line per calibrator."""
     from dashboard.exhibits.recommendation import Recommendation, about_table
 
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""`calib compare`: several models' predictions of the same rows, pair by pair."""
+"""`calib compare`: compare several models' predictions of the same rows in pairs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAIRED = (
     "Sampled, paired: the {rows} that all these summaries sampled at random. They count as the same rows because "
     "they have the same numbers in sources of the same name, and the same labels if these are known."
 )
-"""What is to be known of summaries that are compared."""
+"""Note on the comparison of summaries."""
 COLUMNS = ("notion", "estimator", "first", "second", "first_value", "second_value", "difference", "low", "high", "p",
            "p_holm", "verdict", "method", "tested", "about", "note")  # fmt: skip
 
@@ -140,7 +140,7 @@ def command(
 
 
 def _kept(models: dict[str, Predictions]) -> tuple[dict[str, Predictions], str]:
-    """The rows that summaries of all models keep, or why these cannot be paired."""
+    """Return the rows sampled in the summaries of all models, or the reason why these cannot be paired."""
     from calib_core import NotAnswerable
     from calib_core.summaries import kept_together
 
@@ -155,14 +155,14 @@ def _rows(kept: dict[str, Predictions]) -> str:
 
 
 def _names(files: tuple[Path, ...]) -> list[str]:
-    """File names, or whole paths where names repeat, numbered where those do."""
+    """Return file names, or full paths if names repeat, numbered if those do."""
     names = [file.name for file in files]
     names = names if len(set(names)) == len(names) else [str(file) for file in files]
     return [name if names.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(names)]
 
 
 class _How(NamedTuple):
-    """How models are compared: by which estimators, in which bins, at which level, and what would not matter."""
+    """Settings of a comparison: estimators, bins, level, and the difference that would not matter."""
 
     estimators: tuple[str, ...]
     scheme: Recipe | None
@@ -171,14 +171,14 @@ class _How(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """A line for every question and pair; of summaries also which of them are paired, in sentences."""
+    """Line for every question and pair; for summaries also sentences on which of them are paired."""
 
     frame: pd.DataFrame
     pairing: tuple[str, ...] = ()
 
 
 def _compared(models: dict[str, Predictions], notions: tuple[str, ...], how: _How) -> _Compared:
-    """Every pair of models; summaries as a whole, and paired where they keep the same rows."""
+    """Compare every pair of models; summaries as a whole, and paired if they contain the same rows."""
     import pandas as pd
 
     from calib_core.inference import notion_looked_at
@@ -223,7 +223,7 @@ def _differences(models: dict[str, Predictions], notions: tuple[str, ...], chose
 def _questions(
     models: dict[str, Predictions], notions: tuple[str, ...], chosen: bool, keys: tuple[str, ...]
 ) -> list[tuple[str | None, str]]:
-    """Pairs of notion and estimator; where nothing was chosen, the scores of these rows first."""
+    """Return pairs of notion and estimator; without a choice, the scores of these rows first."""
     from calib_core.evaluation.study import SCORES, asked_once, notion_of_score
     from calib_core.inference.comparison.model_differences import DEFAULT
 
@@ -265,7 +265,7 @@ def _text(frame: pd.DataFrame, level: float) -> list[str]:
 
 
 def _title(notion: str | None, estimator: str) -> str:
-    """A score by what it scores; an error by its own name, beside the notion's."""
+    """Return the title of a score by what it scores, or of an error by its name with the notion's."""
     from calib_core import ESTIMATORS, REDUCTIONS
     from calib_core.estimators import is_score, titled
 
@@ -274,11 +274,11 @@ def _title(notion: str | None, estimator: str) -> str:
 
 
 def _question(line: dict[Any, Any]) -> str:
-    """What a line is about: notion and estimator, and the pair where others of them are compared."""
+    """Return the subject of a line: notion and estimator, and the pair if others are compared."""
     pair = f", {line['first']} and {line['second']}" if isinstance(line["first"], str) else ""
     return f"{line['notion'] or ''} {line['estimator']}{pair}".strip()
 
 
 def _rows_of(line: dict[Any, Any]) -> str:
-    """Which rows a line is over, where some are over those that summaries keep."""
+    """Return the rows behind a line, if some lines are over sampled rows of summaries."""
     return f" ({line['of']})" if "of" in line else ""

@@ -1,4 +1,4 @@
-"""`calib dashboard`: open the dashboard, on the files that are given."""
+"""`calib dashboard`: open the dashboard on the given files."""
 
 import os
 import sys
@@ -11,11 +11,11 @@ import click
 from dashboard import extensions, launch
 
 MOST = 8
-"""Files compared at once, as on screen; written here so that the command need not import the library to start."""
+"""Maximum number of files compared at once, as on screen; repeated here so that a start does not load the library."""
 
 
 class NamesFormats(click.Command):
-    """A command whose help names the endings of the files that can be read, which it loads the library to know."""
+    """Command whose help lists the endings of readable files, for which it loads the library."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help."""
@@ -67,7 +67,7 @@ def _existing(file: Path) -> Path:
 
 
 def _refuse(sentence: str) -> NoReturn:
-    """One sentence without a usage text; exit code 2."""
+    """Print one sentence without a usage text; exit with code 2."""
     click.echo(f"calib dashboard: {sentence}", err=True)
     raise SystemExit(2)
 

@@ -1,4 +1,4 @@
-"""`calib export`: a fitted calibrator as a Python module without packages, or as an ONNX model."""
+"""`calib export`: write a fitted calibrator as a Python module without dependencies, or as an ONNX model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`calib fit`: a calibrator fitted on a file, kept as JSON without code in it."""
+"""`calib fit`: fit a calibrator on a file and save it as JSON without code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`calib gate`: may these predictions pass? An exit code for scripts, decided by what is shown, not by a number."""
+"""`calib gate`: pass or fail predictions by an exit code, decided by statistical evidence and not by a point value."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _baselines(path: Path) -> dict[str, Baseline]:
 
 
 def _names(files: tuple[Path, ...]) -> dict[Path, str]:
-    """File names, or whole paths where names repeat."""
+    """Return file names, or full paths if names repeat."""
     names = [file.name for file in files]
     return {file: file.name if names.count(file.name) == 1 else file.as_posix() for file in files}
 
@@ -132,7 +132,7 @@ def _passage(
     form: str,
     **how: Any,
 ) -> Passage:
-    """The check of one file; what is wrong with the file is its answer, and stops no other."""
+    """Check one file; a problem of the file is its result, and the other files are still checked."""
     from calib_core import InputError, RegistryError
     from calib_core.inference import gate_check
     from calib_core.inference.gates.baselines import baseline_for

@@ -1,4 +1,4 @@
-"""`calib join`: predictions and the labels of another file as one file, which everything else opens."""
+"""`calib join`: join predictions and the labels of another file into one file that all other commands open."""
 
 from __future__ import annotations
 

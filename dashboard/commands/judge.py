@@ -1,4 +1,4 @@
-"""`calib judge`: the share of answers that are right, where a judge marked all of them and people a few."""
+"""`calib judge`: accuracy of answers that a judge marked completely and people marked in part."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def command(
 
 
 def _record(found: Any) -> dict[str, Any]:
-    """One estimate with everything it rests on."""
+    """Return one estimate with all its inputs."""
     return {
         "value": found.interval.point,
         "low": found.interval.low,
@@ -91,7 +91,7 @@ def _record(found: Any) -> dict[str, Any]:
 
 
 def _errors(found: Any) -> dict[str, Any]:
-    """How often the judge errs, and the share right corrected for that alone, or why there is none."""
+    """Return the error rates of the judge, and the accuracy corrected for them or the reason why there is none."""
     ends = found.interval
     share = {} if ends is None else {"value": ends.point, "low": ends.low, "high": ends.high, "tested": ends.tested}
     return {

@@ -1,4 +1,4 @@
-"""`calib lab`: what estimators show, or calibrators leave, on samples of a truth that is known."""
+"""`calib lab`: test estimators and calibrators on samples of known distributions."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def command(
 
 
 def _lines(frame: pd.DataFrame, before: bool) -> list[str]:
-    """The table, and why numbers are missing."""
+    """Return the table, and the reasons for missing numbers."""
     from calib_core.text import begun
     from dashboard.exhibits.lab import table_columns
 

@@ -1,4 +1,4 @@
-"""`calib plan`: how many rows it takes, and what is promised with those there are, in sentences."""
+"""`calib plan`: required sample sizes, and guarantees for the existing rows, in sentences."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _is_file(name: str) -> bool:
 
 
 def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOptions) -> pd.DataFrame:
-    """The plans filled in from a file, divided as on screen."""
+    """Return the plans filled in from a file, divided as on screen."""
     import calib_core as cc
     from dashboard.commands import _opened_models
     from dashboard.exhibits.plan_answers import data_in_use
@@ -115,7 +115,7 @@ def _of_file(plans: list[Any], file: str, binning: str | None, read: ReadingOpti
 
 
 def _lines(frame: pd.DataFrame, hint: bool) -> list[str]:
-    """A paragraph a question: its title and name, what is answered or why it is not, and what that rests on."""
+    """Return one paragraph per question: its title and name, its answer or why there is none, and the evidence."""
     lines: list[str] = []
     for line in frame.to_dict("records"):
         texts = [line["answer"], line["inverse"], line["basis"]] if line["answer"] else [f"No answer: {line['note']}."]

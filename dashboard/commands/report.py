@@ -1,4 +1,4 @@
-"""`calib report`: everything the dashboard shows of a file, as one self-contained HTML file for reviewers."""
+"""`calib report`: all results of the dashboard for a file, as one self-contained HTML file for reviewers."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def command(
 def _sections(
     left_out: tuple[str, ...], added: tuple[str, ...], kept: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The sections to leave out, and those to make that are made on request."""
+    """Return the sections to leave out, and the optional sections to include."""
     from dashboard.report import CHAPTERS
 
     known = {chapter.key: chapter.on_request or chapter.of_predicted for chapter in CHAPTERS}
@@ -132,14 +132,14 @@ def _sections(
 
 
 def _no_choices(given: Mapping[str, Any]) -> None:
-    """End the command where an option would change what an earlier report fixes."""
+    """Exit if an option would change what an earlier report fixes."""
     for name, value in given.items():
         if name not in ("test", "others") and value not in (None, "", ()) and not _shared_options.by_default(name):
             _failures.fail(f"--like takes every choice from the earlier report: leave {_shared_options.flag(name)} out")
 
 
 def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
-    """The choices and options of an earlier report, whose file this has to be."""
+    """Return the choices and options of an earlier report of this same file."""
     from dashboard import session
     from dashboard.report import Options, read_recipe
 
@@ -159,7 +159,7 @@ def _like(path: Path, key: str, options: Options) -> tuple[Selection, Options]:
 
 
 def _made(selection: Selection, options: Options) -> Report:
-    """The report, with its progress on a terminal's stderr."""
+    """Build the report, with its progress on stderr if that is a terminal."""
     from dashboard.report import build
 
     with _outputs.progress("Report", _STEPS) as bar:

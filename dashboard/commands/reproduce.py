@@ -1,4 +1,4 @@
-"""`calib reproduce`: figures and tables of the five papers made again, published values beside those found here."""
+"""`calib reproduce`: recompute figures and tables of the five papers, next to the published values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`calib serve`: the dashboard for many people, each with data of their own."""
+"""`calib serve`: serve the dashboard to many users, each with their own data."""
 
 import ipaddress
 import os
@@ -12,9 +12,9 @@ from dashboard import launch
 from dashboard.hosting import machine, space
 
 ABSENCE = 120.0
-"""Seconds after which the uploads go of somebody whose last tab was closed: a page that is loaded again finds them."""
+"""Seconds after a visitor's last tab was closed until their uploads are removed; a reload finds them."""
 FILE_MB, LEAST_BYTES = 512, 64 << 20
-"""One file at most where nothing is said, in MB; memory that is left for data at least."""
+"""Default maximum size of a file in MB, and minimum memory reserved for data."""
 _NAME = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _BASE = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:\d{1,5})?")
@@ -164,6 +164,6 @@ def _check(address: str, hosts: tuple[str, ...], base: str, user_header: str) ->
 
 
 def _refuse(sentence: str) -> NoReturn:
-    """One sentence without a usage text; exit code 2."""
+    """Print one sentence without a usage text; exit with code 2."""
     click.echo(f"calib serve: {sentence}", err=True)
     raise SystemExit(2)

@@ -1,4 +1,4 @@
-"""`calib show`: any table of the dashboard, as text, JSON or CSV, or the Python that makes it."""
+"""`calib show`: print any table of the dashboard as text, JSON or CSV, or the Python that computes it."""
 
 from __future__ import annotations
 

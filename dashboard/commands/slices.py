@@ -1,4 +1,4 @@
-"""`calib slices`: what is said and what is right in each slice of a column, or of all; or a scan of all crossings."""
+"""`calib slices`: confidence and accuracy in each slice of one or all columns, or a scan of all crossings."""
 
 from __future__ import annotations
 

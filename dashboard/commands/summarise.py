@@ -1,4 +1,4 @@
-"""`calib summarise`: predictions of any size as one small file of counts."""
+"""`calib summarise`: reduce predictions of any size to one small file of counts."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def command(
 
 
 def _matching(file: Path) -> list[Path]:
-    """The files a pattern stands for, in order; a file that is there stands for itself."""
+    """Return the files that match a pattern, in order; an existing file matches itself."""
     if file.exists() or not glob.has_magic(str(file)):
         return [file]
     found = sorted(glob.glob(str(file), recursive=True))

@@ -1,4 +1,4 @@
-"""`calib tables`: the papers' tables of methods, or one of your own, on a folder of prediction files."""
+"""`calib tables`: the papers' tables of methods, or a custom one, on a folder of prediction files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Reader = Callable[[], Predictions | tuple[Predictions, Predictions]]
 
 OWN = "methods"
-"""What a table of chosen calibrators and measures is called in place of a paper's."""
+"""Name of a table of chosen calibrators and measures, in place of a paper's."""
 
 
 @click.command("tables")
@@ -102,12 +102,12 @@ def command(
 
 
 def prediction_files(folder: Path, read: tuple[str, ...]) -> dict[str, Reader]:
-    """What reads each file of predictions in a folder when its turn comes, by name."""
+    """Return a reader for each prediction file of a folder, by name."""
     return {path.name: _reader(path, read) for path in _files(folder)}
 
 
 def _files(folder: Path) -> list[Path]:
-    """The folder's files of predictions by their endings, in alphabetical order; the others are named on stderr."""
+    """Return the folder's prediction files by their endings, in alphabetical order; the others are listed on stderr."""
     from calib_core.readers import all_endings
 
     every = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
@@ -121,7 +121,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _reader(path: Path, read: tuple[str, ...]) -> Reader:
-    """Reads a file when its turn comes: its marked parts where a column marks them, else all its rows."""
+    """Return a reader for a file: of its marked parts if a column marks them, otherwise of all its rows."""
 
     def rows() -> Predictions | tuple[Predictions, Predictions]:
         from dashboard.commands import _opened_models

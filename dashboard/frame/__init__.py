@@ -1,4 +1,4 @@
-"""What stands around every view: the data in use, the rooms, the models on show, bins and tolerance."""
+"""Frame around every view: the current data, the rooms, the models on show, bins and tolerance."""
 
 from dashboard.frame.advised import follow_advice, is_to_follow
 from dashboard.frame.chips import model_chips, settings_of, settle_chips

@@ -1,4 +1,4 @@
-"""The models on show as chips, all others one click away, and the settings of those ticked."""
+"""Chips for the models on show, a button for all others, and the settings of those ticked."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dashboard.session import model_looks
 from dashboard.theme import markdown_plain
 
 OFFERED = 5
-"""Chips at most before all others are behind a button; those ticked always have one."""
+"""Maximum number of chips; further calibrators are behind a button. Those ticked always have a chip."""
 
 
 def model_chips(selection: Selection) -> None:
-    """Draw a chip for each calibrator ticked and the first few others, and a button with all of them.
+    """Draw a chip for each ticked calibrator and the first few others, and a button for all of them.
 
-    The calibrator that is recommended is the first of the others, as soon as it is known (``settle_chips``).
-    Of a summary a sentence instead: no calibrator can be fitted on it. Where there are no rows, nothing.
+    The calibrator that is recommended is the first of the others, as soon as it is known (``settle_chips``). For a
+    summary it draws a sentence instead, because no calibrator can be fitted on it. Without rows it draws nothing.
     """
     try:
         parts = session.parts(selection.source)
@@ -50,7 +50,7 @@ def model_chips(selection: Selection) -> None:
 
 
 def settle_chips(selection: Selection) -> None:
-    """Find out what is recommended once the page is drawn, where that takes little, and draw the chips with it.
+    """Find the recommended calibrator after the page is drawn, if that is quick, and update the chips.
 
     So a link to a picture shows the same chips as a way over the overview does.
     """
@@ -69,7 +69,7 @@ def settle_chips(selection: Selection) -> None:
 
 
 def settings_of(selection: Selection, place: int) -> None:
-    """The parameters of one ticked calibrator; a link may hold one several times, with different settings."""
+    """Draw the parameters of one ticked calibrator; a link may contain one several times, with different settings."""
     recipe = selection.calibrators[place]
     before = [other.key for other in selection.calibrators[:place]].count(recipe.key)
     entry = CALIBRATORS[recipe.key]
@@ -85,7 +85,7 @@ def settings_of(selection: Selection, place: int) -> None:
 
 
 def _best(selection: Selection) -> Recipe | None:
-    """The calibrator recommended for these rows, where that is known."""
+    """Return the recommended calibrator for these rows, if it is known."""
     try:
         return Recommendation.known(session.scene_of(selection))
     except InputError:
@@ -93,8 +93,8 @@ def _best(selection: Selection) -> Recipe | None:
 
 
 def _marks(selection: Selection) -> dict[str, str]:
-    """The mark of each ticked calibrator's model, by key: its symbol in its colour, as in every picture."""
-    # Of all models shown, as the pictures number them: where two would look alike, one takes another look.
+    """Return the symbol of each ticked calibrator's model, by key, in its color, as in every picture."""
+    # All models shown are numbered, as the pictures do: if two would look alike, one gets another look.
     usable = session.usable(selection, [recipe.key for recipe in selection.calibrators])
     recipes = [session.BASE, *(recipe for recipe in selection.calibrators if recipe.key in usable)]
     names = session.short_names(selection) if selection.others else [""]
@@ -113,15 +113,15 @@ def _pills(
     marks: Mapping[str, str],
     best: Recipe | None = None,
 ) -> None:
-    """Chips, those ticked with their marks; with marks they stand in a line without their label."""
+    """Draw chips, those ticked with their symbols; with symbols they are in one line without their label."""
     hidden = bool(marks)
-    # A wrapper is called by what fills it; of one that is ticked several times, by what it is.
+    # A wrapper is named by its content; one that is ticked several times, by its own name.
     chosen = widgets.selection().calibrators
     named = {} if best is None or best.key in ticked else {best.key: best.title}
     named |= {r.key: r.title for r in chosen if CALIBRATORS[r.key].filled and [c.key for c in chosen].count(r.key) == 1}
 
     def tick(chosen: list[str]) -> None:
-        # Those already ticked keep their place, and what is not offered here stays as it is.
+        # Ticked chips stay in their positions, and calibrators that are not offered here stay unchanged.
         old = widgets.selection().calibrators
         stay = [recipe for recipe in old if recipe.key in chosen or recipe.key not in keys]
         fresh = [each for each in chosen if each not in {recipe.key for recipe in old}]

@@ -1,4 +1,4 @@
-"""The event of two classes in the frame: what it is called, and the choices that another event or notion makes."""
+"""Event of two classes in the frame: its name, and the choices for another event or notion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboard.session.reading_changes import written_changes
 
 @dataclass(frozen=True)
 class Named:
-    """The event of the file in use: its class, both classes, and what each is called."""
+    """Event of the current file: its class, both classes, and their names."""
 
     name: str
     classes: tuple[str, ...]
@@ -24,16 +24,16 @@ class Named:
 
     @property
     def title(self) -> str:
-        """What the event is called."""
+        """Return the name of the event."""
         return self.titled(self.name)
 
     def titled(self, name: str) -> str:
-        """What a class is called as an event."""
+        """Return the name of a class as an event."""
         return event_title(name, self.column)
 
 
 def named(selection: Selection) -> Named | None:
-    """The event of the file in use; None where its rows have none."""
+    """Return the event of the current file; None if its rows have none."""
     try:
         rows = session.parts(selection.source).test
         label = session.reading(selection.source.data, selection.source.reading).label
@@ -46,7 +46,7 @@ def named(selection: Selection) -> Named | None:
 
 
 def claims(selection: Selection) -> Literal["event", "confidence"]:
-    """What every page opens about."""
+    """Return the default subject of every page."""
     try:
         return session.scene_of(selection).claims
     except InputError:
@@ -54,18 +54,18 @@ def claims(selection: Selection) -> Literal["event", "confidence"]:
 
 
 def judging(notion: str) -> dict[str, Any]:
-    """The choices that judge the event's risk, or the confidence of the class predicted."""
+    """Return the choices that evaluate the event's risk, or the confidence of the predicted class."""
     return {"notion": "" if notion == "event" else "confidence", "confidence": None, "bin": None, "between": None}
 
 
 def of_another(selection: Selection, name: str) -> dict[str, Any]:
-    """The choices with another class of the two as the event, in every file that is open."""
+    """Return the choices with the other class as the event, in every open file."""
 
     def changed(key: str, reading: str) -> str:
         proposal, how = session.file(key).proposal, session.reading(key, reading)
         if how.classes and name not in how.classes:
             return reading
-        # What the file suggests by itself is not written into the link.
+        # The suggestion of the file itself is not written into the link.
         own = proposal is not None and _suggested(proposal) == name
         return written_changes(proposal, how.replace(event=proposal.event if own and proposal else name))
 
@@ -79,7 +79,7 @@ def of_another(selection: Selection, name: str) -> dict[str, Any]:
 
 
 def _suggested(proposal: Reading) -> str | None:
-    """The event where nobody chose one."""
+    """Return the event suggested by the file, before any choice."""
     if proposal.event is not None or len(proposal.classes) != 2:
         return proposal.event
     return proposal.classes[event_of(proposal.classes)]

@@ -1,4 +1,4 @@
-"""Calibrators being fitted after a tick: which one, how far, and the button that stops it."""
+"""Progress of calibrators fitted after a tick: name, percent, and a button to stop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dashboard.theme import markdown_plain
 from dashboard.workers.durations import about_seconds
 
 PATIENCE = 1.0
-"""Seconds before anything is shown: what comes and goes at once would move what somebody is about to click."""
+"""Seconds before progress is shown: a short-lived bar would move what the user is about to click."""
 _LOOK = 0.25
 _STOPPED = "calib.fitting.stopped"
 _STEPS = {"fitted": "Fitting {}", "recalibrated": "Recalibrating the rows with {}"}
 
 
 def await_models(selection: Selection) -> None:
-    """Wait until the models ticked are made; what the page showed before stays until then."""
+    """Wait until the ticked models are fitted; until then the page shows its previous content."""
     if stopped := st.session_state.pop(_STOPPED, ""):
         st.caption(markdown_plain(f"Stopped; no result of {stopped} was saved."))
     place = st.empty()
@@ -34,7 +34,7 @@ def _watched(model: Model, place: DeltaGenerator) -> None:
         words = st.empty()
     while (fit := fits_under_way.wait(model, _LOOK)) is not None:
         sentence = markdown_plain(doing(model.title, fit))
-        # An empty bar would say that nothing is done, where nobody knows how much is.
+        # An empty bar would mean that nothing is done, although the progress is unknown.
         if fit.percent:
             words.progress(min(fit.percent, 100) / 100, text=sentence)
         else:
@@ -43,11 +43,11 @@ def _watched(model: Model, place: DeltaGenerator) -> None:
 
 
 def doing(title: str, fit: fits_under_way.Fit) -> str:
-    """What is being done, for how long, of about how long, and how much of it; or what it waits for."""
+    """Return a description of the fit with elapsed time, estimated time and percent, or its place in the queue."""
     if fit.place is not None:
         return f"{title} {fit.place.sentence}"
     share = f", {min(fit.percent, 100)} % done" if fit.percent else ""
-    # What takes longer than was told is not told again.
+    # An estimate that has been exceeded is not repeated.
     whole = about_seconds(fit.expected) if fit.expected is not None and fit.seconds < fit.expected else ""
     of = f" of {whole}" if whole else ""
     return f"{_STEPS.get(fit.step, 'Preparing the rows for {}').format(title)}: {fit.seconds:.0f} s{of}{share}"

@@ -1,6 +1,6 @@
-"""The first lines of every page: the data in use, the five rooms, the views of the room.
+"""First lines of every page: the current data, the five rooms, the views of the room.
 
-Who sees the data in use: said, and chosen, beside the link that opens them.
+Also the visibility of the current data, shown and changed next to the link that opens them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _SHARED = "Anybody who can reach this server and has this link sees your rows, l
 
 
 def promise() -> str:
-    """Where rows stay that are opened here, in a sentence or two."""
+    """Return one or two sentences on where opened rows are stored."""
     name = user_name()
     known = f" You are {markdown_plain(name)}." if name else ""
     return f"{_PRIVATE}{known}" if terms().private else _HERE
 
 
 def sharing(selection: Selection) -> None:
-    """Say who sees what a link opens, and let an owner share it."""
+    """Show who can see the data behind a link, and let an owner share it."""
     if not terms().private:
         st.caption("Opens this view on this computer, as long as the file is loaded.")
         return
@@ -60,11 +60,11 @@ def sharing(selection: Selection) -> None:
 
 
 _LAST = "calib.frame.last"
-"""The view of each room that was shown last: who comes back finds what was left."""
+"""Last view shown of each room, restored when the user returns."""
 
 
 def header(selection: Selection) -> None:
-    """Draw the frame's first lines; without data only what the page is called."""
+    """Draw the frame's first lines; without data only the page title."""
     view = VIEWS[selection.view]
     st.session_state.setdefault(_LAST, {})[view.room] = view.key
     with st.container(
@@ -95,11 +95,11 @@ def header(selection: Selection) -> None:
 
 
 def tabs(selection: Selection) -> None:
-    """The views of the room, where it has several."""
+    """Draw the views of the room as tabs, if it has several."""
     every = views_of(VIEWS[selection.view].room)
     if len(every) < 2:
         return
-    # Of a summary a view that reads rows says so in its place, with a way to some.
+    # For a summary, a view that needs rows shows that instead, with a way to some.
     counted = session.is_summary(selection.source)
     unseen = {v.key for v in every if counted and v.reads == "rows" and not v.rare}
     why = {v.key: v.missing() if v.missing and v.key not in unseen else "" for v in every}
@@ -112,7 +112,7 @@ def tabs(selection: Selection) -> None:
         **widgets.tied_to(keys, "choice.view", selection.view, lambda key: widgets.change(view=key)),
     )
     absent = [each for each in every if each.key not in keys and not each.rare]
-    if absent:  # in one line: more would push what stands beside them to the next
+    if absent:  # in one line: more would push the next elements down
         reasons = "\n\n".join(f"{each.title}: {markdown_plain(why[each.key])}." for each in absent)
         words = f"{len(absent)} view{'s' if len(absent) > 1 else ''} not available"
         st.caption(words, help=reasons, width="content")
@@ -135,7 +135,7 @@ def _rooms(room: str) -> None:
 
 
 def _data_in_use(selection: Selection) -> tuple[str, str | None]:
-    """The data in use on a button: its name, and on how many rows everything is judged; and what to know of these."""
+    """Return the label of the data button (name, number of evaluated rows), and a note on these rows."""
     try:
         names = session.file_names(selection)
         parts = session.parts(selection.source)
@@ -143,7 +143,7 @@ def _data_in_use(selection: Selection) -> tuple[str, str | None]:
         return ":material/database: **No data** · choose a file", None
     title = " and ".join(names[:1] if len(names) == 1 else session.short_names(selection))
     classes = f"{count(parts.test.n_classes)} classes · " if parts.test.n_classes else ""
-    if event.named(selection) is not None:  # the event stands beside it, and leaves no room for more words
+    if event.named(selection) is not None:  # the event is next to it, and leaves no room for more words
         folds = ", cross-fitted" if parts.note and not selection.source.within else ""  # a slice takes the room
         rows = f"{count(parts.test.n_rows)} rows{folds}"
         return f":material/database: **{markdown_plain(title)}** · {rows}{_warnings(selection)}", parts.note or None
@@ -153,7 +153,7 @@ def _data_in_use(selection: Selection) -> tuple[str, str | None]:
 
 
 def _event(selection: Selection) -> None:
-    """The event of two classes, on a button that opens the choice between them."""
+    """Draw the event of two classes, on a button that opens the choice between them."""
     found = event.named(selection)
     if found is None:
         return
@@ -172,7 +172,7 @@ def _event(selection: Selection) -> None:
 
 
 def _slice(selection: Selection) -> None:
-    """The slice of the test rows that is judged, on a button that takes it away."""
+    """Draw the selected slice of the test rows, on a button that clears it."""
     if selection.source.within:
         st.button(
             markdown_plain(Slice.read(selection.source.within).title),
@@ -186,7 +186,7 @@ def _slice(selection: Selection) -> None:
 
 
 def _kept_rows(selection: Selection) -> None:
-    """That only the rows are looked at that a summary keeps, on a button that goes back to its counts."""
+    """Draw a note that only rows sampled in a summary are shown, on a button that returns to its counts."""
     try:
         how = session.reading(selection.source.data, selection.source.reading)
     except InputError:
@@ -203,7 +203,7 @@ def _kept_rows(selection: Selection) -> None:
 
 
 def _warnings(selection: Selection) -> str:
-    """How many warnings there are about how the file was read, where there are any; a click leads to them."""
+    """Return the number of warnings about how the file was read, if any; a click opens them."""
     number = sum(f.severity == "warning" for f in session.findings(selection.source.data, selection.source.reading))
     return f" · :material/warning: {number} warning{'s' if number > 1 else ''}" if number else ""
 

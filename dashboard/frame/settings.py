@@ -1,4 +1,4 @@
-"""What is judged, bins and tolerance, each behind a button that says what is chosen."""
+"""Buttons for the notion, bins and tolerance, each labeled with the current choice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def settings(selection: Selection) -> None:
 
 
 def _judged(selection: Selection) -> None:
-    """Of two classes: whether the risk of their event is judged, or the confidence of the class predicted."""
+    """For two classes, let the user choose between the risk of the event and the confidence of the predicted class."""
     named = event.named(selection)
     if named is None:
         return
@@ -52,7 +52,7 @@ def _judged(selection: Selection) -> None:
 
 
 def _tolerated(selection: Selection, of_event: bool) -> str:
-    """Both tolerances in a few words; of confidence there is one."""
+    """Return both tolerances in a few words; confidence has only one."""
     if not of_event:
         return markdown_plain(short_percent(selection.eps))
     points = short_percent(selection.eps).removesuffix(" %")
@@ -61,7 +61,7 @@ def _tolerated(selection: Selection, of_event: bool) -> str:
 
 
 def _bins() -> None:
-    """In which bins errors are judged, and the number the choice needs."""
+    """Draw the choice of bins, and the number that it needs."""
     chosen = widgets.selection().binning
     st.selectbox(
         "Bins",

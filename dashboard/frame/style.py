@@ -1,4 +1,4 @@
-"""How the page looks beyond Streamlit's own settings, and the link that skips to its content."""
+"""Style of the page beyond Streamlit's own settings, and the link that skips to its content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.chart import larger
 
 _HIDDEN = ".st-key-frame-opening"
 _CLOSED = f'[data-testid="stLayoutWrapper"]:has(> {_HIDDEN}), {_HIDDEN} {{ display: none; }}'
-"""Of what is hidden no gap is left either."""
+"""Selector that removes the gap left by hidden elements."""
 
 
 _PRESENT = "present.css"
@@ -23,19 +23,19 @@ _PRESENT = "present.css"
 
 @cache
 def _sheets(present: bool) -> str:
-    """Every style sheet of this folder, that of a presented picture last and only there."""
+    """Return every style sheet of this folder; the one for presentations comes last, if requested."""
     files = sorted(Path(__file__).parent.glob("*.css"), key=lambda file: (file.name == _PRESENT, file.name))
     return _palette() + "".join(file.read_text("utf-8") for file in files if present or file.name != _PRESENT)
 
 
 def _palette() -> str:
-    """The colours of figures as style sheets name them: by the number in an element's key."""
+    """Return the colors of figures as style sheets name them: by the number in an element's key."""
     models = (f'[class*="-colour{i}-"] {{ --model-colour: {colour}; }}' for i, colour in enumerate(COLOURS))
     return f":root {{ --reference: {REFERENCE}; }} {' '.join(models)}\n"
 
 
 def dress(*, present: bool, opens: bool) -> None:
-    """Put the style sheets on the page; one more where a picture is presented.
+    """Add the style sheets to the page; one more for a presentation.
 
     ``opens``: the field that takes a file is seen; it is part of every page.
     """
@@ -47,11 +47,11 @@ _LOGGER = logging.getLogger(__name__)
 
 
 def answer() -> None:
-    """Mark where the frame ends and the answer begins."""
+    """Mark the end of the frame and the start of the content."""
     try:
         _renderer()(key="frame-answer")
     except Exception:
-        # Whatever a different Streamlit raises: its link then leads to the whole page, as it does by itself.
+        # Another release of Streamlit may raise anything: its link then leads to the top of the page, as without this.
         _LOGGER.warning("The skip link is not available.", exc_info=True)
 
 

@@ -1,4 +1,4 @@
-"""The words a newcomer meets: each with one sentence and a small picture, shown where the word stands."""
+"""Glossary for newcomers: each term with one sentence and a small picture, shown next to the term."""
 
 from dashboard.glossary.popover import explained, term, the_words
 from dashboard.glossary.terms import TERMS, Term

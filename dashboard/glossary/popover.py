@@ -1,4 +1,4 @@
-"""Terms on screen: a word that opens what it means, and several explained one below the other."""
+"""Terms on screen: a word that opens its definition, and lists of definitions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from dashboard.theme import markdown_plain, unbroken
 
 
 def term(label: str, *keys: str, place: str) -> None:
-    """A word that opens what terms mean; ``place`` names the place, which has it once."""
+    """Draw a word that opens the definitions of terms; ``place`` identifies the place, which has it once."""
     with st.popover(label, type="tertiary", key=f"term-{place}"):
         explained(*keys, place=place)
 
 
 def the_words(*keys: str, place: str) -> None:
-    """A button with the terms of a place; none where it has none."""
+    """Draw a button with the terms of a place; none if it has no terms."""
     if keys:
         with st.popover("Glossary", key=f"words-{place}"):
             explained(*keys, place=place)
 
 
 def explained(*keys: str, place: str) -> None:
-    """Terms one below the other, each with its picture; keys that are none are left out."""
+    """Draw definitions one below the other, each with its picture; unknown keys are skipped."""
     known = [key for key in keys if key in TERMS]
     if known:
         with st.container(key=f"glossary-{place}", width=480):
@@ -34,7 +34,7 @@ def explained(*keys: str, place: str) -> None:
 
 @cache
 def _written(key: str) -> str:
-    """A term as Markdown: its picture, its name, its sentence."""
+    """Return a term as Markdown: its picture, its name, its sentence."""
     found = TERMS[key]
     picture = base64.b64encode(found.picture.encode()).decode()
     words = f"**{markdown_plain(found.title)}**  \n{markdown_plain(unbroken(found.sentence))}"

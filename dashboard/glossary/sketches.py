@@ -1,4 +1,4 @@
-"""The pictures of the terms: no text in them, in colours that read on a light and on a dark page."""
+"""Pictures of the glossary terms: without text, in colors that are legible on light and dark pages."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _LEFT = 8.0
 
 
 def calibration_error() -> str:
-    """Points on both sides of the diagonal, with their distances from it."""
+    """Draw points on both sides of the diagonal, with their distances from it."""
     return diagram_spark(((0.2, 0.36, 0.1), (0.42, 0.5, 0.1), (0.64, 0.46, 0.2), (0.88, 0.64, 0.5)), HIGH)
 
 
 def over_confident() -> str:
-    """All points below the diagonal."""
+    """Draw all points below the diagonal."""
     return diagram_spark(((0.3, 0.25, 0.05), (0.5, 0.36, 0.1), (0.7, 0.47, 0.2), (0.92, 0.6, 0.5)), HIGH)
 
 
 def noise_floor() -> str:
-    """A hatched bar, and twenty calibrated models of which one lies beyond it."""
+    """Draw a hatched bar and twenty calibrated models, one of them outside it."""
     end, top, bottom = 84.0, 12.0, 40.0
     hatching = (line(x, bottom, min(x + 12, end), top, REFERENCE, 1.4) for x in range(int(_LEFT), int(end), 9))
     outer = f'<path d="M{_LEFT} {top}H{end}V{bottom}H{_LEFT}Z" stroke="{REFERENCE}" stroke-width="1.2"/>'
@@ -36,7 +36,7 @@ def noise_floor() -> str:
 
 
 def tolerance() -> str:
-    """The zone one can live with; an interval within it, one across its end, one beyond."""
+    """Draw the tolerance zone, with one interval inside it, one across its end, one outside."""
     end = 56.0
     words = ((WITHIN, 16, 44), (TOO_CLOSE, 38, 80), (MISCALIBRATED, 68, 112))
     fill = VERDICTS[WITHIN].colour
@@ -46,14 +46,14 @@ def tolerance() -> str:
 
 
 def interval() -> str:
-    """Ten intervals, of which nine hold what is true."""
+    """Draw ten intervals, of which nine contain the true value."""
     middles = (62, 54, 68, 58, 50, 65, 92, 60, 71, 56)
     bars = (_bar(x - 17, x + 17, 8 + 8 * i, _ORANGE if x > 80 else _BLUE) for i, x in enumerate(middles))
     return _picture([_upright(60, REFERENCE), *bars])
 
 
 def event() -> str:
-    """Rows in a line from low to high risk: filled where the event happened."""
+    """Draw rows in a line from low to high risk, filled if the event happened."""
     risks = (0.1, 0.2, 0.25, 0.35, 0.5, 0.6, 0.7, 0.9)
     happened = (False, False, True, False, True, False, True, True)
     rails = (line(12 + 13 * i, 78, 12 + 13 * i, 78 - 62 * risk, REFERENCE, 2) for i, risk in enumerate(risks))
@@ -65,31 +65,31 @@ def event() -> str:
 
 
 def in_the_large() -> str:
-    """The mean predicted risk as an upright, and an observed frequency with its interval to the left of it."""
+    """Draw the mean predicted risk as a vertical line, and an observed frequency with its interval left of it."""
     return _picture([_upright(86, REFERENCE), _bar(24, 60, 44, _BLUE), dot(42, 44, 6, _BLUE)])
 
 
 def observed_expected() -> str:
-    """Two columns: events expected, and half as many observed."""
+    """Draw two columns: expected events, and half as many observed."""
     columns = ((30, 12, REFERENCE), (72, 46, _BLUE))
     bars = (f'<rect x="{x}" y="{top}" width="24" height="{78 - top}" fill="{color}"/>' for x, top, color in columns)
     return _picture([line(12, 78, 112, 78, REFERENCE, 1.6), *bars])
 
 
 def intercept() -> str:
-    """Two parallel lines: the diagonal, and one below it."""
+    """Draw two parallel lines: the diagonal, and one below it."""
     box, place = _square(16, 0, HIGH)
     return _picture([*box, line(*place(0.3, 0.05), *place(0.95, 0.7), _BLUE, 2.4)])
 
 
 def slope() -> str:
-    """A line flatter than the diagonal that crosses it."""
+    """Draw a line flatter than the diagonal that crosses it."""
     box, place = _square(16, 0, HIGH)
     return _picture([*box, line(*place(0.05, 0.3), *place(0.95, 0.7), _BLUE, 2.4)])
 
 
 def smooth_gap() -> str:
-    """A curve below the diagonal, and the distances between them."""
+    """Draw a curve below the diagonal, and the distances between them."""
     box, place = _square(16, 0, HIGH)
     risks = [0.1 * i for i in range(1, 10)]
     curve = [place(x, x**1.7) for x in risks]
@@ -99,7 +99,7 @@ def smooth_gap() -> str:
 
 
 def effective_rows() -> str:
-    """Many dots above, fewer and larger ones below, between them an arrow."""
+    """Draw many dots above, fewer and larger ones below, and an arrow between them."""
     many = (dot(14 + 9.2 * i, 20 + 12 * (i % 2), 3, REFERENCE) for i in range(11))
     few = (dot(36 + 24 * i, 74, 6, _BLUE) for i in range(3))
     arrow = (
@@ -115,7 +115,7 @@ def _ring(x: float, y: float) -> str:
 
 
 def confidence() -> str:
-    """Two classes off to either side, and their mean on the diagonal."""
+    """Draw two classes off to either side, and their mean on the diagonal."""
     box, place = _square(16, 0, HIGH)
     above, below, mean = place(0.68, 0.9), place(0.68, 0.46), place(0.68, 0.68)
     hollow = (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" stroke="{_BLUE}" stroke-width="2"/>' for x, y in (above, below))
@@ -123,12 +123,12 @@ def confidence() -> str:
 
 
 def top_label() -> str:
-    """Two classes, each on a diagonal of its own."""
+    """Draw two classes, each with its own diagonal."""
     return _picture([*_small(2, 14, 56, _BLUE, 0.17), *_small(62, 14, 56, _ORANGE, -0.2)])
 
 
 def class_wise() -> str:
-    """Three classes, each over the whole range of its probability."""
+    """Draw three classes, each over the whole range of its probability."""
     parts: list[str] = []
     for i, (colour, gap) in enumerate(((_BLUE, 0.14), (_ORANGE, -0.16), (style(2).colour, 0.06))):
         parts += _small(1 + 40 * i, 25, 38, colour, gap, (0.12, 0.5, 0.88))
@@ -136,14 +136,14 @@ def class_wise() -> str:
 
 
 def canonical() -> str:
-    """A triangle, and arrows from what is said to what comes true."""
+    """Draw a triangle, and arrows from predicted probabilities to observed frequencies."""
     corners = f'<path d="M60 5L110 83H10Z" stroke="{REFERENCE}" stroke-width="1.4" stroke-linejoin="round"/>'
     arrows = ((56, 22, 58, 40), (34, 68, 46, 62), (86, 70, 72, 64), (66, 56, 62, 49))
     return _picture([corners, *(part for arrow in arrows for part in _arrow(*arrow))])
 
 
 def bins() -> str:
-    """Rows stacked in five parts of an axis."""
+    """Draw rows stacked in five parts of an axis."""
     floor, step = 76, (WIDE - 2 * _LEFT) / 5
     edges = (line(_LEFT + step * i, 10, _LEFT + step * i, floor + 6, REFERENCE, 1.2) for i in range(6))
     rows = [
@@ -155,7 +155,7 @@ def bins() -> str:
 
 
 def star_and_stem() -> str:
-    """A star below the diagonal, and its stem down to the plus."""
+    """Draw a star below the diagonal, and its stem down to the plus."""
     box, place = _square(16, 0, HIGH)
     (x, y), (_, end) = place(0.66, 0.52), place(0.66, 0.2)
     corners = " ".join(f"{x + 10 * a:.1f},{y - 10 * b:.1f}" for a, b in outline(style(0).symbol))
@@ -164,7 +164,7 @@ def star_and_stem() -> str:
 
 
 def calibrator() -> str:
-    """Points below the diagonal, led up to it."""
+    """Draw points below the diagonal, with arrows up to it."""
     box, place = _square(16, 0, HIGH)
     ways = ((0.42, 0.16), (0.64, 0.32), (0.88, 0.5))
     arrows = (part for says, right in ways for part in _arrow(*place(says, right), *place(says, says - 0.03)))
@@ -172,7 +172,7 @@ def calibrator() -> str:
 
 
 def promise() -> str:
-    """Ten fits, of which nine end below what is promised."""
+    """Draw ten fits, of which nine end below the guaranteed bound."""
     floor, limit = 78, 26
     heights = (18, 30, 24, 12, 36, 20, 64, 28, 16, 33)
     bars = (
@@ -184,17 +184,17 @@ def promise() -> str:
 
 
 def log_loss() -> str:
-    """Minus the logarithm of the probability of what came true."""
+    """Draw minus the logarithm of the probability of the true class."""
     return _cost(lambda p: -math.log(p) / 3.4)
 
 
 def brier_score() -> str:
-    """The square of what is missing to 1."""
+    """Draw the squared difference to 1."""
     return _cost(lambda p: (1 - p) ** 2 / 1.7)
 
 
 def prediction_file() -> str:
-    """A table: three scores a row, and the square of what came true."""
+    """Draw a table with three scores per row, and a square at the true class."""
     parts = [line(_LEFT, 8 + 24 * i, WIDE - _LEFT, 8 + 24 * i, REFERENCE, 1.2) for i in range(4)]
     for row, (scores, true) in enumerate((((14, 7, 5), 0), ((5, 16, 5), 1), ((6, 8, 12), 1))):
         middle = 20 + 24 * row
@@ -204,7 +204,7 @@ def prediction_file() -> str:
 
 
 def logits() -> str:
-    """Scores of any sign, and what softmax makes of them."""
+    """Draw scores of any sign, and their softmax."""
     zero, floor = 44, 78
     before = (line(14 + 13 * i, zero, 14 + 13 * i, zero - z, _ORANGE, 7) for i, z in enumerate((30, -22, 9)))
     after = (line(84 + 13 * i, floor, 84 + 13 * i, floor - p, _BLUE, 7) for i, p in enumerate((52, 3, 15)))
@@ -213,7 +213,7 @@ def logits() -> str:
 
 
 def class_order() -> str:
-    """Columns, and the classes they stand for, two of them crossed."""
+    """Draw columns and their classes, two of them crossed."""
     top, bottom = 16, 72
     lines = (line(a, top, b, bottom, colour, 1.8) for a, b, colour in
              ((24, 24, _BLUE), (60, 96, _ORANGE), (96, 60, _ORANGE)))  # fmt: skip
@@ -222,7 +222,7 @@ def class_order() -> str:
 
 
 def row_group() -> str:
-    """Rows in rings, of one, three and five."""
+    """Draw rows in rings of one, three and five."""
     rings = ((22, 44, 14, ((0, 0),)), (52, 22, 18, ((-7, 4), (7, 4), (0, -7))),
              (86, 54, 26, ((-12, 0), (12, 0), (0, -12), (0, 12), (0, 0))))  # fmt: skip
     parts: list[str] = []
@@ -233,7 +233,7 @@ def row_group() -> str:
 
 
 def multicalibration() -> str:
-    """All rows on the line, two groups of them off it on either side."""
+    """Draw all rows on the line, and two groups of them off it on either side."""
     middle = 44
     parts = [line(_LEFT, middle, WIDE - _LEFT, middle, REFERENCE, 1.6, DASHED), dot(26, middle, 12, REFERENCE)]
     for x, y, colour in ((66, 16, _BLUE), (98, 72, _ORANGE)):
@@ -242,7 +242,7 @@ def multicalibration() -> str:
 
 
 def two_bins() -> str:
-    """Two bins that meet at an upright, the mean of each off the line, and other places where they could meet."""
+    """Draw two adjacent bins, the mean of each off the line, and other possible edges between them."""
     middle, meets = 44, 50
     others = (line(x, 12, x, 76, REFERENCE, 1, DASHED) for x in (26, 38, 64, 80, 98))
     bins = (line(_LEFT, 62, meets, 62, _ORANGE, 4), line(meets, 22, WIDE - _LEFT, 22, _BLUE, 4))
@@ -251,7 +251,7 @@ def two_bins() -> str:
 
 
 def row_weight() -> str:
-    """Rows of different sizes on a line."""
+    """Draw rows of different sizes on a line."""
     floor = 70
     sizes = ((12, 3), (28, 5), (62, 22), (94, 4), (108, 3))
     return _picture(
@@ -260,7 +260,7 @@ def row_weight() -> str:
 
 
 def _cost(of: Callable[[float], float]) -> str:
-    """What a probability costs, from 0.035 to 1, as a curve over its axis."""
+    """Draw the loss of a probability from 0.035 to 1 as a curve over its axis."""
     floor, span = 78.0, WIDE - 2 * _LEFT
     points = ((_LEFT + span * p, floor - 70 * of(p)) for p in (0.035 + 0.965 * i / 40 for i in range(41)))
     curve = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
@@ -272,7 +272,7 @@ Place = Callable[[float, float], tuple[float, float]]
 
 
 def _square(left: float, top: float, size: float) -> tuple[list[str], Place]:
-    """A square with its diagonal, and where two probabilities lie in it."""
+    """Draw a square with its diagonal, and return the position of two probabilities in it."""
     margin = 3
     span = size - 2 * margin
 
@@ -287,7 +287,7 @@ def _square(left: float, top: float, size: float) -> tuple[list[str], Place]:
 def _small(
     left: float, top: float, size: float, colour: str, gap: float, scores: Iterable[float] = (0.45, 0.75)
 ) -> Iterator[str]:
-    """A small diagram whose points lie so far above or below the diagonal."""
+    """Draw a small diagram whose points are this far above or below the diagonal."""
     box, place = _square(left, top, size)
     yield from box
     for says in scores:
@@ -297,17 +297,17 @@ def _small(
 
 
 def _bar(low: float, high: float, y: float, colour: str) -> str:
-    """An interval with its point."""
+    """Draw an interval with its point."""
     return line(low, y, high, y, colour, 2.2) + dot((low + high) / 2, y, 3.4, colour)
 
 
 def _upright(x: float, colour: str) -> str:
-    """A dashed line from top to bottom."""
+    """Draw a dashed line from top to bottom."""
     return line(x, 4, x, HIGH - 4, colour, 1.6, DASHED)
 
 
 def _arrow(x1: float, y1: float, x2: float, y2: float) -> Iterator[str]:
-    """A dot, and an arrow that starts there."""
+    """Draw a dot, and an arrow that starts there."""
     way = math.atan2(y2 - y1, x2 - x1)
     yield dot(x1, y1, 3, _BLUE)
     yield line(x1, y1, x2, y2, _BLUE, 2)

@@ -1,4 +1,4 @@
-"""Terms: what each is called, what it is in a sentence, and a picture of it with words for those who do not see it.
+"""Glossary terms: name, definition in one sentence, and a picture with a text for screen readers.
 
 Popovers show these; the page of all terms adds the formula, who defined it, and a state of the dashboard to see it in.
 """
@@ -18,7 +18,7 @@ from dashboard.selection import Selection
 
 @dataclass(frozen=True)
 class Term:
-    """A word, its sentence, its picture as SVG and what is seen on it.
+    """Term with its definition, its picture as SVG, and a description of the picture.
 
     ``formula`` is in TeX, ``reference`` who defined it, ``live`` where to see it at work.
     """
@@ -34,7 +34,7 @@ class Term:
 
 
 def _on(demo: str, view: str, **choices: Any) -> Selection:
-    """An example in a view."""
+    """Return an example in a view."""
     return Selection().replace(data=f"demo:{demo}", view=view, **choices)
 
 
@@ -355,4 +355,4 @@ TERMS = {
         ),
     )
 }
-"""By key; a notion of calibration has that of its reduction."""
+"""Terms by key; a notion of calibration has that of its reduction."""

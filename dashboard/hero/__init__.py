@@ -1,4 +1,4 @@
-"""The sentence the overview opens with, and the slider that moves the confidence it is about."""
+"""Opening sentence of the overview, and the slider for its confidence."""
 
 from dashboard.hero.sentence_slider import hero
 from dashboard.hero.sparks import class_spark, diagram_spark, group_spark, points_of

@@ -1,4 +1,4 @@
-"""The sentence with its slider in the browser: every answer is sent once, and nothing goes back while it is dragged."""
+"""Sentence with its slider in the browser: all answers are sent once, and dragging sends nothing back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dashboard.theme import markdown_plain
 _LOGGER = logging.getLogger(__name__)
 _NUMBERS = ("claimed", "right", "low", "high")
 _SEEN = 50
-"""Rows of an answer that the axis makes room for; intervals of fewer are cut at its left end."""
+"""Minimum number of rows of an answer that the axis includes; other intervals are cut at its left end."""
 _OF_CONFIDENCE = {
     "track": "Confidence",
     "drag": "drag to see another confidence",
@@ -38,9 +38,9 @@ _OF_EVENT = {
 }
 MOST_TICKS = 6
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
-"""Percents between two ticks of a risk's axis."""
+"""Possible steps in percent between two ticks of a risk's axis."""
 WORDS = "hero-words"
-"""Key of the plain sentence, which the component takes the place of."""
+"""Key of the plain sentence that the component replaces."""
 
 
 def hero(
@@ -53,13 +53,14 @@ def hero(
     explained: str = "",
     left_out: str = "",
 ) -> None:
-    """Show what comes true where the first model predicts ``confidence``, or such a risk; the others below it.
+    """Show the observed frequency where the first model predicts ``confidence``, or such a risk; other models below.
 
-    ``chosen`` is told the risk or the confidence that the slider was left at. ``looks`` are the numbers of their
-    looks, by title. ``explained`` says what the words next to the bars mean, ``left_out`` which models have no line.
+    ``chosen`` receives the risk or confidence at which the slider was released. ``looks`` are the numbers of their
+    looks, by title. ``explained`` explains the words next to the bars; ``left_out`` lists the models without a line.
     """
     data = payload(answers, confidence, looks) | {"explained": explained, "left_out": left_out}
-    # Read by whoever has no component, and by tests; the component hides it, so that it is not read twice.
+    # Read by users without the component, and by tests; the component hides it, so that screen readers do not read it
+    # twice.
     with st.container(key=WORDS):
         for i, (title, local) in enumerate(answers.items()):
             answer = local.answer(confidence)
@@ -71,14 +72,14 @@ def hero(
         places = tuple(data["places"])
         _renderer()(key=key, data=data, on_asked_change=partial(_arrived, key, places, chosen))
     except Exception:
-        # Whatever a different Streamlit raises, the sentence without its slider is better than none.
+        # Another release of Streamlit may raise anything; the sentence without its slider is better than none.
         _LOGGER.warning("The slider of the Overview is not available.", exc_info=True)
 
 
 def payload(
     answers: Mapping[str, LocalAccuracy], confidence: float, looks: Mapping[str, int] | None = None
 ) -> dict[str, Any]:
-    """What is sent: for every model and place of the slider the numbers of the picture and the words beside it.
+    """Return the data sent: for every model and slider position, the numbers of the picture and its text.
 
     ``asked`` and ``low`` are numbers of places; those of a confidence are whole percents.
     """
@@ -104,7 +105,7 @@ def payload(
 
 
 def _label(answer: LocalAnswer) -> str:
-    """The number above the slider: the one that the sentence states, or the place where no row is near."""
+    """Return the number above the slider: the one in the sentence, or the position if no row is near."""
     return answer.stated if answer.near and answer.enough else in_percent(answer.confidence)
 
 
@@ -147,14 +148,14 @@ def _model(title: str, local: LocalAccuracy, look: int, first: LocalAccuracy) ->
 
 
 def _own_confidence(answer: LocalAnswer, first: LocalAnswer) -> str:
-    """The confidence that a model states near a place, where it is not the one that the sentence states; else empty."""
+    """Return the confidence of a model near a position if it differs from the one in the sentence; otherwise empty."""
     if answer.event is not None or not (answer.near and answer.enough and first.near and first.enough):
         return ""
     return answer.stated if answer.stated != first.stated else ""
 
 
 def _lowest(answers: Any, confidence: float) -> int:
-    """Where the axis begins, in percent: low enough for every answer that rests on rows enough, a multiple of ten."""
+    """Return the start of the axis in percent, a multiple of ten: low enough for every answer with enough rows."""
     ends = [confidence]
     for local in answers:
         shown = [answer for answer in local.answers if answer.near and answer.rows >= _SEEN]
@@ -163,7 +164,7 @@ def _lowest(answers: Any, confidence: float) -> int:
 
 
 def _last(answers: Iterable[LocalAccuracy], chosen: int) -> int:
-    """The last place of a risk's slider: behind all intervals that rest on rows enough."""
+    """Return the last position of a risk's slider: above all intervals with enough rows."""
     every = list(answers)
     ends = [every[0].confidence[chosen]]
     for local in every:
@@ -174,7 +175,7 @@ def _last(answers: Iterable[LocalAccuracy], chosen: int) -> int:
 
 
 def _arrived(key: str, places: Sequence[float], chosen: Callable[[float], object]) -> None:
-    """Before the run that a change causes; a browser can send anything."""
+    """Handle a change before the run that it causes; a browser can send anything."""
     state: Any = st.session_state[key]
     value = state.get("asked")
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= len(places) - 1:

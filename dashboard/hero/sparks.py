@@ -1,4 +1,4 @@
-"""Tiny pictures beside words that say the same: drawn in colours that read on a light and on a dark page."""
+"""Tiny pictures next to words with the same content, in colors legible on light and dark pages."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _OPEN = '<svg xmlns="http://www.w3.org/2000/svg" width="{0}" height="{1}" viewBo
 DASHED = ' stroke-dasharray="4 3"'
 
 Point = tuple[float, float, float]
-"""What is said, how often it is right, and the share of rows."""
+"""Predicted probability, observed frequency, and share of rows."""
 SMALLEST = 0.004
-"""Share of rows of a point that is drawn: less would draw noise as large as everything else."""
+"""Smallest share of rows for which a point is drawn; noise would dominate smaller ones."""
 
 
 def points_of(diagram: ReliabilityDiagram) -> tuple[Point, ...]:
-    """The bins of a reliability diagram that have rows enough to be drawn this small."""
+    """Return the bins of a reliability diagram with enough rows to be drawn this small."""
     frame = diagram.frame()
     columns = (frame[name].tolist() for name in ("confidence", "accuracy", "share"))
     return tuple(point for point in zip(*columns, strict=True) if point[2] >= SMALLEST)
 
 
 def diagram_spark(points: Iterable[Point], size: int = 132, most: float = 1.0) -> str:
-    """Points as SVG: across what it says, up how often it is right, larger dots for more rows; both up to ``most``."""
+    """Return points as SVG: confidence across, accuracy up, larger dots for more rows; both axes up to ``most``."""
     margin, colour = 10, style(0).colour
     span = size - 2 * margin
 
@@ -45,7 +45,7 @@ def diagram_spark(points: Iterable[Point], size: int = 132, most: float = 1.0) -
 
 
 def class_spark(classes: StandingOut, most: int = 10, width: int = 168, height: int = 112) -> str:
-    """Classes as SVG, worst first: a bar at what is said, a dot at how often it is right; grey for what is noise."""
+    """Return classes as SVG, worst first: a bar at the confidence, a dot at the accuracy; gray if not significant."""
     shown = range(min(most, len(classes.names)))
     values = [float(v) for i in shown for v in (classes.claimed[i], classes.right[i])]
     low = min(values, default=0.0)
@@ -68,7 +68,7 @@ def class_spark(classes: StandingOut, most: int = 10, width: int = 168, height: 
 def group_spark(
     expected: Sequence[float], observed: Sequence[float], off: Sequence[bool], width: int = 150, height: int = 104
 ) -> str:
-    """Groups as SVG, from low to high risk: a wide grey bar of events expected, a narrow one of those observed.
+    """Return groups as SVG, from low to high risk: a wide gray bar of expected events, a narrow one of observed events.
 
     Observed events of a group that is not off beyond chance are pale.
     """
@@ -90,15 +90,15 @@ def group_spark(
 
 
 def line(x1: float, y1: float, x2: float, y2: float, colour: str, width: float, more: str = "") -> str:
-    """A straight line; ``more`` are further attributes."""
+    """Return a straight line; ``more`` are further attributes."""
     return f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" stroke="{colour}" stroke-width="{width}"{more}/>'
 
 
 def dot(x: float, y: float, radius: float, colour: str) -> str:
-    """A disc."""
+    """Return a disc."""
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{colour}"/>'
 
 
 def svg(width: int, height: int, parts: Iterable[str]) -> str:
-    """The parts as a picture of so many pixels."""
+    """Return the parts as a picture of this size in pixels."""
     return _OPEN.format(width, height) + "".join(parts) + "</svg>"

@@ -1,6 +1,6 @@
-"""What the tiles of the first visit show of each demo: written down, so that nothing is read before one is chosen.
+"""Tiles of the first visit with precomputed numbers of each demo, so that no demo is read before it is chosen.
 
-A test makes the numbers anew from the files and compares.
+A test recomputes the numbers from the files and compares.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BINS = 10
 
 @dataclass(frozen=True)
 class Tile:
-    """Mean confidence, share right, and the points of a tiny diagram: bins, or classes where only these are off."""
+    """Tile with mean confidence, accuracy, and the points of a tiny diagram: bins, or classes if only these are off."""
 
     claimed: float
     right: float
@@ -24,7 +24,7 @@ class Tile:
 
 
 def tile_of(rows: Predictions) -> Tile:
-    """The tile of a demo, to three digits.
+    """Return the tile of a demo, to three digits.
 
     >>> tile_of(Predictions.from_confidence([0.8] * 4, [True, True, True, False]))
     Tile(claimed=0.8, right=0.75, points=((0.8, 0.75, 1.0),))
@@ -154,4 +154,4 @@ TILES: dict[str, Tile] = {
         ),
     ),
 }
-"""By the key of the demo."""
+"""Tiles by the key of the demo."""

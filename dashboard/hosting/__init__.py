@@ -1,1 +1,1 @@
-"""What stands between the network and the page: who may ask, under which name, how much, and what answers carry."""
+"""Middleware between the network and the page: access, identity, limits, and response headers."""

@@ -1,4 +1,4 @@
-"""The dashboard as an application: its page, plotly.js, and what stands in front of both."""
+"""The dashboard as an ASGI application: its page, plotly.js, and the middleware around both."""
 
 import asyncio
 import webbrowser
@@ -21,7 +21,7 @@ from dashboard.workers.pool import close_pool, open_pool
 
 
 def application(script: Path, *, opens: bool = False, under: ServerLimits = LOCAL) -> st.App:
-    """The dashboard under these terms; it ``opens`` a browser once it runs."""
+    """Return the dashboard with these limits; with ``opens`` it opens a browser once it runs."""
     from starlette.middleware import Middleware
     from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.routing import Route
@@ -46,7 +46,7 @@ def application(script: Path, *, opens: bool = False, under: ServerLimits = LOCA
 @asynccontextmanager
 async def _running(app: st.App, opens: bool, processes: int) -> AsyncIterator[None]:
     atomic_files.sweep()
-    # Declared before the first page asks for them; otherwise the first chart declares them.
+    # Declared before the first page requests them; otherwise the first chart declares them.
     component.declare_assets()
     if opens:
         # The address is bound by now, and answers as soon as this has returned.

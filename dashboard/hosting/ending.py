@@ -1,6 +1,6 @@
-"""The server is about to end: what would keep it waiting is broken off.
+"""Shutdown of the server: anything that would delay it is cancelled.
 
-What is done while nobody asks: uploads go that nobody needs, and the memory of those who have left.
+Also the idle work of the server: removing unused uploads, and the memory of visitors who have left.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dashboard import session, uploads
 from dashboard.hosting import machine
 
 ENDING = threading.Event()
-"""Set once this process was told to end."""
+"""Set once this process was asked to end."""
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Notice when the server is told to end, which it then does as it would have."""
+    """Notice when the server is asked to end, without changing how it does so."""
     ENDING.clear()
-    if threading.current_thread() is not threading.main_thread():  # where nobody is told
+    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
         yield
         return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
@@ -48,18 +48,18 @@ def watched() -> Iterator[None]:
 
 
 SECONDS = 5.0
-"""Between two rounds."""
+"""Seconds between two rounds."""
 
 
 async def tidied(seconds: float = SECONDS) -> None:
-    """Tidy up every so often until it is cancelled."""
+    """Clean up periodically until cancelled."""
     while True:
         await asyncio.sleep(seconds)
         await asyncio.to_thread(tidy)
 
 
 def _sessions_over() -> bool:
-    """Have Streamlit let go of sessions whose time is over, which it does when somebody comes or goes; if it did.
+    """Make Streamlit drop expired sessions, otherwise dropped when a visitor comes or goes; return True if it did.
 
     It has no public way: without this private one they go then.
     """
@@ -80,10 +80,10 @@ _counted: dict[str, int] = {}
 
 
 def tidy() -> int:
-    """One round; how many uploads went."""
+    """Run one round of cleaning; return the number of removed uploads."""
     uploads.WAITING.tidy()
     gone = session.expire()
     if _sessions_over() or gone:
-        gc.collect()  # what a session of Streamlit's holds, it holds in circles
+        gc.collect()  # a Streamlit session contains reference cycles
         machine.give_back()
     return gone

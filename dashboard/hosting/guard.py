@@ -1,4 +1,4 @@
-"""Headers that every answer carries, addresses that are closed, and WebSockets from other people's pages refused."""
+"""Security headers of every response, closed addresses, and refused WebSockets from other origins."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CLOSED = ("/_stcore/metrics", "/_stcore/agent/", "/_stcore/script-health-check")
-"""Addresses that nobody needs who looks at data: figures about all sessions, and ways in that are no page."""
+"""Addresses that users of the dashboard do not need: metrics about all sessions, and entries other than pages."""
 _POLICY = {
     "default-src": "'self'",
     "script-src": "'self' blob: {scripts}",
@@ -39,9 +39,9 @@ _HOST = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?
 
 @cache
 def _scripts() -> str:
-    """The hashes of the scripts written in the page itself: Streamlit's, the line that `page_head` adds, a report's.
+    """Return the hashes of the inline scripts: Streamlit's, the line that `page_head` adds, a report's.
 
-    The frame a report is previewed in has this policy beside the report's own.
+    The frame a report is previewed in has this policy in addition to the report's own.
     """
     shell = (Path(st.__file__).parent / "static" / "index.html").read_text("utf-8")
     inline = [*re.findall(r"<script>(.*?)</script>", shell, re.DOTALL), page_head.script(), *page.scripts()]
@@ -50,7 +50,7 @@ def _scripts() -> str:
 
 
 def policy(host: str, framed_by: tuple[str, ...] = ()) -> str:
-    """The Content-Security-Policy of an answer to a request for this host; pages of ``framed_by`` may frame it.
+    """Return the Content-Security-Policy of a response for this host; pages of ``framed_by`` may frame it.
 
     >>> policy("calib.example.org").split("; ")[5]
     "connect-src 'self' ws://calib.example.org wss://calib.example.org"
@@ -63,7 +63,7 @@ def policy(host: str, framed_by: tuple[str, ...] = ()) -> str:
 
 
 class Guard:
-    """Puts headers on every answer, closes ``CLOSED``, and lets no page of another origin open a WebSocket."""
+    """Middleware that adds security headers, closes ``CLOSED``, and refuses WebSockets from other origins."""
 
     def __init__(self, app: "ASGIApp", under: ServerLimits) -> None:
         self.app = app
@@ -81,7 +81,7 @@ class Guard:
         request = Headers(scope=scope)
         host, origin = request.get("host", ""), request.get("origin")
         if scope["type"] == "websocket":
-            # Streamlit would ask a server elsewhere for this one's address before it says no.
+            # Streamlit would request this server's address from another server before it refuses.
             if origin is not None and urlsplit(origin).netloc != host:
                 await send({"type": "websocket.close", "code": 1008})
             else:

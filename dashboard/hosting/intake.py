@@ -1,4 +1,4 @@
-"""Files on their way: so many bytes at a time and so many unread files a session, before any of them is received."""
+"""Admission of uploads: limits on bytes in transfer and on unread files per session, checked before receiving any."""
 
 import asyncio
 import re
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 _PATH = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)")
 UNREAD_FILES = 4
-"""Files of a session that were received and not read yet: a page has fewer fields for files."""
+"""Maximum number of unread files of a session: a page has fewer fields for files."""
 PATIENCE = 300.0
 """Seconds until a file that waits for room is refused."""
 
 
 _LOOK = 1.0
-"""Seconds between two looks at whether the server is to end: a file that takes minutes to arrive would keep it."""
+"""Seconds between two checks for shutdown: a file that takes minutes to arrive would delay it."""
 
 
 async def _arriving(receive: "Receive") -> "Message":
-    """The next part of a file; none any more once the server is to end."""
+    """Return the next part of a file; none any more once the server is about to end."""
     part = asyncio.ensure_future(receive())
     while not part.done():
         await asyncio.wait({part}, timeout=_LOOK)
@@ -36,7 +36,7 @@ async def _arriving(receive: "Receive") -> "Message":
 
 
 class Intake:
-    """Lets a file in when there is room for its bytes; until then the browser waits to send them."""
+    """Middleware that admits a file once there is room for its bytes; until then the browser waits."""
 
     def __init__(
         self, app: "ASGIApp", under: ServerLimits, waiting: Waiting = WAITING, patience: float = PATIENCE
@@ -73,13 +73,13 @@ class Intake:
         try:
             await self.app(scope, partial(_arriving, receive), noticed)
         except ClientDisconnect:
-            pass  # whoever sent it has left: nobody is there to be answered, and nothing is wrong
+            pass  # the sender has left: nobody needs an answer, and there is no error
         finally:
             if not taken:
                 self.waiting.gone(session, file)
 
     async def _refusal(self, length: bytes, session: str, file: str) -> tuple[int, str] | None:
-        """Why a file cannot be sent, as a status and a sentence; None once there is room for it."""
+        """Return the reason for refusing a file, as a status and a sentence; None once there is room for it."""
         if not length.isdigit():
             return 411, "The upload did not state the length of the file."
         if int(length) > self.under.file_bytes + (1 << 20):

@@ -1,4 +1,4 @@
-"""What this process may use of the machine it runs on, and giving back what it does not need."""
+"""Memory and processes that this process may use on its machine, and the release of unused memory."""
 
 import ctypes
 import os
@@ -8,15 +8,15 @@ from pathlib import Path
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _UNKNOWN = 4 << 30
 SERVER, PROCESS = 300 << 20, 180 << 20
-"""Bytes that the server takes with nobody there, and each of the processes beside it."""
+"""Bytes that the idle server takes, and that each of its worker processes takes."""
 _MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -3, -1, -8
 _LARGE = 8 << 20
-"""Bytes from which an array has pages of its own, which go when it does; smaller ones are cut from larger pieces."""
+"""Smallest size in bytes of an array with its own pages, which are freed with it; smaller ones share larger blocks."""
 _ARENAS = 4
 
 
 def memory(limits: tuple[str, ...] = _LIMITS) -> int:
-    """Bytes of memory: the machine's, or fewer where a container is allowed fewer; 4 GB where nothing says.
+    """Return the bytes of memory: the machine's, or a container's lower limit; 4 GB if unknown.
 
     >>> memory() > 0
     True
@@ -27,7 +27,7 @@ def memory(limits: tuple[str, ...] = _LIMITS) -> int:
 
 
 def own_bytes(processes: int) -> int:
-    """Bytes that the server and so many processes take before anybody brings a file.
+    """Return the bytes that the server and this many processes take before any file is opened.
 
     >>> own_bytes(2) >> 20
     660
@@ -36,7 +36,7 @@ def own_bytes(processes: int) -> int:
 
 
 def processes_for(memory: int, wanted: int) -> int:
-    """How many of the processes that are wanted there is memory for, where they take a third of it at most; 1 at least.
+    """Return how many of the wanted processes fit into a third of the memory; at least 1.
 
     >>> processes_for(4 << 30, 8), processes_for(1 << 30, 8), processes_for(1 << 30, 0)
     (5, 1, 0)
@@ -45,7 +45,7 @@ def processes_for(memory: int, wanted: int) -> int:
 
 
 def keep_memory_whole() -> bool:
-    """Have large arrays in pages of their own from now on, and few pools of small ones; whether this system can.
+    """Give large arrays their own pages, and small ones few pools; return True if the system supports it.
 
     Otherwise what many threads free stays with the process in pieces: half a gigabyte after twenty large files.
     """
@@ -58,7 +58,7 @@ def keep_memory_whole() -> bool:
 
 
 def give_back() -> bool:
-    """Give the system back what is free in between; whether this system can."""
+    """Return free memory to the system; return True if the system supports it."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError, TypeError):

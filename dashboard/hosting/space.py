@@ -1,4 +1,4 @@
-"""What Hugging Face tells a Space that it runs: the name it is reached by; its own pages show it in a frame."""
+"""Environment of a Hugging Face Space: its host name; pages of Hugging Face frame it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ PAGES = "https://huggingface.co"
 
 @dataclass(frozen=True)
 class Space:
-    """The names a Space answers under and the origins that frame it; none of either elsewhere."""
+    """Host names of a Space and the origins that frame it; both empty elsewhere."""
 
     hosts: tuple[str, ...] = ()
     framed_by: tuple[str, ...] = ()
 
 
 def found(environment: Mapping[str, str]) -> Space:
-    """The Space that this process runs as, by its environment.
+    """Return the Space that this process runs as, by its environment.
 
     >>> found({"SPACE_HOST": "owner-calib.hf.space"}).hosts, found({}).framed_by
     (('owner-calib.hf.space',), ())

@@ -1,4 +1,4 @@
-"""Who comes in: a cookie for every browser, a name from the proxy, and so many tabs at a time."""
+"""Admission of visitors: a cookie for every browser, a name from the proxy, and a limit on tabs."""
 
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 STREAM, HEALTH = "/_stcore/stream", "/_stcore/health"
 CLOSED = (1000, 1001)
-"""What a browser says when its tab is closed, or loaded again; a line that breaks says nothing."""
+"""Close codes of a browser whose tab is closed or reloaded; a broken connection sends none."""
 RELOADING = 20.0
-"""Seconds after which a visitor is absent whose last tab was closed so: a page that is loaded again takes some."""
+"""Seconds after closing the last tab until a visitor counts as absent; a reload takes a moment."""
 NO_NAME = "This server can only be reached through its proxy. Open the address you were given."
 FULL = "This server is full: {tabs} tabs are open, the maximum. Try again in a minute."
 
 
 class Visits:
-    """Lets visitors in under ``under``, and keeps ``present`` up to date."""
+    """Middleware that admits visitors by the limits ``under``, and updates ``present``."""
 
     def __init__(self, app: "ASGIApp", under: ServerLimits, present: Presence = PRESENT) -> None:
         self.app = app
@@ -55,9 +55,9 @@ class Visits:
             if message["type"] == "http.response.start" and fresh:
                 from starlette.datastructures import MutableHeaders
 
-                # Behind a proxy only its word tells whether the browser's side is encrypted.
+                # Behind a proxy, only its header shows whether the browser's side is encrypted.
                 safe = "https" in (scope["scheme"], request.headers.get("x-forwarded-proto", ""))
-                # In another page's frame a browser sends back what is kept for that page alone.
+                # In another page's frame, a browser sends only the cookies of that page.
                 lax = f"SameSite=Lax{'; Secure' if safe else ''}"
                 site = "SameSite=None; Secure; Partitioned" if safe and self.under.framed_by else lax
                 attributes = f"Path={self.under.base or '/'}; HttpOnly; {site}"

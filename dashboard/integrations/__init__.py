@@ -1,4 +1,4 @@
-"""What leaves for other people's places: a model card, and runs of MLflow and Weights & Biases.
+"""Integrations with other services: model cards, and runs of MLflow and Weights & Biases.
 
 Each takes a path, demo:KEY, or predictions in memory, and the choices of the dashboard by name.
 

@@ -1,4 +1,4 @@
-"""A handout: verdicts and scores of the models on show as a table, as JSON, as numbers by name, and as a model card.
+"""Handout: verdicts and scores of the models on show as a table, JSON, named numbers and a model card.
 
 Predictions in memory as a file that the dashboard reads back to the same bits.
 """
@@ -38,10 +38,10 @@ _DIVIDING = {"by", "share", "test", "folds"}
 
 
 def selection_of(data: Predictions | str | Path, calibrators: Iterable[str] = (), **choices: Any) -> Selection:
-    """The choices that show this data: a path, demo:KEY, or predictions; ``choices`` are fields of a Selection.
+    """Return the choices that show this data: a path, demo:KEY, or predictions; ``choices`` are fields of a Selection.
 
-    ``tolerance`` is the verdicts'. Where nothing is fitted and nothing said of how rows are divided, all are judged.
-    InputError for predictions that no file holds, and for other choices.
+    ``tolerance`` is the verdicts'. If nothing is fitted and no division of rows is chosen, all rows are evaluated.
+    InputError for predictions that a file cannot represent, and for unknown choices.
     """
     keys = (calibrators,) if isinstance(calibrators, str) else calibrators
     recipes = tuple(Recipe("CALIBRATORS", key) for key in keys)
@@ -61,7 +61,7 @@ def selection_of(data: Predictions | str | Path, calibrators: Iterable[str] = ()
 
 
 def _held(data: Predictions | str | Path) -> tuple[str, dict[str, str]]:
-    """The key of the file, and what is to be said of how it is read."""
+    """Return the key of the file, and the changes to how it is read."""
     if isinstance(data, Predictions):
         content, changed = file_of(data)
         return session.hold(content, NAME).key, changed
@@ -72,7 +72,7 @@ def _held(data: Predictions | str | Path) -> tuple[str, dict[str, str]]:
 
 
 def file_of(predictions: Predictions) -> tuple[bytes, dict[str, str]]:
-    """The predictions as an NPZ file, and the fields of a reading that is not what would be proposed.
+    """Return the predictions as an NPZ file, and the fields of the reading that differ from the proposal.
 
     >>> file_of(Predictions([[0.7, 0.3]], [0], weights=[2]))[1]
     {'weights': 'row_weights'}
@@ -109,7 +109,7 @@ def file_of(predictions: Predictions) -> tuple[bytes, dict[str, str]]:
 
 
 def _ranked(predictions: Predictions) -> bool:
-    """Whether more than the predicted class of a row is known, which the file would not hold."""
+    """Return True if more than the predicted class of a row is known, which the file would lose."""
     try:
         predictions.top(2)
     except NotAnswerable:
@@ -118,46 +118,46 @@ def _ranked(predictions: Predictions) -> bool:
 
 
 SCHEMA = 1
-"""The version of the JSON record."""
+"""Version of the JSON record."""
 SHOWN = ("verdict", "scores")
-"""The exhibits it hands on."""
+"""Exhibits that the handout contains."""
 
 
 @dataclass(frozen=True)
 class Handout:
-    """What is handed on of one selection; nothing is computed before it is wanted, and nothing twice."""
+    """Handout of one selection; everything is computed on demand, and once."""
 
     selection: Selection
 
     @classmethod
     def of(cls, data: Predictions | str | Path, **choices: Any) -> Self:
-        """A handout of a path, demo:KEY, or predictions; ``choices`` are calibrators and fields of a Selection."""
-        # Its caches are used outside a running app, which it would remark on.
+        """Return a handout of a path, demo:KEY or predictions; ``choices`` are calibrators and Selection fields."""
+        # Streamlit would warn that its caches are used outside a running app.
         logging.getLogger("streamlit").setLevel(logging.ERROR)
         return cls(selection_of(data, **choices))
 
     @cached_property
     def scene(self) -> Scene:
-        """The models it is about; InputError where none can be shown."""
+        """Return the scene of its models; InputError if none can be shown."""
         scene = session.scene_of(self.selection)
         if not scene.models.shown:
             raise InputError(scene.models.refused[0][1])
         return scene
 
     def exhibit(self, key: str) -> tuple[Exhibit, pd.DataFrame]:
-        """One of its exhibits and its numbers."""
+        """Return one of its exhibits and its numbers."""
         shown: Exhibit = EXHIBITS.make(key)
         return shown, self.scene.get(shown.table(self.scene))
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A line for each model's verdict, and one for each of its scores."""
+        """Return one line per verdict of a model, and one per score."""
         frames = [self.exhibit(key)[1] for key in SHOWN]
         return pd.concat([frame.dropna(axis=1, how="all") for frame in frames], ignore_index=True)
 
     @property
     def rule(self) -> str:
-        """Which rows are judged, as a sentence; empty where all are, and nothing is fitted."""
+        """Return a sentence on the evaluated rows; empty if these are all rows and nothing is fitted."""
         division = session.parts(self.selection.source)
         if division.undivided or (division.folds is not None and not self.selection.calibrators):
             return ""
@@ -165,11 +165,11 @@ class Handout:
         return f"{begun(division.rule)}{among}. {division.note}".strip()
 
     def report(self, options: Options | None = None) -> Report:
-        """The report of the same choices."""
+        """Return the report of the same choices."""
         return build(self.selection, options)
 
     def record(self) -> dict[str, Any]:
-        """Everything in plain values: what was judged, the lines, what is to be known of them, and the versions."""
+        """Return everything as plain values: the subject, the lines, the notes, and the versions."""
         file = session.file(self.selection.source.data)
         shown = {key: self.exhibit(key) for key in SHOWN}
         return {
@@ -183,11 +183,11 @@ class Handout:
         }
 
     def json(self) -> str:
-        """The record as JSON."""
+        """Return the record as JSON."""
         return json.dumps(self.record(), indent=1, sort_keys=True, allow_nan=False) + "\n"
 
     def numbers(self) -> dict[str, float]:
-        """Estimates, ends of intervals, values and noise floors by names that trackers take."""
+        """Return estimates, interval ends, values and noise floors by names that trackers accept."""
         found = {}
         for line in self.table.to_dict("records"):
             name = "/".join(_key(text) for text in ("calib", line["model"], line["estimator"]))
@@ -197,7 +197,7 @@ class Handout:
         return found
 
     def model_card(self, task: str = "other") -> str:
-        """A section of a model card as Markdown, below the metadata (``model-index``) that Hugging Face reads.
+        """Return a section of a model card as Markdown, below the metadata (``model-index``) that Hugging Face reads.
 
         ``task`` is one of the names its pages know, such as "text-classification".
         """

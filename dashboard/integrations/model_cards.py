@@ -1,4 +1,4 @@
-"""A model card's section on calibration: Markdown that stays text, below metadata in YAML."""
+"""Calibration section of a model card: Markdown with escaped text, below metadata in YAML."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEXTS = ("notion", "title", "bins", "about", "method", "verdict", "note")
 
 @dataclass(frozen=True)
 class CardSubject:
-    """What was judged: file, SHA-256, the models' names by their titles, which rows, the tolerance, the task."""
+    """Subject of a card: file, SHA-256, names of models by title, evaluated rows, tolerance, task."""
 
     file: str
     digest: str
@@ -37,7 +37,7 @@ class CardSubject:
 
 @dataclass(frozen=True, eq=False)
 class CardSection:
-    """A table of the card: its columns, its numbers, and what is to be known of them."""
+    """Table of the card: its columns, its numbers, and its notes."""
 
     columns: tuple[of.Column, ...]
     frame: pd.DataFrame
@@ -45,7 +45,7 @@ class CardSection:
 
 
 def written(judged: CardSubject, sections: Sequence[CardSection], version: str) -> str:
-    """The card: metadata between two lines of dashes, then the section."""
+    """Return the card: metadata between two lines of dashes, then the section."""
     metadata = "\n".join(yaml_lines({"model-index": index(judged, [part.frame for part in sections])}))
     rows = max(int(part.frame["rows"].max()) for part in sections)
     lines = [
@@ -61,7 +61,7 @@ def written(judged: CardSubject, sections: Sequence[CardSection], version: str) 
 
 
 def index(judged: CardSubject, frames: Sequence[pd.DataFrame]) -> list[dict[str, Any]]:
-    """The ``model-index``: an entry a model, a metric a line, whose interval and verdict stand in its ``args``."""
+    """Return the ``model-index``: an entry per model, a metric per line, with interval and verdict in its ``args``."""
     lines = [line for frame in frames for line in frame.to_dict("records")]
     dataset = {"type": "other", "name": judged.file, "revision": judged.digest}
     return [
@@ -105,7 +105,7 @@ def _table(part: CardSection) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    r"""Text that Markdown shows as it is: no tag, link, emphasis, formula or column of it is taken for one.
+    r"""Escape text for Markdown: no part of it becomes a tag, link, emphasis, formula or column.
 
     >>> print(escaped("<b>a|b</b> *c* [d](https://e)"))
     &lt;b>a\|b&lt;/b> \*c\* \[d\](https\://e)
@@ -116,7 +116,7 @@ def escaped(text: str) -> str:
 
 
 def yaml_lines(value: Any, indent: str = "") -> Iterator[str]:
-    r"""Mappings, lists and plain values as lines of YAML; every text is quoted, with nothing in it but ASCII.
+    r"""Yield mappings, lists and plain values as lines of YAML; every text is quoted and ASCII.
 
     >>> print("\n".join(yaml_lines({"a": [{"b: c": 1e-07}, "é\n#"]})))
     a:
@@ -129,7 +129,7 @@ def yaml_lines(value: Any, indent: str = "") -> Iterator[str]:
     else:
         for item in value:
             inner = list(yaml_lines(item, f"{indent}  ")) if isinstance(item, (dict, list)) and item else []
-            # The first line of what is listed stands behind its dash.
+            # The first line of a list item follows its dash.
             yield f"{indent}- {inner[0].lstrip() if inner else _scalar(item)}"
             yield from inner[1:]
 
@@ -152,7 +152,7 @@ def _scalar(value: Any) -> str:
     if isinstance(value, str):
         return _text(value)
     text = json.dumps(value)
-    # YAML takes 1e-07 for a text: its numbers have a point before the exponent.
+    # YAML reads 1e-07 as a text: its numbers have a point before the exponent.
     return text.replace("e", ".0e", 1) if isinstance(value, float) and "e" in text and "." not in text else text
 
 

@@ -1,4 +1,4 @@
-"""A report, its numbers as JSON and as a table, logged to a run of MLflow or of Weights & Biases in one call."""
+"""Logging of a report, its numbers as JSON and a table, to a run of MLflow or Weights & Biases in one call."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dashboard.integrations.handout import Handout
 from dashboard.report import Options
 
 FOLDER = "calibration"
-"""Where it lies among a run's artifacts."""
+"""Folder among a run's artifacts."""
 
 
 def log_to_mlflow(
     data: Predictions | str | Path, run_id: str | None = None, *, options: Options | None = None, **choices: Any
 ) -> str:
-    """Log the report, the numbers as JSON, their table and their metrics to a run of MLflow; returns the run's id.
+    """Log the report, the numbers as JSON, their table and their metrics to a run of MLflow; return the run's id.
 
     ``run_id``: None takes the active run, or begins one and ends it. ``choices`` are calibrators and fields of a
     Selection. Artifacts: calibration/report.html, calibration.json, lines.json (an MLflow table: ten digits; logged
@@ -52,11 +52,11 @@ def _logged(mlflow: Any, run_id: str, handout: Handout, page: str) -> str:
 def log_to_wandb(
     data: Predictions | str | Path, run: Any = None, *, options: Options | None = None, **choices: Any
 ) -> str:
-    """Log the report, the numbers as JSON, their table and their summary to a run of W&B; returns the run's id.
+    """Log the report, the numbers as JSON, their table and their summary to a run of W&B; return the run's id.
 
-    ``run``: None takes the active run, or begins one and finishes it. The report and the table stand among the run's
-    media (calib/report, calib/lines), both with the JSON in an artifact of type "calibration"; numbers are named in
-    its summary as in `log_to_mlflow`. InputError where W&B is not installed, or nothing can be reported.
+    ``run``: None takes the active run, or starts one and finishes it. The report and the table are among the run's
+    media (calib/report, calib/lines), both with the JSON in an artifact of type "calibration"; numbers are named in its
+    summary as in `log_to_mlflow`. InputError where W&B is not installed, or nothing can be reported.
     """
     wandb = _package("wandb", "Weights & Biases")
     with _handed_out(data, choices) as handout:
@@ -83,7 +83,7 @@ def _logged_to_wandb(wandb: Any, run: Any, handout: Handout, page: str) -> str:
 
 @contextmanager
 def _handed_out(data: Predictions | str | Path, choices: dict[str, Any]) -> Iterator[Handout]:
-    """The handout; what was read for it is let go at the end, so that a thousand runs fit into memory."""
+    """Yield the handout and release its cached data at the end, so that a thousand runs fit into memory."""
     before = session.own_keys()
     handout = Handout.of(data, **choices)
     try:

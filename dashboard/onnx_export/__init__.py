@@ -1,4 +1,4 @@
-"""A fitted calibrator as an ONNX model, which other languages and model servers run; checked before it is handed out.
+"""Fitted calibrators as ONNX models for other languages and model servers, checked before they are returned.
 
 This needs the package `onnx`, which comes with the extra `calib[onnx]`.
 """
@@ -20,12 +20,12 @@ __all__ = ["onnx_bytes"]
 
 
 def onnx_bytes(calibrator: Calibrator, *, logits: bool = False) -> bytes:
-    """A fitted calibrator as an ONNX model of opset 17, on rows of doubles (n, K).
+    """Return a fitted calibrator as an ONNX model of opset 17, on rows of doubles (n, K).
 
-    Its input is named `probabilities`, or `logits` where the map was fitted on them or ``logits`` asks for it; its
-    output `calibrated` is what ``predict_proba`` returns, and `abstained` (n,) stands beside it where the model may
-    abstain. Rows are not checked: they should sum to one. NotAnswerable where the calibrator cannot be written so,
-    or the model, run by ONNX's own reference implementation, differs by more than 1e-6.
+    Its input is named `probabilities`, or `logits` if the map was fitted on them or ``logits`` is set. Its output
+    `calibrated` equals ``predict_proba``; a second output `abstained` (n,) is present if the model may abstain. Rows
+    are not checked: they should sum to one. NotAnswerable if the calibrator cannot be written as ONNX, or the model,
+    run by ONNX's own reference implementation, differs by more than 1e-6.
     """
     onnx = onnx_package()
     program = exporting.program(calibrator, logits=logits)
@@ -43,7 +43,7 @@ def onnx_bytes(calibrator: Calibrator, *, logits: bool = False) -> bytes:
 
 
 def drawn(program: exporting.Program) -> Graph:
-    """The graph of a program, every step after those it works on."""
+    """Return the graph of a program, every step after its operands."""
     graph = Graph(program)
     names: dict[nodes.Node, str] = {}
     for node in program.nodes():

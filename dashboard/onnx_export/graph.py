@@ -1,4 +1,4 @@
-"""An ONNX graph in the making: its operations, its constants, what goes in and out."""
+"""ONNX graph under construction: its operations, constants, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from calib_core import NotAnswerable, exporting
 from calib_core.exporting import LOG_FLOOR, nodes
 
 OPSET = 17
-"""Of 2022; every operator used has a double-precision kernel in onnxruntime."""
+"""Opset of 2022; every operator used has a double-precision kernel in onnxruntime."""
 
 IR_VERSION = 8
 
 MOST_NUMBERS = 20_000_000
-"""160 MB of doubles; a model above 2 GB could not be written at all."""
+"""Maximum number of constants, 160 MB of doubles; a model above 2 GB could not be written at all."""
 
 
 def onnx_package() -> Any:
-    """The package onnx; NotAnswerable says how to install it where it is missing."""
+    """Return the package onnx; NotAnswerable explains how to install it if it is missing."""
     try:
         import onnx
         import onnx.checker
@@ -33,7 +33,7 @@ def onnx_package() -> Any:
 
 
 class Graph:
-    """An ONNX graph that is being written: its operations and its constants."""
+    """ONNX graph under construction: its operations and its constants."""
 
     def __init__(self, program: exporting.Program) -> None:
         self.program = program
@@ -44,13 +44,13 @@ class Graph:
         self._numbers = 0
 
     def __call__(self, operation: str, *inputs: str, **attributes: Any) -> str:
-        """Write an operation; the name of what it makes."""
+        """Add an operation; return the name of its result."""
         name = f"x{len(self.operations)}"
         self.operations.append(self._helper.make_node(operation, list(inputs), [name], **attributes))
         return name
 
     def number(self, value: ArrayLike, dtype: Any = np.float64) -> str:
-        """The name of a constant."""
+        """Return the name of a constant."""
         array = np.asarray(value, dtype=dtype)
         self._numbers += array.size
         if self._numbers > MOST_NUMBERS:
@@ -60,7 +60,7 @@ class Graph:
         return name
 
     def model(self, about: dict[str, str]) -> Any:
-        """The finished model, with what is to be known about it."""
+        """Return the finished model, with its metadata."""
         helper, given = self._helper, self.program.given
         double, boolean = 11, 9  # of TensorProto.DataType
         shape = ["n"] if self.single else ["n", self._columns()]
@@ -75,13 +75,13 @@ class Graph:
         return model
 
     def output(self, name: str, value: str, squeezed: bool) -> None:
-        """Let out a value under a name, (n, 1) as (n,) where squeezed."""
+        """Add an output under a name, (n, 1) as (n,) if squeezed."""
         last = self("Squeeze", value, self.number([1], np.int64)) if squeezed else value
         self.operations.append(self._helper.make_node("Identity", [last], [name]))
 
     @property
     def single(self) -> bool:
-        """Whether a row becomes one number."""
+        """Return True if a row becomes one number."""
         result = self.program.result
         return isinstance(result, nodes.Ranked) and len(result.maps) == 1
 
@@ -91,5 +91,5 @@ class Graph:
 
 
 def log_of(graph: Graph, p: str) -> str:
-    """The logarithm from the floor up."""
+    """Return the logarithm, clipped at the floor."""
     return graph("Log", graph("Max", p, graph.number(LOG_FLOOR)))

@@ -1,4 +1,4 @@
-"""Each step of a calibrator as ONNX operations.
+"""Steps of a calibrator as ONNX operations.
 
 Maps of one score as ONNX operations: tables of all maps at once, looked up by the number of each score's map.
 """
@@ -18,7 +18,7 @@ from dashboard.onnx_export.graph import Graph, log_of
 
 
 def mapped(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
-    """Scores (n, m), each through the map whose number stands at the same place of ``own``."""
+    """Map scores (n, m), each by the map whose number is at the same position of ``own``."""
     kinds = [kind for kind in _KINDS if any(isinstance(mapping, kind) for mapping in maps)]
     values = _KINDS[kinds[0]](graph, scores, own, maps)
     for kind in kinds[1:]:
@@ -28,7 +28,7 @@ def mapped(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
 
 
 def pieces(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
-    """Scores of any size on the line of their bin, not clipped."""
+    """Map scores of any size by the line of their bin, without clipping."""
     mine = [lines if isinstance(lines, PiecewiseMap) else None for lines in maps]
     edges = _table([() if lines is None else lines.edges for lines in mine], np.inf)
     index = _found(graph, scores, own, edges)
@@ -42,13 +42,13 @@ def pieces(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
 
 
 def interpolated(graph: Graph, scores: str, own: str, maps: Sequence[Map]) -> str:
-    """From the last point at or below the score, the share of the way to the next that the score has gone."""
+    """Interpolate linearly between the last point at or below the score and the next point."""
     points = [(curve.scores, curve.values) if isinstance(curve, Interpolated) else ((0.0,), (0.0,)) for curve in maps]
     starts = _table([x for x, _ in points], np.inf)
     found = graph("Sub", _found(graph, scores, own, starts), graph.number(1, np.int64))
     index = graph("Max", found, graph.number(0, np.int64))
     size = starts.shape[1]
-    # No next point: an infinite way, of which nothing is gone.
+    # No next point: the distance is infinite, and the fraction 0.
     ways = [np.append(np.diff(x), np.inf) for x, _ in points]
     rises = [np.append(np.diff(y), 0.0) for _, y in points]
     gone = graph(
@@ -75,7 +75,7 @@ _KINDS: dict[type, Any] = {PiecewiseMap: pieces, Interpolated: interpolated, Log
 
 
 def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> str:
-    """How many of its map's edges lie at or below each score, by halving; edges (maps, 2^d - 1), ascending."""
+    """Count the edges of its map at or below each score, by bisection; edges (maps, 2^d - 1), ascending."""
     flat = graph.number(edges.ravel())
     size = edges.shape[1]
     start = graph("Mul", own, graph.number(size, np.int64))
@@ -91,7 +91,7 @@ def _found(graph: Graph, scores: str, own: str, edges: NDArray[np.float64]) -> s
 
 
 def _table(rows: Sequence[ArrayLike], fill: float) -> NDArray[np.float64]:
-    """Rows of different length as one table, 2^d - 1 wide."""
+    """Return rows of different length as one table, 2^d - 1 wide."""
     longest = max(1, *(len(np.asarray(row)) for row in rows))
     width = 2 ** int(longest).bit_length() - 1
     return np.array(
@@ -100,7 +100,7 @@ def _table(rows: Sequence[ArrayLike], fill: float) -> NDArray[np.float64]:
 
 
 def _entry(graph: Graph, rows: Sequence[ArrayLike], width: int, own: str, index: str) -> str:
-    """The entry at a place of each score's own row."""
+    """Return the entry at a position of each score's own row."""
     arrays = [np.asarray(row, float) for row in rows]
     table = np.array([np.pad(row, (0, width - len(row)), mode="edge") for row in arrays])
     place = graph("Add", graph("Mul", own, graph.number(width, np.int64)), index)
@@ -109,7 +109,7 @@ def _entry(graph: Graph, rows: Sequence[ArrayLike], width: int, own: str, index:
 
 @singledispatch
 def written(node: nodes.Node, graph: Graph, *rows: str) -> str:
-    """A step as ONNX operations, given the names of its operands; returns the name of what it makes.
+    """Add a step as ONNX operations, given the names of its operands; return the name of its result.
 
     Rows are (n, K), conditions (n, 1). Register a function here for a step of your own.
     """
@@ -215,7 +215,7 @@ def _ranked(node: nodes.Ranked, graph: Graph, *rows: str) -> str:
     k, left = graph.program.given.n_classes, rows[0]
     places = graph.number(np.arange(k)[None, :], np.int64)
     scores, classes = [], []
-    # Not by TopK: runtimes differ in which of two equal entries it puts first.
+    # Not by TopK: runtimes differ in the order of equal entries.
     for _ in node.maps:
         classes.append(graph("ArgMax", left, axis=1, keepdims=1, select_last_index=0))
         scores.append(graph("ReduceMax", left, axes=[1], keepdims=1))

@@ -1,4 +1,4 @@
-"""Making a report: section by section, so that it can say how far it is and be stopped."""
+"""Building of a report section by section, so that it can report progress and be stopped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.selection import COLUMNS, Selection
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a report is: the share that is done, and what is being made."""
+    """Progress of a report: the share done, and the current step."""
 
     share: float
     what: str
@@ -31,22 +31,22 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A made report: the document and its page."""
+    """Finished report: the document and its page."""
 
     document: Document
     html: bytes
 
     @property
     def stem(self) -> str:
-        """What its files are called: nothing of the user's text is in it."""
+        """Return the base name of its files, free of the user's text."""
         return f"calibration-report-{hashlib.sha256(self.document.recipe.encode()).hexdigest()[:8]}"
 
     def csv_files(self) -> dict[str, bytes]:
-        """Every table at full precision, by file name."""
+        """Return every table at full precision, by file name."""
         return {f"table-{i:02d}-{table.name}.csv": table.csv() for i, table in self.document.tables}
 
     def latex_files(self) -> dict[str, bytes]:
-        """Every table for a LaTeX document with booktabs, by file name."""
+        """Return every table for a LaTeX document with booktabs, by file name."""
         return {
             f"table-{i:02d}-{table.name}.tex": table.latex().encode()
             for i, table in self.document.tables
@@ -54,16 +54,16 @@ class Report:
         }
 
     def table_files(self) -> bytes:
-        """Both, in a ZIP archive."""
+        """Return both as a ZIP archive."""
         return zipped(self.csv_files() | self.latex_files())
 
 
 def steps(selection: Selection, options: Options | None = None) -> Generator[Progress, None, Report]:
-    """Make a report in small steps: each ``next`` does a piece of work and says what comes, the last returns it.
+    """Build a report in small steps: each ``next`` does some work and yields the next step, the last the report.
 
-    Whoever stops asking has stopped it. The same choices, files and date give the same bytes.
+    Not calling ``next`` again stops it. The same choices, files and date give the same bytes.
     """
-    # The view and what only the report view holds change no number: the same report whoever asks for it.
+    # The view, and state that only the report view has, change no number: the report is the same from any page.
     own = {
         "title": "",
         "author": "",
@@ -104,7 +104,7 @@ def steps(selection: Selection, options: Options | None = None) -> Generator[Pro
 
 
 def _in_order(options: Options) -> Options:
-    """The same options, the sections left out and added in the order they would stand in."""
+    """Return the same options, with the omitted and added sections in their order in the report."""
     left_out, added = (tuple(c.key for c in CHAPTERS if c.key in keys) for keys in (options.left_out, options.added))
     return dataclasses.replace(options, left_out=left_out, added=added)
 
@@ -112,10 +112,10 @@ def _in_order(options: Options) -> Options:
 def build(
     selection: Selection, options: Options | None = None, *, progress: Callable[[Progress], None] | None = None
 ) -> Report:
-    """Make a report for these choices.
+    """Build a report for these choices.
 
-    ``progress`` is called between pieces of work; whatever it raises stops the making. InputError says in one
-    sentence why there can be none.
+    ``progress`` is called between pieces of work; any exception from it stops the work. InputError explains in one
+    sentence why there is no report.
     """
     work = steps(selection, options)
     while True:
@@ -129,13 +129,13 @@ def build(
 
 
 def again(page: bytes, date: str = "") -> Report:
-    """The report a report's own recipe makes; InputError when its files are not here."""
+    """Rebuild a report from its own recipe; InputError if its files are not available."""
     earlier = recipe.read(page)
     return build(earlier.selection, dataclasses.replace(earlier.options, date=date))
 
 
 def _named(request: Request) -> str:
-    """The titles of the files it is about, of many the first with their number."""
+    """Return the titles of its files; of many, the first with their number."""
     titles = session.file_names(request.selection)
     if len(titles) > 3:
         return f"{titles[0]} and {len(titles) - 1} other files"

@@ -1,4 +1,4 @@
-"""PDF files and pictures by the Chromium that is installed: the report's own page, printed; its figures, drawn."""
+"""PDF files and pictures from the installed Chromium: the report's page, printed, and its figures, drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dashboard.report.page import plotly_js
 from dashboard.report.picture import PIXELS_PER_INCH, Width, as_json, fitting, printed
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-"""What the program may be called."""
+"""Possible names of the program."""
 MISSING = (
     "PDF files and pictures need Chromium, which is not installed. Install it (Debian, Ubuntu: apt-get install "
     "chromium), or open the HTML report in any browser and print it."
@@ -41,12 +41,12 @@ _RESULT = re.compile(r'<pre id="(svg|png)-(\d+)">data:image/[\w+]+;base64,([A-Za
 
 
 def found() -> str | None:
-    """The path of the installed Chromium, None where there is none."""
+    """Return the path of the installed Chromium, None if there is none."""
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
 def pdf(page: bytes) -> bytes:
-    """A page printed to PDF; InputError where there is no Chromium or it fails."""
+    """Return a page printed to PDF; InputError if there is no Chromium or it fails."""
     with scratch() as folder:
         (folder / "page.html").write_bytes(page)
         _run(folder, "--no-pdf-header-footer", "--print-to-pdf=page.pdf", "page.html")
@@ -59,7 +59,7 @@ def pdf(page: bytes) -> bytes:
 def pictures(
     document: Document, width: Width, progress: Callable[[float], None] = lambda _: None, *, pdfs: bool = True
 ) -> bytes:
-    """Every figure at a journal's column width as SVG, PNG (300 dpi) and, with ``pdfs``, PDF, in a ZIP archive."""
+    """Return every figure at a journal's column width as SVG, PNG (300 dpi) and, with ``pdfs``, PDF, in a ZIP."""
     sized = {str(i): (figure, fitting(figure.drawn, width)) for i, figure in document.figures}
     specs = {i: printed(figure.drawn, own) for i, (figure, own) in sized.items()}
     names = {i: f"figure-{int(i):02d}-{figure.name}-{own.name}" for i, (figure, own) in sized.items()}
@@ -74,7 +74,7 @@ def pictures(
 
 
 def _drawn(specs: dict[str, Any]) -> dict[tuple[str, str], bytes]:
-    """SVG and PNG of every figure, by (kind, number), in one run of the browser."""
+    """Return SVG and PNG of every figure, by (kind, number), from one run of the browser."""
     with scratch() as folder:
         page = _DRAWING.format(plotly=plotly_js(), specs=as_json(specs), scale=_DPI / PIXELS_PER_INCH)
         (folder / "page.html").write_text(page, encoding="utf-8")
@@ -110,7 +110,7 @@ function encoded(address) {{
 
 
 def _sheet(svg: bytes, layout: dict[str, Any]) -> bytes:
-    """A page of the figure's own size with nothing but the figure."""
+    """Return a page of the figure's own size with nothing but the figure."""
     size = f"{layout['width']}px {layout['height']}px"
     address = base64.b64encode(svg).decode()
     return (
@@ -121,11 +121,11 @@ def _sheet(svg: bytes, layout: dict[str, Any]) -> bytes:
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    """Run Chromium in a folder, with a profile of its own and without network; what it wrote on its output."""
+    """Run Chromium in a folder, with a separate profile and without network; return its output."""
     program = found()
     if program is None:
         raise InputError(MISSING)
-    # It refuses to run its sandbox as root; the pages it is given are our own, and fetch nothing.
+    # It refuses to run its sandbox as root; its input pages are our own, and fetch nothing.
     as_root = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     profile = f"--user-data-dir={folder / 'profile'}"
     *options, page = arguments

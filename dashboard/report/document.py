@@ -1,4 +1,4 @@
-"""What a report is made of: sections of paragraphs, lists, tables, figures and lines of code, numbered in order.
+"""Content of a report: sections of paragraphs, lists, tables, figures and lines of code, numbered in order.
 
 Tables of a report: raw values in a frame, and how each column is written for readers, in HTML, CSV or LaTeX.
 """
@@ -32,10 +32,11 @@ __all__ = ["Column", "TypesetTable", "between", "number", "probability", "share"
 
 @dataclass(frozen=True, eq=False)
 class TypesetTable:
-    """A captioned table; ``name`` is the slug its files are called by.
+    """Captioned table; ``name`` is the slug of its files.
 
-    ``frame`` holds the values at full precision and is what the CSV file has; ``columns`` say what is printed:
-    the first ``most`` lines (0: the caption only), those at the places ``bold`` in bold. ``call`` makes the frame.
+    ``frame`` contains the values at full precision, as in the CSV file; ``columns`` define the printed columns. The
+    first ``most`` lines are printed (0: the caption only), those at the positions ``bold`` in bold. ``call`` computes
+    the frame.
     """
 
     name: str
@@ -48,19 +49,19 @@ class TypesetTable:
 
     @property
     def cells(self) -> list[list[str]]:
-        """What is printed, line by line; the first ``most`` lines only."""
+        """Return the printed cells, line by line; the first ``most`` lines only."""
         frame = self.frame if self.most is None else self.frame.head(self.most)
         return written(frame, self.columns)
 
     def csv(self) -> bytes:
-        """The values at full precision."""
+        """Return the values at full precision as CSV."""
         return csv_bytes(self.frame)
 
     def _in_latex(self, line: int, cell: str) -> str:
         return rf"\textbf{{{latex_escaped(cell)}}}" if line in self.bold else latex_escaped(cell)
 
     def latex(self) -> str:
-        """A floating table for a document with ``\\usepackage{booktabs}``; every text is escaped."""
+        """Return a floating table for a document with ``\\usepackage{booktabs}``; every text is escaped."""
         places = "".join("r" if column.numeric else "l" for column in self.columns)
         head = " & ".join(latex_escaped(column.heading) for column in self.columns)
         lines = [" & ".join(self._in_latex(i, cell) for cell in line) + r" \\" for i, line in enumerate(self.cells)]
@@ -86,7 +87,7 @@ class TypesetTable:
 
 @dataclass(frozen=True)
 class Headline:
-    """The answer as the largest words of the page: the sentence, what follows from it, and the numbers behind both."""
+    """Answer in the largest words of the page: the sentence, its consequence, and the numbers behind both."""
 
     text: str
     below: tuple[str, ...] = ()
@@ -95,7 +96,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Words, as plain text; ``lead`` is set in bold before them. An ``aside`` is set small."""
+    """Plain text; ``lead`` precedes it in bold. An ``aside`` is set small."""
 
     text: str
     lead: str = ""
@@ -104,7 +105,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list of plain texts; ``small`` lists to look things up in stand in two columns."""
+    """List of plain texts; ``small`` reference lists are set in two columns."""
 
     items: tuple[str, ...]
     small: bool = False
@@ -112,7 +113,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class FactList:
-    """Short facts, each below the name of what it is about; ``in_lines``: beside it, a line each."""
+    """Short facts, each below its name; ``in_lines``: next to it, one line each."""
 
     items: tuple[tuple[str, str], ...]
     in_lines: bool = False
@@ -120,7 +121,7 @@ class FactList:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to be copied as they are; ``folded``: a click away on screen, not on paper."""
+    """Lines to be copied unchanged; ``folded``: collapsed on screen, not on paper."""
 
     text: str
     caption: str
@@ -129,7 +130,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading within a section; one that begins a ``page`` does so on paper only."""
+    """Heading within a section; one with ``page`` begins a new page on paper only."""
 
     text: str
     page: bool = False
@@ -137,7 +138,7 @@ class Heading:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A captioned figure of a diagram; ``label`` says it to people who do not see it, ``name`` is its files' slug.
+    """Captioned figure of a diagram; ``label`` describes it for screen readers, ``name`` is the slug of its files.
 
     ``width`` is the part of the page it takes: "full", "tall", "strip", "panels", "low", "wide", "half", or
     on page one of a risk "axes" or "risk".
@@ -161,7 +162,7 @@ class Beside:
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """What is a click away on screen, under its title; it is not printed."""
+    """Content collapsed under its title on screen and not printed."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -171,7 +172,7 @@ Block: TypeAlias = Headline | Paragraph | Bullets | FactList | Code | Heading | 
 
 
 def within(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Blocks in the order of reading, those inside others too."""
+    """Yield blocks in reading order, including those inside others."""
     for block in blocks:
         yield block
         if isinstance(block, Beside):
@@ -182,7 +183,7 @@ def within(blocks: Iterable[Block]) -> Iterator[Block]:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A titled part of a report."""
+    """Titled part of a report."""
 
     key: str
     title: str
@@ -190,16 +191,15 @@ class Section:
 
     @property
     def leads(self) -> bool:
-        """Whether it begins with a headline, which stands in place of its title."""
+        """Return True if it begins with a headline, which replaces its title."""
         return bool(self.blocks) and isinstance(self.blocks[0], Headline)
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """A whole report before it becomes a page: front matter, then sections.
+    """Whole report before it becomes a page: front matter, then sections.
 
-    ``date`` and nothing else in it depends on when it was made; ``recipe`` is the JSON text from which it can be
-    made again.
+    Only ``date`` depends on the time of its creation; ``recipe`` is the JSON text from which it can be rebuilt.
     """
 
     title: str
@@ -211,12 +211,12 @@ class Document:
 
     @property
     def tables(self) -> tuple[tuple[int, TypesetTable], ...]:
-        """Every table with its number."""
+        """Return every table with its number."""
         return tuple(enumerate((block for block in self._blocks() if isinstance(block, TypesetTable)), start=1))
 
     @property
     def figures(self) -> tuple[tuple[int, Figure], ...]:
-        """Every figure with its number."""
+        """Return every figure with its number."""
         return tuple(enumerate((block for block in self._blocks() if isinstance(block, Figure)), start=1))
 
     def _blocks(self) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""An exhibit as blocks of a report: nothing here knows which one it is."""
+"""Exhibits as blocks of a report, for any exhibit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dashboard.report.document import Beside, Block, Figure, Folded, Heading, Pa
 from dashboard.session import Scene
 
 NUMBERS = "The numbers, and how to read them"
-"""Title of what is a click away below a figure."""
+"""Title of the collapsed part below a figure."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExhibitParts:
-    """What an exhibit gives: its finding, figure, table and notes, or in place of them why it is not answered."""
+    """Parts of an exhibit: its finding, figure, table and notes, or the reason why there is no answer."""
 
     title: str
     finding: tuple[Paragraph, ...] = ()
@@ -29,26 +29,26 @@ class ExhibitParts:
     refused: Paragraph | None = None
 
     def drawn(self, width: str = "full") -> tuple[Block, ...]:
-        """The finding and the figure at a part of the page's width, where there is one."""
+        """Return the finding and the figure at a part of the page's width, if there is one."""
         return () if self.figure is None else (*self.finding, dataclasses.replace(self.figure, width=width))
 
     @property
     def numbers(self) -> tuple[Block, ...]:
-        """The table and the notes."""
+        """Return the table and the notes."""
         return (*([] if self.figure else self.finding), *([self.table] if self.table else []), *self.notes)
 
     @property
     def everything(self) -> tuple[Block, ...]:
-        """Figure, table, notes; or why not."""
+        """Return figure, table and notes, or the reason why there is no answer."""
         return (self.refused,) if self.refused else (*self.drawn(), *self.numbers)
 
     def headed(self, title: str = "") -> tuple[Block, ...]:
-        """Its heading, or another."""
+        """Return its heading, or another."""
         return (Heading(title or self.title),)
 
 
 def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None, ExhibitParts]:
-    """What an exhibit gives; None is yielded between pieces of work, where making the report can be stopped.
+    """Build the parts of an exhibit; None is yielded between pieces of work, where building can be stopped.
 
     ``name`` is the slug of its files.
     """
@@ -73,13 +73,13 @@ def shown(recipe: Recipe, scene: Scene, name: str = "") -> Generator[None, None,
         (Paragraph(" ".join(more), lead=lead),) if lead else (),
         None if figure is None else Figure(name, figure, words.caption, words.alt),
         TypesetTable(name, caption, frame, exhibit.columns(frame), exhibit.printed, exhibit.bold(frame), wanted),
-        # How lines of estimates are read stands above the first table.
+        # The explanation of lines of estimates precedes the first table.
         tuple(Paragraph(note.replace(f" {READING}", ""), aside=True) for note in words.notes),
     )
 
 
 def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = "") -> Iterator[Block | None]:
-    """Heading, figure, table and notes of an exhibit; in place of them, why it is not answered.
+    """Yield heading, figure, table and notes of an exhibit, or the reason why there is no answer.
 
     ``title`` replaces its own heading (None: none).
     """
@@ -90,7 +90,7 @@ def blocks(recipe: Recipe, scene: Scene, *, name: str = "", title: str | None = 
 
 
 def folded(found: ExhibitParts, *, title: str | None = "", width: str = "full") -> Iterator[Block]:
-    """Heading and figure; table and notes a click away, and not on paper. What has no figure is all a click away."""
+    """Yield heading and figure, with table and notes collapsed and not printed. Without a figure, all is collapsed."""
     if found.figure is None and not found.refused:
         yield Folded(title or found.title, found.numbers)
         return
@@ -104,7 +104,7 @@ def folded(found: ExhibitParts, *, title: str | None = "", width: str = "full") 
 
 
 def finding(found: ExhibitParts) -> Iterator[Block]:
-    """Heading and finding; the table and the notes a click away, and not on paper."""
+    """Yield heading and finding, with the table and the notes collapsed and not printed."""
     yield from found.headed()
     if found.refused:
         yield found.refused
@@ -114,9 +114,9 @@ def finding(found: ExhibitParts) -> Iterator[Block]:
 
 
 def side_by_side(*pair: tuple[ExhibitParts, str]) -> Iterator[Block]:
-    """Two figures, each below its heading, beside each other; their tables and notes a click away (`folded`).
+    """Yield two figures side by side, each below its heading; their tables and notes are collapsed (`folded`).
 
-    What is not answered, and what has no other beside it, stands alone.
+    An exhibit without an answer, or without a partner, takes the full width.
     """
     answered = [(found, title) for found, title in pair if found.figure is not None]
     for found, title in pair:

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs no other: text escaped, scripts and style allowed by their hashes only."""
+"""Report as one self-contained HTML file: text escaped, scripts and style allowed only by their hashes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from dashboard.report.picture import PARTS, as_json, printed, script_safe
 from dashboard.theme import unbroken
 
 _MAP_STYLES = re.compile(r'getElementById\("([0-9a-f]{64})"\)')
-"""Where plotly.js looks for the style sheet of its maps: it adds none where an element of that name is."""
+"""Pattern of plotly.js's check for the style sheet of its maps: an element of that name prevents adding it."""
 
 
 def html_page(document: Document, version: str) -> bytes:
-    """The report as a page, plotly.js in it once.
+    """Return the report as a page that contains plotly.js once.
 
-    Its content security policy forbids every request, and every script and style sheet but those it was made with:
-    user text in it stays text, whatever it says.
+    Its content security policy forbids every request, and every script and style sheet except its own: user text in it
+    stays text, whatever it contains.
     """
     style, (plotly, draw) = _asset("page.css"), scripts()
     numbered = (*document.tables, *document.figures)
@@ -46,7 +46,7 @@ def html_page(document: Document, version: str) -> bytes:
 
 
 def _captions(document: Document) -> dict[TypesetTable | Figure, str]:
-    """What stands at each table and figure; how tables of estimates are read is said above the first."""
+    """Return the captions of tables and figures; the explanation of estimates precedes the first table of estimates."""
     figures: dict[TypesetTable | Figure, str] = {f: f.caption.replace(f" {READING}", "") for _, f in document.figures}
     tables: dict[TypesetTable | Figure, str] = {}
     for _, table in document.tables:
@@ -56,12 +56,12 @@ def _captions(document: Document) -> dict[TypesetTable | Figure, str]:
 
 
 def scripts() -> tuple[str, str]:
-    """What runs in a report: plotly.js, and what draws the figures with it."""
+    """Return the scripts of a report: plotly.js, and the code that draws the figures with it."""
     return plotly_js(), _asset("page.js")
 
 
 def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
-    """A content security policy that allows these inline scripts and styles, images within the file, and nothing else.
+    """Return a content security policy that allows only these inline scripts and styles, and images within the file.
 
     Plotly fills an empty style element rule by rule, so that the empty text is one of the styles, and sets style
     attributes, which can fetch nothing where images come from within.
@@ -75,11 +75,11 @@ def policy(scripts: tuple[str, ...], styles: tuple[str, ...]) -> str:
 
 @cache
 def plotly_js() -> str:
-    """plotly.js, fit for a script element: the small bundle that the charts on screen are drawn by."""
+    """Return plotly.js for a script element: the small bundle that draws the charts on screen."""
     small = resources.files("dashboard") / "chart" / "assets" / "plotly-basic.min.js"
     # The whole library, four times as large, draws the same figures.
     text: Any = small.read_text(encoding="utf-8") if small.is_file() else get_plotlyjs()
-    # The end of a script element inside the library's own strings would end it.
+    # The end tag of a script element inside the library's own strings would end it.
     return str(text).replace("</script", "<\\/script")
 
 
@@ -97,7 +97,7 @@ def _template() -> Template:
 
 
 def _printable(value: object) -> object:
-    """Text without characters that are not seen and reorder or end a line; our own parts as they are."""
+    """Remove invisible characters that reorder text or end a line; our own parts stay unchanged."""
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
 
 

@@ -1,4 +1,4 @@
-"""Figures as they are printed: light, at a stated width, with text small enough for it."""
+"""Figures for print: light, at a stated width, with text small enough for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FONT = "Liberation Sans, Arial, Helvetica, Narrow DejaVu, sans-serif"
 
 @dataclass(frozen=True)
 class Width:
-    """A column width of a journal: its name, inches, and what suits it.
+    """Column width of a journal: its name, inches, and matching sizes.
 
     ``font`` is the size of text in pixels, ``marks`` and ``lines`` the size of marks and the width of lines against
     those on screen, ``least`` the least height of a figure as a share of its width, ``flat`` what its height in
@@ -35,14 +35,14 @@ class Width:
 
     @property
     def pixels(self) -> int:
-        """CSS pixels, 96 to the inch."""
+        """Return CSS pixels, 96 to the inch."""
         return round(self.inches * PIXELS_PER_INCH)
 
 
 DOUBLE = Width("double", 7.0, font=11.0, marks=0.8, lines=1.0, least=0.62)
 SINGLE = Width("single", 3.4, font=8.5, marks=0.5, lines=0.6, least=0.85)
 WIDTHS = {width.name: width for width in (SINGLE, DOUBLE)}
-"""Widths of a journal's column, for files of figures."""
+"""Column widths of journals, for files of figures."""
 PARTS = {
     "full": DOUBLE,
     "wide": Width("wide", 4.5, font=10.0, marks=0.75, lines=1.0, least=0.7),
@@ -60,21 +60,21 @@ _NATURAL = 900
 """Width in pixels at which the heights of figures on screen were chosen."""
 _LEAST_OF_PANELS = 0.42
 _ON_SCREEN, _SPACE = 14.0, 7.0
-"""Size of text on screen, and what stands free between lines of it at any size, in pixels."""
+"""Size of text on screen, and the free space between its lines at any size, in pixels."""
 _NARROW = 450
-"""Pixels of a figure whose legend is a column rather than a line."""
+"""Width in pixels up to which the legend of a figure is a column rather than a line."""
 _LEGEND_LINES = 2
 _PANELS = 4
-"""A figure of more panels than this, each with its heading, needs a double column."""
+"""Number of panels, each with its heading, above which a figure needs a double column."""
 
 
 def fitting(figure: go.Figure, width: Width) -> Width:
-    """The width a figure is printed at when this one is asked for: small multiples need a double column."""
+    """Return the width at which a figure is printed if this one is requested: small multiples need a double column."""
     return DOUBLE if len(figure.layout.annotations) > _PANELS else width
 
 
 def printed(figure: go.Figure, width: Width = DOUBLE) -> dict[str, Any]:
-    """The figure's data and layout for a page of white paper, as plain values of JSON."""
+    """Return the figure's data and layout for white paper, as plain values of JSON."""
     spec = figure.to_plotly_json()
     layout: dict[str, Any] = spec.get("layout", {})
     text = {"size": width.font}
@@ -104,7 +104,7 @@ def printed(figure: go.Figure, width: Width = DOUBLE) -> dict[str, Any]:
 
 
 def _apart(layout: dict[str, Any], width: Width) -> None:
-    """Keep as many pixels between a strip of bars and the picture above it as on screen, less what text is smaller."""
+    """Reserve as many pixels between a strip of bars and the picture above it as on screen, less the smaller text."""
     strip, pixels = (layout.get("meta") or {}).get("strip", (0.0, 0))
     if pixels:
         inner = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
@@ -119,13 +119,13 @@ def _axis(axis: dict[str, Any], width: Width) -> None:
 
 
 def as_json(value: Any) -> str:
-    """Values of figures as JSON that may stand in a script element: nothing in it ends one."""
+    """Return values of figures as JSON that is safe inside a script element."""
     text = cast(str, to_json_plotly(value))
     return script_safe(text)
 
 
 def script_safe(text: str) -> str:
-    r"""JSON text in which no character begins a tag or ends a line of JavaScript.
+    r"""Return JSON text in which no character begins a tag or ends a line of JavaScript.
 
     >>> print(script_safe('"</script>"'))
     "\u003c/script\u003e"
@@ -136,7 +136,7 @@ def script_safe(text: str) -> str:
 
 
 def _height(spec: dict[str, Any], layout: dict[str, Any], width: Width) -> int:
-    """In proportion to the screen's, but not flattened; triangles keep their shape."""
+    """Return a height in proportion to the screen's, but not flattened; triangles keep their shape."""
     in_proportion: float = layout.get("height", 420) * width.pixels / _NATURAL * width.flat
     panels = _beside(layout) and not _keeps_shape(layout)
     least = min(_LEAST_OF_PANELS, width.least) if panels else width.least
@@ -144,18 +144,18 @@ def _height(spec: dict[str, Any], layout: dict[str, Any], width: Width) -> int:
 
 
 def _legend_room(spec: dict[str, Any], width: Width) -> int:
-    """Pixels that the legend of a narrow figure needs below it: there most names take a line of their own."""
+    """Return the pixels that the legend of a narrow figure needs below it: most names there take a line each."""
     if width.pixels > _NARROW:
         return 0
     for trace in spec["data"]:
         if list(trace.get("x", ())) == [None] and "legendgroup" not in trace:
-            trace["showlegend"] = False  # what marks mean is said below the first of them
+            trace["showlegend"] = False  # the meaning of marks is explained below the first of them
     named = sum(1 for trace in spec["data"] if trace.get("name") and trace.get("showlegend", True))
     return round(max(0, named - _LEGEND_LINES) * 1.9 * width.font)
 
 
 def _beside(layout: dict[str, Any]) -> bool:
-    """Whether pictures stand beside each other in the figure."""
+    """Return True if the figure has pictures side by side."""
     axes = (axis for name, axis in layout.items() if name.startswith("xaxis"))
     return len({tuple(axis.get("domain", (0, 1))) for axis in axes}) > 1
 
@@ -165,7 +165,7 @@ def _keeps_shape(layout: dict[str, Any]) -> bool:
 
 
 def _shrink(trace: dict[str, Any], width: Width) -> None:
-    """Marks, lines and their texts to the size of the page."""
+    """Scale marks, lines and their texts to the size of the page."""
     marker = trace.get("marker", {})
     for line in (trace.get("line", {}), marker.get("line", {}), trace.get("error_y", {})):
         for name in {"width", "thickness"} & line.keys():

@@ -1,4 +1,4 @@
-"""What a report can be made from again: its choices, its files by content hash, its options, and the versions used."""
+"""Recipe of a report: its choices, its files by content hash, its options, and the versions used."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 1_000_000
 
 @dataclass(frozen=True)
 class ReportRecipe:
-    """The choices and options of a report, the SHA-256 of its files by their key, and the versions it was made with."""
+    """Choices and options of a report, the SHA-256 of its files by their key, and the versions behind it."""
 
     selection: Selection
     options: Options
@@ -32,7 +32,7 @@ class ReportRecipe:
 
 
 def written(selection: Selection, options: Options) -> str:
-    """The recipe as JSON text, the date left out; keys sorted."""
+    """Return the recipe as JSON text without the date; keys sorted."""
     record = {
         "format": FORMAT,
         "choices": selection.to_query(),
@@ -47,7 +47,7 @@ def written(selection: Selection, options: Options) -> str:
 
 
 def read(page: bytes | str) -> ReportRecipe:
-    """The recipe in a report; InputError where there is none that can be used.
+    """Return the recipe in a report; InputError if it contains no usable recipe.
 
     Nothing else of the page is looked at, and everything in it is checked as a link is.
     """
@@ -87,7 +87,7 @@ def _texts(value: Any) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """Python, its platform, and the packages the numbers come from."""
+    """Return the versions of Python, its platform, and the packages that compute the numbers."""
     platforms = {"python": platform.python_version(), "platform": f"{platform.system()} {platform.machine()}"}
     return platforms | {name: _version(name) for name in _PACKAGES}
 

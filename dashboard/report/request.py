@@ -1,4 +1,4 @@
-"""What a report is about: the choices on screen, and what only the report is told."""
+"""Request for a report: the choices on screen, and options of the report only."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dashboard.session import Call, Model, Models, Scene
 
 @dataclass(frozen=True)
 class Options:
-    """What only the report is told.
+    """Options that only a report has.
 
-    ``title`` and ``author`` are printed as given, ``left_out`` are keys of sections, ``added`` those of sections that
-    are made on request only, ``date`` is the one line that tells two reports made from the same things apart.
+    ``title`` and ``author`` are printed as given. ``left_out`` are keys of omitted sections, ``added`` those of
+    sections included on request only. ``date`` is the only line in which two reports from the same inputs differ.
     """
 
     title: str = ""
@@ -29,9 +29,9 @@ class Options:
 
 @dataclass(frozen=True)
 class Request:
-    """The choices a report is made from, with what follows from them.
+    """Choices behind a report, with the objects that follow from them.
 
-    ``calls`` are those that made the tables so far, by the tables' names.
+    ``calls`` are those of the tables so far, by the tables' names.
     """
 
     selection: Selection
@@ -40,39 +40,39 @@ class Request:
 
     @cached_property
     def scene(self) -> Scene:
-        """What exhibits are shown of."""
+        """Return the scene of its exhibits."""
         return session.scene_of(self.selection)
 
     @cached_property
     def models(self) -> Models:
-        """The models shown and those refused."""
+        """Return the models shown and those refused."""
         return self.scene.models
 
     @property
     def of_event(self) -> bool:
-        """Whether it is about the predicted risk of an event rather than the confidence of the class predicted."""
+        """Return True if it is about the predicted risk of an event rather than confidence."""
         return self.scene.claims == "event"
 
     @property
     def chosen(self) -> Model:
-        """The model that is looked at most closely: the one chosen on screen, else the first."""
+        """Return the main model: the one chosen on screen, otherwise the first."""
         return self.models.titled(self.selection.model)
 
     @property
     def scheme(self) -> Recipe | None:
-        """The bins chosen; None where each model is judged as its outputs are declared."""
+        """Return the chosen bins; None for the default binning of each model."""
         return self.selection.scheme
 
     @property
     def binned(self) -> str:
-        """The bins in words, for the middle of a sentence."""
+        """Return the bins in words, for the middle of a sentence."""
         return f"bins: {self.scene.in_bins}"
 
     @property
     def large(self) -> bool:
-        """Whether every estimator in every notion would take minutes."""
+        """Return True if every estimator in every notion would take minutes."""
         return self.scene.large
 
     def knows_classes(self, model: Model) -> bool:
-        """Whether the model's predictions name the class they are about."""
+        """Return True if the model's predictions name the class they are about."""
         return self.scene.get(model.predictions).kind != "confidence"

@@ -1,4 +1,4 @@
-"""What a person has in hand: files, the models made of them, and every result once."""
+"""State of a session: files, the models built from them, and every result computed once."""
 
 from dashboard.session.call import Call, call, python
 from dashboard.session.files import (

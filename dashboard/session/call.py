@@ -1,4 +1,4 @@
-"""A computation as a value: a function and its arguments. It runs, and prints itself as Python.
+"""Computation as a value: a function and its arguments. It can run, and print itself as Python.
 
 The function is a public one of calib_core, or one of another package that can be imported by its name.
 """
@@ -29,18 +29,18 @@ from dashboard.workers.pool import compute
 
 T = TypeVar("T", covariant=True)
 Get = Callable[["Call[Any]"], Any]
-"""How a call gets the results of the calls among its arguments."""
+"""Function that returns the result of a call among another call's arguments."""
 Progress = Callable[[int], object]
-"""Told how much of a call is done, in percent; whatever it raises stops the work."""
+"""Callback that receives percent done; any exception from it stops the work."""
 _WIDEST = 100
 _ALIAS = "cc"
 _PLOTTED = "figures"
-"""The module that needs Plotly: its functions are named, so that tables never load it."""
+"""Module that needs Plotly: its functions are given by name, so that tables never load it."""
 
 
 @runtime_checkable
 class Leaf(Protocol):
-    """What calls begin with: a file, known by the hash of its content and printed as the line that reads it."""
+    """Leaf of a call: a file, identified by the hash of its content and printed as the line that reads it."""
 
     @property
     def key(self) -> str: ...
@@ -55,15 +55,15 @@ class Leaf(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Node:
-    """A part of an expression: equal to what prints the same."""
+    """Part of an expression: equal to every part that prints the same."""
 
     @cached_property
     def key(self) -> str:
-        """The hash of the text, in which every part stands by its own hash."""
+        """Return the hash of the text, in which every part is replaced by its own hash."""
         return hashlib.sha256(self.text(_key).encode()).hexdigest()
 
     def text(self, write: Callable[[Any], str], wide: bool = False) -> str:
-        """The expression, its parts written by ``write``; ``wide``: a line for each of its arguments."""
+        """Return the expression, its parts written by ``write``; ``wide``: one line per argument."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -75,7 +75,7 @@ class _Node:
 
 @dataclass(frozen=True, eq=False)
 class Call(_Node, Generic[T]):
-    """A function by its public name, or ".part": that part of its only argument; ``stem`` names the result in code.
+    """Function by its public name, or ".part": that part of its only argument; ``stem`` names the result in code.
 
     A function of another package is "module:function".
 
@@ -88,7 +88,7 @@ class Call(_Node, Generic[T]):
     stem: str = ""
 
     def run(self, get: Get, progress: Progress | None = None) -> T:
-        """Make the result; ``get`` makes those of its parts. Functions that take ``progress`` are given it."""
+        """Compute the result; ``get`` computes those of its parts. Functions that take ``progress`` receive it."""
         args = [_value(argument, get) for argument in self.args]
         options = {name: _value(value, get) for name, value in self.options}
         if self.is_part:
@@ -97,47 +97,47 @@ class Call(_Node, Generic[T]):
             return result
         function: Callable[..., T] = public(self.name)
         if self.takes_long:
-            # And not longer than the tab it is drawn for is open.
+            # Stop when the tab that the result is drawn for is closed.
             computed: T = compute(function, args, options, _for_a_tab(progress), _work(self.kind, args))
             return computed
         return function(*args, **options)
 
     @cached_property
     def leaves(self) -> frozenset[str]:
-        """Keys of the files it begins with."""
+        """Return the keys of the files that it depends on."""
         return _leaves(self)
 
     @property
     def takes_long(self) -> bool:
-        """Whether it may: then it says how far it is."""
+        """Return True if it may take long; then it reports its progress."""
         return not self.is_part and "progress" in inspect.signature(public(self.name)).parameters
 
     @cached_property
     def kind(self) -> str:
-        """What work it is: the function, and the methods among its arguments by their keys."""
+        """Return the kind of work: the function, and the keys of methods among its arguments."""
         return " ".join((self.step, *sorted(set(_methods(self)))))
 
     @property
     def step(self) -> str:
-        """What it is called while it is under way, and where the times that it takes are kept."""
+        """Return its name while it runs, under which its durations are stored."""
         return self.name.removeprefix("calls.")
 
     @property
     def is_part(self) -> bool:
-        """Whether it names a part of a result."""
+        """Return True if it names a part of a result."""
         return self.name.startswith(".")
 
     @property
     def module(self) -> str:
-        """The module of another package that its function is of; empty for functions of calib_core."""
+        """Return the extension module of its function; empty for functions of calib_core."""
         return self.name.rpartition(":")[0]
 
     def part(self, name: str, stem: str = "") -> Call[Any]:
-        """A part of the result, such as ``.test`` of a division."""
+        """Return a part of the result, such as ``.test`` of a division."""
         return Call(f".{name}", (self,), stem=stem)
 
     def text(self, write: Callable[[Any], str], wide: bool = False) -> str:
-        """The expression, its parts written by ``write``."""
+        """Return the expression, its parts written by ``write``."""
         if self.is_part:
             return f"{write(self.args[0])}{self.name}"
         parts = [_text(argument, write) for argument in self.args]
@@ -148,12 +148,12 @@ class Call(_Node, Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Record(_Node):
-    """A dict as a part of an expression."""
+    """Dict as a part of an expression."""
 
     items: tuple[tuple[str, Any], ...]
 
     def text(self, write: Callable[[Any], str], wide: bool = False) -> str:
-        """The dict as Python writes it."""
+        """Return the dict as Python source."""
         return "{" + _joined([f"{name!r}: {_text(value, write)}" for name, value in self.items], wide) + "}"
 
 
@@ -170,7 +170,7 @@ def _for_a_tab(progress: Progress | None) -> Progress:
 
 
 def _work(kind: str, args: Iterable[Any]) -> Work | None:
-    """The work on these arguments, by the first rows among them."""
+    """Return the work on these arguments, sized by the first rows among them."""
     for value in args:
         if isinstance(value, (Division, Predictions)):
             return work_on(value.fit if isinstance(value, Division) else value, kind)
@@ -178,14 +178,14 @@ def _work(kind: str, args: Iterable[Any]) -> Work | None:
 
 
 def work_on(rows: Predictions, kind: str) -> Work:
-    """Work of a kind on rows, as many of them as it looks at: what is known of the time it takes is known by these."""
+    """Return the work of a kind, sized by the rows that it uses, for estimates of its duration."""
     classes = rows.n_classes or 2
     most = _LOOKED_AT.get(kind.partition(" ")[0], rows.n_rows * classes)
     return Work(kind, min(rows.n_rows, most // classes), classes)
 
 
 _LOOKED_AT = {"choose": MOST_NUMBERS}
-"""Numbers that a function looks at: of more it draws rows."""
+"""Maximum amount of numbers that a function uses: of more it samples rows."""
 
 
 def _methods(part: Part) -> Iterator[str]:
@@ -197,11 +197,11 @@ def _methods(part: Part) -> Iterator[str]:
 
 
 def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options: Any) -> Call[T]:
-    """A call, checked: the function can be imported by whoever copies the call, and takes these arguments.
+    """Return a call after checks: its function can be imported by whoever copies it, and takes these arguments.
 
-    It is public in calib_core, or defined at the top of a module of another package; InputError says why it is neither.
-    Functions that need Plotly are given by name ("figures.reliability"). Defaults are left out, so that one thing has
-    one text; ``stem`` is what the result is called in printed code.
+    It is public in calib_core, or defined at the top of a module of another package; otherwise InputError. Functions
+    that need Plotly are given by name ("figures.reliability"). Defaults are omitted, so that equal calls have equal
+    texts; ``stem`` is the name of the result in printed code.
     """
     name = function if isinstance(function, str) else _name(function)
     if isinstance(function, str) and function.startswith(f"{_PLOTTED}."):
@@ -221,9 +221,9 @@ def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options
 
 
 def public(name: str) -> Callable[..., Any]:
-    """The function calib_core, or a module of it, lists by this name in ``__all__``; KeyError where none does.
+    """Return the function that calib_core, or a module of it, lists by this name in ``__all__``; KeyError if none does.
 
-    "module:function" is one that was given to `call` in this process: a name alone never imports anything.
+    "module:function" is one that was passed to `call` in this process: a name never imports anything.
     """
     module, _, function = name.rpartition(".")
     if module == _PLOTTED:
@@ -237,12 +237,12 @@ def public(name: str) -> Callable[..., Any]:
 
 
 _FOREIGN: dict[str, Callable[..., Any]] = {}
-"""Functions of other packages that calls were made of."""
+"""Functions of other packages used in calls."""
 _PACKAGE = cc.__name__
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """The public name of a function of calib_core; of one from elsewhere its module and name, by which it is known."""
+    """Return the public name of a function of calib_core; for other functions, module and name."""
     if inspect.isroutine(function) and function in _names():
         return _names()[function]
     module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
@@ -273,7 +273,7 @@ def _public() -> dict[str, Callable[..., Any]]:
 
 
 def _functions(module: ModuleType, before: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Functions that a module lists, and those of the modules it lists; shorter names come first."""
+    """Yield functions that a module lists, and those of the modules it lists; shorter names come first."""
     listed = [name for name in getattr(module, "__all__", ()) if before or name != _PLOTTED]
     things = {f"{before}{name}": getattr(module, name) for name in listed}
     yield from ((name, thing) for name, thing in things.items() if inspect.isfunction(thing))
@@ -288,7 +288,7 @@ def _names() -> dict[Any, str]:
 
 
 def python(**results: Call[Any]) -> str:
-    """Lines of Python, on calib_core and the packages its functions are of, that end with these names.
+    """Return lines of Python, on calib_core and extension packages, that end with these names.
 
     What is needed twice, or has a stem, gets a line of its own.
     """
@@ -328,7 +328,7 @@ def python(**results: Call[Any]) -> str:
 
 
 def _module(part: Part) -> str:
-    """The module of another package that a part needs: its function's, or the one that registered it."""
+    """Return the extension module that a part needs: its function's, or the one that registered it."""
     if isinstance(part, Recipe):
         member = FAMILIES[part.family].entry(part.key).cls
         return member.__module__ if package_of(member) else ""
@@ -336,7 +336,7 @@ def _module(part: Part) -> str:
 
 
 def _named(part: Part, times: int) -> bool:
-    """Whether a part gets a line of its own."""
+    """Return True if a part is assigned to a name on its own line."""
     if isinstance(part, Call):
         return bool(part.stem) or (times > 1 and not part.is_part)
     return times > 1 or isinstance(part, Leaf)
@@ -363,7 +363,7 @@ def _stem(part: Part) -> str:
 
 
 def _free(stem: str, taken: Iterable[str]) -> str:
-    """A name that is not taken, made of a stem."""
+    """Return an unused name based on a stem."""
     plain = re.sub(r"\W+", "_", stem.lower()).strip("_") or "result"
     plain = plain if plain.isidentifier() and plain != _ALIAS else f"m_{plain}"
     used = set(taken)
@@ -389,7 +389,7 @@ def _text(value: Any, write: Callable[[Any], str]) -> str:
 
 
 def _inside(part: Part) -> Iterator[Part]:
-    """The parts an expression is made of, in the order they are written."""
+    """Yield the parts of an expression, in the order in which they are written."""
     values: Iterable[Any] = ()
     if isinstance(part, Call):
         values = (*part.args, *(value for _, value in part.options))
@@ -399,7 +399,7 @@ def _inside(part: Part) -> Iterator[Part]:
 
 
 def inner_calls(part: Part) -> Iterator[Call[Any]]:
-    """The calls among the arguments of a call."""
+    """Yield the calls among the arguments of a call."""
     for inner in _inside(part):
         if isinstance(inner, Call):
             yield inner
@@ -431,7 +431,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _recipe(value: Any) -> Any:
-    """The recipe of a registered thing."""
+    """Return the recipe of a registered object."""
     families = (registry for registry in FAMILIES.values() if registry.find(value) is not None)
     return next((registry.recipe(value) for registry in families), value)
 

@@ -1,4 +1,4 @@
-"""Files by their keys: tables that were read, and how each is read as predictions.
+"""Files by their keys: the tables read from them, and how each is read as predictions.
 
 On one's own machine the key of an upload is the hash of its content, so that its link works again wherever the file is
 opened; where many people meet it is the secret of the visitor who brought it (`dashboard.session.server_limits`).
@@ -41,7 +41,7 @@ from dashboard.session.visitors import EVERYBODY, PRESENT, visitor
 
 T = TypeVar("T")
 AT_A_TIME = 2
-"""Files read at a time: each may take a core, and several times its size."""
+"""Number of files read at the same time: each may take a core, and several times its size."""
 QUEUE_SECONDS = 300.0
 
 
@@ -59,11 +59,11 @@ class _Upload(Generic[T]):
 
 
 class Full(InputError):
-    """There is no room for an upload; nothing of it is kept."""
+    """Error for an upload without room; nothing of it is stored."""
 
 
 class Uploads(Generic[T]):
-    """Uploads by key, each its owner's alone until it is shared. None goes to make room for another."""
+    """Uploads by key, each private to its owner until shared. None is removed to make room for another."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -72,9 +72,9 @@ class Uploads(Generic[T]):
         self._changed = threading.Condition()
 
     def put(self, key: str, make: Callable[[], T], owner: str, predicted: int) -> T:
-        """The upload under a key, made where it is not here; it waits for its turn and for ``predicted`` bytes.
+        """Return the upload under a key, created if it is missing; waits for its turn and for ``predicted`` bytes.
 
-        `Full` says why there is no room, and what to do.
+        The message of `Full` gives the reason and the remedy.
         """
         found = self.find(key, owner)
         if found is None:
@@ -84,7 +84,7 @@ class Uploads(Generic[T]):
         return found
 
     def _keep(self, key: str, upload: _Upload[T], predicted: int) -> None:
-        """Keep what was read, unless it turned out larger than what there is room for."""
+        """Store an upload, unless it turned out larger than the available room."""
         under = terms()
         with self._changed:
             own = sum(other.bytes for other in self._kept.values() if other.owner == upload.owner)
@@ -130,7 +130,7 @@ class Uploads(Generic[T]):
         return sum(self._coming) + sum(upload.bytes for upload in self._kept.values())
 
     def find(self, key: str, visitor: str | None) -> T | None:
-        """The upload under a key, where this visitor may see it; None is what is away from any page, which may."""
+        """Return the upload under a key, if this visitor may see it; None (no page) may see all."""
         with self._changed:
             upload = self._kept.get(key)
             if upload is None or not (visitor is None or upload.shared or upload.owner == visitor):
@@ -139,44 +139,44 @@ class Uploads(Generic[T]):
             return upload.value
 
     def replace(self, key: str, value: T) -> None:
-        """Put another value in the place of one, of the same size."""
+        """Replace a value by another of the same size."""
         with self._changed:
             self._kept[key].value = value
 
     def of(self, owner: str) -> tuple[str, ...]:
-        """Keys of the uploads of an owner."""
+        """Return the keys of the uploads of an owner."""
         with self._changed:
             return tuple(key for key, upload in self._kept.items() if upload.owner == owner)
 
     def shared(self, key: str) -> bool:
-        """Whether everybody may see an upload who knows its key."""
+        """Return True if everybody who knows the key of an upload may see it."""
         with self._changed:
             return key in self._kept and self._kept[key].shared
 
     def share(self, key: str, owner: str, yes: bool) -> None:
-        """Let everybody see an upload who knows its key, or nobody but its owner; only the owner can."""
+        """Share an upload with everybody who knows its key, or with nobody; only the owner can."""
         with self._changed:
             upload = self._kept.get(key)
             if upload is not None and upload.owner == owner:
                 upload.shared = yes
 
     def arrays_of(self, keys: Iterable[str]) -> dict[int, int]:
-        """The arrays of uploads: bytes by identity."""
+        """Return the arrays of uploads: bytes by identity."""
         with self._changed:
             found = [self._kept[key].arrays for key in keys if key in self._kept]
         return {array: size for arrays in found for array, size in arrays.items()}
 
     def has(self, key: str) -> bool:
-        """Whether an upload is here, whosever it is."""
+        """Return True if an upload is stored, whoever owns it."""
         with self._changed:
             return key in self._kept
 
     def delete(self, owner: str, key: str | None = None) -> int:
-        """Forget all uploads of an owner, or the one under a key; how many there were."""
+        """Delete all uploads of an owner, or the one under a key; return their number."""
         return self._forget(lambda upload: upload.owner == owner, key)
 
     def expire(self, gone: Callable[[str], bool]) -> int:
-        """Forget what nobody looked at for long, and what is of owners who are ``gone``; how many there were."""
+        """Delete uploads not used for long, and those of owners who are ``gone``; return their number."""
         oldest = self._clock() - terms().expiry
         return self._forget(lambda upload: upload.used < oldest or gone(upload.owner))
 
@@ -192,15 +192,15 @@ class Uploads(Generic[T]):
 _EXAMPLES = ResultCache(1 << 28)
 _SECRET = secrets.token_bytes(32)
 _TIMES = 3
-"""Bytes that a file takes while it is read, for each of the numbers it holds: columns, and what becomes of them."""
+"""Bytes needed to read a file for each of its numbers: columns, and the predictions."""
 
 
 @dataclass(frozen=True, eq=False)
 class File:
-    """A file that was read: its identity, its table, how it is read by proposal, and where it came from.
+    """Opened file: its identity, its table, how it is read by proposal, and its origin.
 
-    ``proposal`` is None where the table leaves a choice; ``question`` then says which. In printed code it is the line
-    that reads it, from the working directory where it was uploaded.
+    ``proposal`` is None if the table is ambiguous; ``question`` then states the choice. In printed code the file is the
+    line that reads it; an upload is read from the working directory.
     """
 
     key: str
@@ -212,17 +212,17 @@ class File:
 
     @property
     def title(self) -> str:
-        """What it is called on screen."""
+        """Return its title on screen."""
         name = self.demo.title if self.demo else self.table.name
         return name if (met := self.table.joined) is None else f"{name} with {met.labels}"
 
     @property
     def stem(self) -> str:
-        """What its table is called in printed code."""
+        """Return the name of its table in printed code."""
         return "data"
 
     def python(self) -> str:
-        """The expression that reads it."""
+        """Return the expression that reads it."""
         name = f"*cc.datasets.demo({self.demo.key!r})" if self.demo else repr(self.table.name)
         if (met := self.table.joined) is None:
             return f"cc.read_table({name})"
@@ -230,17 +230,17 @@ class File:
         return f"cc.readers.with_labels(cc.read_table({name}), cc.read_table({met.labels!r}){key})"
 
     def get(self) -> Table:
-        """Its table."""
+        """Return its table."""
         return self.table
 
 
 UPLOADS: Uploads[File] = Uploads()
-"""Uploads by their keys."""
+"""Uploads of this process by their keys."""
 RESULTS.arrays_of = UPLOADS.arrays_of
 
 
 def hold(data: bytes, name: str) -> File:
-    """Read an upload and keep it for the visitor; InputError leaves everything as it was.
+    """Read an upload and store it for the visitor; InputError leaves everything unchanged.
 
     On one's own machine the same bytes under another name are not read again: the file goes by the name last given.
     """
@@ -254,7 +254,7 @@ def hold(data: bytes, name: str) -> File:
 
 
 def join(key: str, data: bytes, name: str, columns: Sequence[str] | None = None) -> File:
-    """A file with the labels of another upload, as a file of its own; the key of both as in ``with_labels``."""
+    """Return a new file: another upload joined with these labels; the key of both as in ``with_labels``."""
     scores, owner = file(key), visitor() or EVERYBODY
     parts = "\0".join((scores.key, hashlib.sha256(data).hexdigest(), name, repr(columns)))
     both = _key(hashlib.sha256(parts.encode(errors="surrogatepass")).hexdigest(), scores.table.name, owner)
@@ -268,7 +268,7 @@ def join(key: str, data: bytes, name: str, columns: Sequence[str] | None = None)
 
 
 def hold_folder(path: Path) -> File:
-    """Read the files of a folder as one and keep it; only those who started the program name folders."""
+    """Read the files of a folder as one and store it; only the user who started the program can name folders."""
     digest, owner = folder_digest(path), visitor() or EVERYBODY
     table = read_table(path)
     key = _key(digest, table.name, owner)
@@ -276,20 +276,20 @@ def hold_folder(path: Path) -> File:
 
 
 def reading_bytes(data: bytes) -> int:
-    """Bytes that reading a file takes beside its own, by what it says of itself."""
+    """Return the bytes that reading a file needs beyond its own, according to its header."""
     return max(len(data), _TIMES * unpacked_bytes(data))
 
 
 def _key(digest: str, name: str, owner: str) -> str:
     if not terms().private:
         return f"sha256:{digest}"
-    # The same for the same visitor and file, so that a link works again after another upload; told by nothing else.
+    # The same for the same visitor and file, so that a link works again after another upload; it cannot be guessed.
     brought = "\0".join((owner, digest, name)).encode(errors="surrogatepass")
     return f"upload:{hmac.new(_SECRET, brought, 'sha256').hexdigest()[:40]}"
 
 
 def file(key: str) -> File:
-    """The file a key names: a demo, or an upload that is still here and that the visitor may see."""
+    """Return the file of a key: a demo, or a stored upload that the visitor may see."""
     if key.startswith("demo:"):
         return _EXAMPLES.put(key, lambda: _read_demo(key))
     if key == NONE:
@@ -309,29 +309,29 @@ def file(key: str) -> File:
 
 
 def own_keys() -> tuple[str, ...]:
-    """Keys of the visitor's own uploads."""
+    """Return the keys of the visitor's own uploads."""
     return UPLOADS.of(visitor() or EVERYBODY)
 
 
 def is_shared(key: str) -> bool:
-    """Whether everybody who has the link may see an upload."""
+    """Return True if everybody who has the link may see an upload."""
     return UPLOADS.shared(key)
 
 
 def share(key: str, yes: bool) -> None:
-    """Let everybody see one of the visitor's own uploads who has the link, or nobody any more."""
+    """Share one of the visitor's own uploads with everybody who has the link, or with nobody."""
     UPLOADS.share(key, visitor() or EVERYBODY, yes)
 
 
 def delete_own(key: str | None = None) -> int:
-    """Delete the visitor's uploads, or one, and all that was computed from them; how many there were."""
+    """Delete the visitor's uploads, or one, and all results computed from them; return their number."""
     number = UPLOADS.delete(visitor() or EVERYBODY, key)
     _forget_results()
     return number
 
 
 def expire() -> int:
-    """Delete uploads that nobody looked at for long, and those of visitors who have left; how many there were."""
+    """Delete uploads not used for long, and those of visitors who have left; return their number."""
     absence = terms().absence
     number = UPLOADS.expire(lambda owner: PRESENT.absent(owner, absence))
     PRESENT.forget(lambda who: bool(UPLOADS.of(who)))
@@ -340,12 +340,12 @@ def expire() -> int:
 
 
 def _forget_results() -> None:
-    """Forget what was computed from uploads that are not here any more, some of it perhaps after they went."""
+    """Delete results computed from uploads that are gone, even if computed after their removal."""
     RESULTS.forget(key for key in RESULTS.files if not key.startswith("demo:") and not UPLOADS.has(key))
 
 
 def is_here(key: str) -> bool:
-    """Tell whether a file is here."""
+    """Return True if a file is available."""
     try:
         file(key)
     except InputError:
@@ -373,7 +373,7 @@ def _proposed(key: str, table: Table, digest: str, entry: Demo | None) -> File:
 
 
 def reading(key: str, changed: str) -> Reading:
-    """How a file is read: as proposed, unless the user changed it."""
+    """Return how a file is read: as proposed, with the user's changes."""
     found = file(key)
     if found.proposal is None and not changed:
         raise InputError(found.question)
@@ -381,38 +381,38 @@ def reading(key: str, changed: str) -> Reading:
 
 
 def changes(key: str, changed: str) -> dict[str, Any] | None:
-    """The fields in which a file is read otherwise than it suggests; None where there are none."""
+    """Return the fields in which a file is read otherwise than it suggests; None if there are none."""
     return differences(file(key).proposal, reading(key, changed)) or None
 
 
 def proposed(key: str, chosen: Mapping[str, Any]) -> Reading:
-    """How a file is read when some fields of the reading are given: the others follow them."""
+    """Return how a file is read with some fields of the reading given: the others follow them."""
     return propose(file(key).table, **chosen)
 
 
 def whole_call(key: str, changed: str) -> Call[Predictions]:
-    """All rows of a file as predictions, as a call."""
+    """Return the call for all rows of a file as predictions."""
     return call(cc.calls.read_as, file(key), changes(key, changed), stem="whole")
 
 
 def whole(key: str, changed: str) -> Predictions:
-    """All rows of a file as predictions; InputError in one sentence when it cannot be read like that."""
+    """Return all rows of a file as predictions; InputError if it cannot be read this way."""
     return RESULTS.get(whole_call(key, changed))
 
 
 def findings(key: str, changed: str) -> tuple[Finding, ...]:
-    """What is worth knowing about a file before anything is computed."""
+    """Return the findings about a file before anything is computed."""
     return by_severity(checks(key, changed))
 
 
 def checks(key: str, changed: str) -> tuple[Checked, ...]:
-    """Everything that was looked for in a file, and what came of it."""
+    """Return every check of a file and its outcome."""
     how = reading(key, changed)
     return RESULTS.put(f"checks {key} {how.to_json()}", lambda: readers.checks(file(key).table, how), of=(key,))
 
 
 def label_counts(key: str, how: Reading) -> tuple[tuple[int, ...], int, int]:
-    """Rows of each class, rows whose label is no class, and rows without a label."""
+    """Return rows of each class, rows whose label is no class, and rows without a label."""
     return RESULTS.put(f"labels {key} {how.to_json()}", lambda: _label_counts(file(key).table, how), of=(key,))
 
 

@@ -1,4 +1,4 @@
-"""Models being fitted, each by a thread of its own for as long as somebody waits, and how long that takes."""
+"""Models being fitted, each in its own thread while somebody waits, and the expected duration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dashboard.workers.durations import COSTS
 
 
 def expected(wanted: Call[Any], rows: Predictions, shelf: ResultCache = RESULTS) -> float | None:
-    """Seconds that making a result of these rows takes, without what is here; None where a part was never made."""
+    """Return the expected seconds to compute a result of these rows, without cached parts; None if unknown."""
     left = {part.key: COSTS.seconds(work_on(rows, part.kind)) for part in _left(wanted, shelf)}
     known = [seconds for seconds in left.values() if seconds is not None]
     return sum(known) if len(known) == len(left) else None
@@ -33,21 +33,20 @@ def _left(wanted: Call[Any], shelf: ResultCache) -> Iterator[Call[Any]]:
 
 
 GRACE = 10.0
-"""Seconds a fit goes on while nobody asks for it: a page that is drawn anew takes some."""
+"""Seconds that a fit continues without a waiting page: a redraw of the page takes some."""
 
 CLOSED_GRACE = 2.0
-"""The same once the page's tab is closed: one that is loaded again asks soon, or begins anew."""
+"""Seconds that a fit continues after the page's tab is closed: a reloaded page asks soon, or starts again."""
 
 
 class Abandoned(BaseException):
-    """Nobody waits any more: no error, so that nothing takes it for one."""
+    """Signal that nobody waits any more; not an Exception, so that no handler catches it as an error."""
 
 
 class Fit:
-    """One result in the making: what is done (``step``), how much of it in percent, and for how many seconds.
+    """Result being computed: current step, percent done, and elapsed seconds.
 
-    ``place`` is where it stands while it waits for others, and ``expected`` how many seconds it takes, about; None
-    where nobody knows.
+    ``place`` is its position in the queue, and ``expected`` its estimated duration in seconds; None if unknown.
     """
 
     def __init__(self, grace: float = GRACE, clock: Callable[[], float] = time.monotonic) -> None:
@@ -62,31 +61,31 @@ class Fit:
 
     @property
     def seconds(self) -> float:
-        """How long it has been going on."""
+        """Return the elapsed seconds."""
         return self._clock() - self._begun
 
     def expect(self, who: str, seconds: float) -> None:
-        """Somebody waits for it, so long and a while longer."""
+        """Register that somebody waits for it, for this long and a while longer."""
         self._waiting[who] = self._clock() + seconds
 
     def wait(self, seconds: float) -> bool:
-        """Whether it ends within so many seconds; what it failed with, refusals apart, is raised here."""
+        """Return True if it ends within this many seconds; raise its failure, except refusals."""
         ended = self._ended.wait(seconds)
         if ended and self._failure is not None:
             raise self._failure
         return ended
 
     def leave(self, who: str) -> None:
-        """Wait for it no longer; it stops when nobody else does."""
+        """Unregister a waiting page; the fit stops when nobody else waits."""
         self._waiting.pop(who, None)
 
     def tell(self, step: str, percent: int) -> None:
-        """Note how far it is; Abandoned where nobody waits."""
+        """Record the progress; raise Abandoned if nobody waits."""
         now = self._clock()
         if not any(now - until < self._patience(who) for who, until in list(self._waiting.items())):
             self.abandoned = True
             raise Abandoned
-        # Where the share is not known, the one that was stays.
+        # While the percentage is unknown, the last one stays.
         self.place = turns.place()
         self.percent = percent if step != self.step else max(percent, self.percent)
         self.step = step
@@ -95,7 +94,7 @@ class Fit:
         return self._grace if is_open(who) else min(self._grace, CLOSED_GRACE)
 
     def run(self, make: Callable[[Progress], object]) -> None:
-        """Make it; a refusal is for whoever looks at what was made."""
+        """Run the computation; a refusal is reported to whoever reads the result."""
         try:
             make(self.tell)
         except (InputError, Abandoned):
@@ -107,20 +106,20 @@ class Fit:
 
 
 class Fits:
-    """Fits in the making by the keys of their results."""
+    """Fits in progress by the keys of their results."""
 
     def __init__(self) -> None:
         self._made: dict[str, Fit] = {}
         self._lock = threading.Lock()
 
     def wait(self, key: str, make: Callable[[Progress], object], who: str, seconds: float) -> Fit | None:
-        """Wait so long at most for what the first who asked began: the fit while it goes on, None when it is done."""
+        """Wait at most this long for the fit of the first caller; return it while it runs, then None."""
         fit = self._expected(key, make, who, seconds)
-        # A page that was left while it waited begins nothing anew: it is about to be drawn again.
+        # A page that was left while it waited starts no new fit: it is about to be redrawn.
         return None if fit.wait(seconds) and not fit.abandoned else fit
 
     def leave(self, key: str, who: str) -> None:
-        """Wait no longer for what is made under a key."""
+        """Stop waiting for the result under a key."""
         with self._lock:
             if key in self._made:
                 self._made[key].leave(who)
@@ -144,11 +143,11 @@ class Fits:
 
 
 _FITS = Fits()
-"""Those of this process: two pages that want the same model wait for one fit."""
+"""Fits of this process: two pages that need the same model wait for one fit."""
 
 
 def wait(model: Model, seconds: float) -> Fit | None:
-    """Have a model's predictions made, and wait so long at most: the fit while it goes on, None when it is done."""
+    """Start computing a model's predictions and wait at most so long; return the fit while it runs, then None."""
     wanted = model.predictions
     fit = _FITS.wait(wanted.key, lambda progress: RESULTS.get(wanted, progress), tab() or "", seconds)
     if fit is not None and fit.expected is None and RESULTS.knows(model.division):
@@ -157,5 +156,5 @@ def wait(model: Model, seconds: float) -> Fit | None:
 
 
 def leave(model: Model) -> None:
-    """This page waits for a model no longer."""
+    """Stop waiting for a model on this page."""
     _FITS.leave(model.predictions.key, tab() or "")

@@ -1,4 +1,4 @@
-"""The look of every model shown: one number, the same in every picture, table and chip."""
+"""Look of every model shown: one number, the same in every picture, table and chip."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from calib_core.registry.registry import Recipe
 from dashboard.selection import model_keys
 
 FIRST = ("temperature", "vector", "dirichlet", "class-wise-hb", "isotonic-ovr", "top-label-hb")
-"""Calibrators often shown together: their colours differ. Those that are not here follow in the registry's order."""
+"""Calibrators often shown together: their colors differ. All others follow in the registry's order."""
 
 
 class StyledModel(Protocol):
-    """What has a look: a model, recalibrated or not, of one of the files."""
+    """Protocol of objects with a look: a model, recalibrated or not, of one of the files."""
 
     @property
     def title(self) -> str: ...
@@ -27,7 +27,7 @@ class StyledModel(Protocol):
 
 
 def numbered(models: Iterable[tuple[int, StyledModel]]) -> dict[str, int]:
-    """The number of every model by title, from the place of its file and what it is: that of the first file is 0.
+    """Return every model's number by title, from its file's position and calibrator; the first base model is 0.
 
     A model's number does not depend on the order of the models, and on others only where two would look alike: the
     first file's go before those of files compared with it, and calibrators in the order of ``order``.
@@ -37,14 +37,14 @@ def numbered(models: Iterable[tuple[int, StyledModel]]) -> dict[str, int]:
 
 
 def order() -> tuple[str, ...]:
-    """Keys of the calibrators in the order of their looks."""
+    """Return the keys of the calibrators in the order of their looks."""
     every = model_keys()
     return (*(key for key in FIRST if key in every), *(key for key in every if key not in FIRST))
 
 
 def _liked(file: int, model: StyledModel) -> int:
     if model.is_base:
-        # Bases of further files begin at the colours' end, where calibrators come last.
+        # Bases of further files use the last colors, where calibrators come last.
         return 0 if not file else max(1, 7 - file)
     keys = order()
     return preferred_look(keys.index(model.recipe.key) + 1 if model.recipe.key in keys else len(keys) + 1)

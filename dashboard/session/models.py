@@ -1,4 +1,4 @@
-"""The models on show: every file's predictions as they are and after every ticked calibrator, as calls."""
+"""Models on show: every file's predictions, uncalibrated and after every ticked calibrator, as calls."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from dashboard.session.reading_changes import written_changes
 from dashboard.session.result_cache import RESULTS
 
 BASE = Recipe("CALIBRATORS", next(key for key in CALIBRATORS if CALIBRATORS[key].flags.output == "same"))
-"""The base model: the calibrator that changes nothing."""
+"""Base model: the calibrator that changes nothing."""
 
 
 # -- rows ------------------------------------------------------------------------------------------------------
 
 
 def split_by(source: Source) -> str:
-    """How rows are divided: "files", "folds", "column" or "share"; "" for a summary; another model's as the first's."""
+    """Return how rows are divided: "files", "folds", "column", "share" or "" (summary); other models as the first."""
     if source.like is not None:
         return split_by(source.like)
     if source.test:
@@ -45,12 +45,12 @@ def split_by(source: Source) -> str:
         return ""
     if source.by == "column" or (source.by == "auto" and how.split is not None):
         return "column"
-    # A share that was chosen, as by a link of before, is of rows divided in two.
+    # A chosen share, as in older links, means rows divided in two.
     return "folds" if source.by == "auto" and source.share == Source().share and _few(source) else "share"
 
 
 def _few(source: Source) -> bool:
-    """Whether rows are so few that all are judged where nothing is chosen; not where they cannot be read."""
+    """Return True if rows are so few that all are evaluated by default; False if they cannot be read."""
     try:
         return usual_folds(RESULTS.get(whole_call(source.data, source.reading))) is not None
     except InputError:
@@ -58,7 +58,7 @@ def _few(source: Source) -> bool:
 
 
 def division(source: Source) -> Call[Division]:
-    """The calibration and test rows of a source."""
+    """Return the call for the calibration and test rows of a source."""
     if source.corners:
         like = None if source.like is None else dataclasses.replace(source.like, corners="")
         every = division(dataclasses.replace(source, like=like, corners=""))
@@ -87,7 +87,7 @@ def division(source: Source) -> Call[Division]:
 
 
 def is_summary(source: Source) -> bool:
-    """Whether the rows are known by a summary's counts; False where they cannot be used."""
+    """Return True if the source is a summary of counts; False if it cannot be used."""
     try:
         return parts(source).undivided
     except InputError:
@@ -95,7 +95,7 @@ def is_summary(source: Source) -> bool:
 
 
 def of_kept_rows(selection: Selection, *, kept: bool = True) -> Selection:
-    """The same choices of the rows that summaries keep, or (``kept`` False) of their counts."""
+    """Return the same choices for the rows sampled in summaries, or (``kept`` False) for their counts."""
     layout: Layout = "kept-rows" if kept else "summary"
 
     def read(key: str, changed: str) -> str:
@@ -111,12 +111,12 @@ def of_kept_rows(selection: Selection, *, kept: bool = True) -> Selection:
 
 
 def parts(source: Source) -> Division:
-    """The rows themselves; InputError says why there are none."""
+    """Return the divided rows; InputError explains why there are none."""
     return RESULTS.get(division(source))
 
 
 def shared(source: Source) -> Finding | None:
-    """What there is to say about test rows that are calibration rows too."""
+    """Return a finding on test rows that are also calibration rows, if any."""
     if source.test == source.data or split_by(source) == "folds":
         return None
     rows = division(source)
@@ -135,7 +135,8 @@ def shared(source: Source) -> Finding | None:
     if not _tells_cases_apart(divided.test, columns):
         few = "Rows with so few values can be equal and still be different cases."
         return Finding("note", "shared", f"{message} {few}")
-    # Where so many rows of the file repeat, or scores are that coarse, equal rows in both parts mean nothing.
+    # If this many rows of the file repeat, or scores are this coarse, equal rows in both parts are no evidence of
+    # overlap.
     if any(
         finding.code in ("duplicates", "constant") and finding.severity == "warning"
         for finding in findings(source.data, source.reading)
@@ -145,13 +146,13 @@ def shared(source: Source) -> Finding | None:
 
 
 def _tells_cases_apart(rows: Predictions, columns: Sequence[str]) -> bool:
-    """Whether equal rows are one case: many numbers a row, or a column of which every row has a value of its own."""
+    """Return True if equal rows are one case: many numbers per row, or a column with a different value in every row."""
     many = rows.kind in ("full", "per-class") and (rows.n_classes or 0) > 2
     return many or any(rows.metadata is not None and rows.metadata[name].is_unique for name in columns)
 
 
 def triangle(source: Source, three: str) -> Source:
-    """The same rows with three classes as corners: those asked for where they exist, else the most confused, pooled.
+    """Return the same rows with three classes as corners: those requested, otherwise the most confused, pooled.
 
     These are the three with most calibration rows confused among each other. Three classes stay as they
     are. NotAnswerable where rows are no points of a simplex.
@@ -170,7 +171,7 @@ def _confused(source: Source) -> tuple[int, int, int]:
 
 
 def truth(source: Source) -> Call[Any] | None:
-    """What predictions should have been, as a function of them, where the file's labels were drawn from it."""
+    """Return the true probabilities as a function of the predictions, if the file's labels were drawn from it."""
     demo = file(source.data).demo
     changed = source.test or source.reading or source.corners
     return None if demo is None or demo.truth is None or changed else call(cc.datasets.truth, demo.key, stem="truth")
@@ -181,9 +182,9 @@ def truth(source: Source) -> Call[Any] | None:
 
 @dataclass(frozen=True)
 class Model:
-    """One line of every table and one colour of every diagram: a file's test rows after a calibrator.
+    """Line of every table and color of every diagram: a file's test rows after a calibrator.
 
-    ``name`` tells files apart where several are compared.
+    ``name`` identifies the file if several are compared.
     """
 
     source: Source
@@ -192,14 +193,14 @@ class Model:
 
     @property
     def title(self) -> str:
-        """What it is called on screen, as it is; not safe where Markdown is read."""
+        """Return its title on screen, unescaped; not safe for Markdown."""
         if not self.name:
             return self.recipe.title
         return self.name if self.is_base else f"{self.name}, {self.recipe.title}"
 
     @property
     def key(self) -> str:
-        """What tells it apart from the other models shown: part of widgets' keys."""
+        """Return its unique key among the models shown: part of widgets' keys."""
         # One calibrator may be shown several times, with different settings.
         own = f"-{zlib.crc32(self.recipe.to_json().encode()):x}" if self.recipe.params else ""
         if self.source.like is None:
@@ -210,17 +211,17 @@ class Model:
 
     @property
     def base(self) -> Model:
-        """The same file's predictions before recalibration."""
+        """Return the same file's model before recalibration."""
         return dataclasses.replace(self, recipe=BASE)
 
     @property
     def is_base(self) -> bool:
-        """Whether no calibrator is applied."""
+        """Return True if no calibrator is applied."""
         return self.recipe == BASE
 
     @property
     def unfit(self) -> str:
-        """Why its calibrator, by what it declares, is none for rows like its file's; empty where it is one."""
+        """Return why its declared requirements exclude rows like its file's; empty if they do not."""
         divided = RESULTS.get(self.division)
         if divided.undivided:
             return NO_MAP
@@ -229,17 +230,17 @@ class Model:
 
     @property
     def whole(self) -> Call[Predictions]:
-        """All rows of its file, before they are divided."""
+        """Return the call for all rows of its file, before they are divided."""
         return whole_call(self.source.data, self.source.reading)
 
     @cached_property
     def division(self) -> Call[Division]:
-        """Its file's rows."""
+        """Return the call for its file's divided rows."""
         return division(self.source)
 
     @cached_property
     def fitted(self) -> Call[Calibrator]:
-        """Its calibrator, fitted on the calibration rows: of cross-fitted rows on all, to be used afterwards."""
+        """Return the call for its calibrator, fitted on the calibration rows; with cross-fitting, on all rows."""
         # On all calibration rows, so that one fit serves every slice of the test rows.
         every = division(self.source.everywhere)
         fresh = call(cc.calls.fitted, every, self.recipe.fitting, stem=self.recipe.key)
@@ -248,7 +249,7 @@ class Model:
 
     @cached_property
     def predictions(self) -> Call[Predictions]:
-        """What it says of the test rows."""
+        """Return the call for its predictions of the test rows."""
         if self.is_base:
             return self.division.part("test")
         rows, stem = self.division, f"{self.recipe.key} test"
@@ -260,7 +261,7 @@ class Model:
 
     @cached_property
     def calibration(self) -> Call[Predictions]:
-        """What it says of the calibration rows; it cannot be answered where these are judged, too."""
+        """Return the call for its predictions of the calibration rows; not answerable if these are evaluated, too."""
         if self.is_base:
             return self.division.part("apart")
         return call(cc.calls.recalibrated, self.division, self.fitted, "fit", stem=f"{self.recipe.key} fit")
@@ -268,28 +269,28 @@ class Model:
 
 @dataclass(frozen=True)
 class Models:
-    """The models on screen, the base model first, and those that cannot be shown, with the reason."""
+    """Models on screen, the base model first, and those that cannot be shown, with the reason."""
 
     shown: tuple[Model, ...]
     refused: tuple[tuple[Model, str], ...] = ()
 
     @property
     def recalibrated(self) -> tuple[Model, ...]:
-        """Those shown that a calibrator was applied to."""
+        """Return the shown models with a calibrator."""
         return tuple(model for model in self.shown if not model.is_base)
 
     @property
     def failed(self) -> tuple[tuple[Model, str], ...]:
-        """Those refused though their calibrator is one for rows like these, and files that cannot be used."""
+        """Return refused models whose calibrator suits rows like these, and unusable files."""
         return tuple((model, why) for model, why in self.refused if model.is_base or not model.unfit)
 
     def titled(self, title: str) -> Model:
-        """The shown model with this title, the base model when there is none."""
+        """Return the shown model with this title, the base model if there is none."""
         return next((model for model in self.shown if model.title == title), self.shown[0])
 
 
 def models(selection: Selection) -> Models:
-    """Every file in use as it is and after every ticked calibrator; what cannot be made says why."""
+    """Return every current file, uncalibrated and after every ticked calibrator, with reasons for those that fail."""
     return _made(_wanted(selection))
 
 
@@ -298,7 +299,7 @@ def _made(wanted: Iterable[Model]) -> Models:
     refused: list[tuple[Model, str]] = []
     for model in wanted:
         if any(model.source == lost.source and lost.is_base for lost, _ in refused):
-            continue  # its file cannot be used: said once
+            continue  # its file cannot be used: reported once
         try:
             RESULTS.get(model.predictions)
             shown.append(model)
@@ -308,19 +309,19 @@ def _made(wanted: Iterable[Model]) -> Models:
 
 
 def unmade(selection: Selection) -> Iterator[Model]:
-    """The models that are still to be made with a calibrator that is one for their rows, file by file."""
+    """Yield the models still to be computed whose calibrator suits their rows, file by file."""
     for model in _wanted(selection):
         try:
             if model.is_base or RESULTS.knows(model.predictions) or model.unfit:
                 continue
             RESULTS.get(model.base.predictions)
         except InputError:
-            continue  # its file cannot be used: said with the models
+            continue  # its file cannot be used: reported with the models
         yield model
 
 
 def unfitted(selection: Selection) -> str:
-    """Why no calibrator at all is fitted on the rows in use, in a sentence; empty where one can be, or none are here.
+    """Return a sentence on why no calibrator is fitted on the current rows; empty if one can be, or without rows.
 
     So it is of a summary, and not of rows that one calibrator or another is not for.
     """
@@ -331,7 +332,7 @@ def unfitted(selection: Selection) -> str:
 
 
 def usable(selection: Selection, keys: Iterable[str]) -> tuple[str, ...]:
-    """Those of these calibrators that, by what they declare, are for rows like those in use."""
+    """Return those of these calibrators whose declared requirements fit the current rows."""
     try:
         fit = parts(selection.source).fit
     except InputError:
@@ -340,7 +341,7 @@ def usable(selection: Selection, keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def over(models: Models, source: Source) -> Models:
-    """The first file's models made anew over other rows, or other classes, of it."""
+    """Return the first file's models for other rows, or other classes, of it."""
     first = models.shown[0].source
     every = [*models.shown, *(model for model, _ in models.refused)]
     return _made(dataclasses.replace(model, source=source) for model in every if model.source == first)
@@ -354,7 +355,7 @@ def _wanted(selection: Selection) -> Iterator[Model]:
 
 
 def told_apart(titles: list[str]) -> list[str]:
-    """Titles without the words all of them begin with.
+    """Return titles without their common first words.
 
     >>> told_apart(["Digits, naive Bayes", "Digits, naive forest"]), told_apart(["a.csv", "ab.csv"])
     (['Bayes', 'forest'], ['a.csv', 'ab.csv'])
@@ -366,13 +367,13 @@ def told_apart(titles: list[str]) -> list[str]:
 
 
 def file_names(selection: Selection) -> list[str]:
-    """Titles of the files compared, the one in use first; those that are alike are numbered."""
+    """Return the titles of the files compared, the current one first; equal titles are numbered."""
     titles = [title_read(key, changed) for key, changed in selection.readings]
     return [t if titles.count(t) == 1 else f"{t} ({titles[: i + 1].count(t)})" for i, t in enumerate(titles)]
 
 
 def short_names(selection: Selection) -> list[str]:
-    """What tells the models compared apart: their names where one file holds them all, else words of titles."""
+    """Return short distinct names of the models compared: their names in a shared file, otherwise words of titles."""
     if len(set(selection.files)) == 1 and is_here(selection.source.data):
         models = [_model_read(key, changed) for key, changed in selection.readings]
         if all(models) and len(set(models)) == len(models):
@@ -381,7 +382,7 @@ def short_names(selection: Selection) -> list[str]:
 
 
 def title_read(key: str, changed: str) -> str:
-    """The title of a file, with the model whose rows are read where it holds several."""
+    """Return the title of a file, with the model whose rows are read if it contains several."""
     if not is_here(key):
         return "A file that is not here"
     model = _model_read(key, changed)
@@ -389,7 +390,7 @@ def title_read(key: str, changed: str) -> str:
 
 
 def _model_read(key: str, changed: str) -> str:
-    """The model whose rows a file is read for; empty where no column names models, or it cannot be read so."""
+    """Return the model whose rows are read; empty if no column names models, or the file cannot be read this way."""
     try:
         return reading(key, changed).model or ""
     except InputError:

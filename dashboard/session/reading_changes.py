@@ -1,4 +1,4 @@
-"""What a user changed in how a file is read, as the short text a link holds."""
+"""User's changes to how a file is read, as the short text in a link."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from calib_core.readers import Reading
 
 
 def written_changes(proposal: Reading | None, reading: Reading) -> str:
-    """What in a reading differs from the proposal, as JSON; empty when nothing does.
+    """Return the differences between a reading and the proposal as JSON; empty if there are none.
 
     A link with the changes only stays short where there are a thousand classes.
 
@@ -26,7 +26,7 @@ def written_changes(proposal: Reading | None, reading: Reading) -> str:
 
 
 def differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
-    """The fields in which a reading differs from the proposal; where there is none, those that say something."""
+    """Return the fields in which a reading differs from the proposal; without one, those that are set."""
     fields = {f.name: getattr(reading, f.name) for f in dataclasses.fields(Reading)}
     if proposal is None:
         return {name: value for name, value in fields.items() if value}
@@ -34,7 +34,7 @@ def differences(proposal: Reading | None, reading: Reading) -> dict[str, Any]:
 
 
 def with_changes(proposal: Reading | None, changed: str) -> Reading:
-    """The reading that ``written_changes`` wrote down; InputError for anything else.
+    """Return the reading that ``written_changes`` wrote; InputError for anything else.
 
     >>> with_changes(Reading(scores=("p",), label=("y",)), '{"kind":"logits"}').kind
     'logits'

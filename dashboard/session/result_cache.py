@@ -1,4 +1,4 @@
-"""The only cache: results of calls, computed once however many ask, as far as there is room for the work."""
+"""The only cache: results of calls, each computed once, within limits on memory for running work."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from dashboard.session.visitors import stop_if_closed
 from dashboard.workers import turns
 
 SMALL = 16 << 20
-"""Bytes of work that nobody waits for: what one of many rows takes, thousands of others take together."""
+"""Largest size in bytes of work that never waits for room; its memory is negligible."""
 TIMES = 2
-"""Bytes that work takes for each byte of its files: rows divided, a copy for the process that computes, its own."""
+"""Bytes that work needs for each byte of its files: divided rows, a copy for the worker process, the process's own."""
 PATIENCE = 300.0
-"""Seconds after which work begins although there is no room: nothing waits for ever."""
+"""Seconds after which work begins although there is no room, so that nothing waits forever."""
 _LOOK = 0.25
 
 
 class WorkRoom:
-    """Lets work begin where there is room for its bytes; work inside of other work has that one's room.
+    """Admission of work by its bytes; nested work shares the room of the outer work.
 
-    What waits is in nobody's way: room comes before anything else that others wait for.
+    Waiting work blocks nobody: it gets its room before it takes any lock.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -43,7 +43,7 @@ class WorkRoom:
 
     @contextmanager
     def room(self, size: int, waits: Callable[[], object] | None = None) -> Iterator[None]:
-        """Have room for work on ``size`` bytes of files; ``waits`` is called meanwhile, and ends the wait if it raises.
+        """Reserve room for work on ``size`` bytes of files; ``waits`` is called meanwhile and can raise to end it.
 
         So does a tab that is closed.
         """
@@ -91,18 +91,18 @@ class WorkRoom:
 
 T = TypeVar("T")
 Progress = Callable[[str, int], object]
-"""Told the name of what is being made and how much of it, in percent; whatever it raises stops the making."""
+"""Callback that receives the name of the current step and percent done; any exception from it stops the work."""
 EVERYBODY = ""
-"""The scope of results that all sessions of a process share."""
+"""Scope of results that all sessions of a process share."""
 
 
 class Missing(InputError):
-    """Data a link names that is not here; it may come back."""
+    """Error for data that a link names and that is not available; it may return."""
 
 
 @dataclass(frozen=True)
 class _Refusal:
-    """A refusal without the exception, which would keep its frames alive."""
+    """Refusal stored without its exception, which would keep its frames alive."""
 
     kind: type[InputError]
     args: tuple[Any, ...]
@@ -110,7 +110,7 @@ class _Refusal:
 
 @dataclass(frozen=True, eq=False)
 class _Kept:
-    """A value, the arrays it reaches (bytes by identity), the seconds it took, and the files it is ``of``."""
+    """Cached value, the arrays it references (bytes by identity), the seconds it took, and its files (``of``)."""
 
     value: Any
     arrays: Mapping[int, int]
@@ -119,11 +119,11 @@ class _Kept:
 
 
 class ResultCache:
-    """Results by scope and key, least recently used forgotten first when they hold more than ``budget`` bytes.
+    """Results by scope and key; the least recently used are dropped above ``budget`` bytes.
 
-    An array that several results share counts once. The scope is no part of a call's identity: one shelf can serve
-    sessions that share results and sessions that must not. What is made of files begins once there is room for it;
-    ``arrays_of`` tells the arrays of files by their keys: they are kept elsewhere, and count nothing here.
+    An array that several results share counts once. The scope is no part of a call's identity: one cache can serve
+    sessions that share results and sessions that must not. Work on files begins once there is room for it.
+    ``arrays_of`` returns the arrays of files by their keys: they are stored elsewhere and do not count here.
     """
 
     def __init__(self, budget: int, arrays_of: Callable[[Iterable[str]], Mapping[int, int]] = lambda files: {}) -> None:
@@ -137,7 +137,7 @@ class ResultCache:
         self._lock = threading.Lock()
 
     def get(self, call: Call[T], progress: Progress | None = None, scope: str = EVERYBODY) -> T:
-        """The result of a call; the InputError it was refused with, in the same words every time."""
+        """Return the result of a call; raise its InputError again, with the same message every time."""
         if call.is_part:  # no result of its own
             return call.run(lambda inner: self.get(inner, progress, scope))
         waits = None if progress is None else lambda: progress(call.step, 0)
@@ -155,7 +155,7 @@ class ResultCache:
         of: Iterable[str] = (),
         waits: Callable[[], object] | None = None,
     ) -> T:
-        """The value under a key, made of these files by the first who asks; the others wait for it.
+        """Return the value under a key, computed from these files by the first caller; the others wait for it.
 
         ``waits`` is called again and again while there is no room; what it raises ends the wait.
         """
@@ -164,7 +164,7 @@ class ResultCache:
         if known is not None:
             here: T = known.value
             return here
-        # Before its turn, which others wait for: whoever has a turn has room.
+        # Before taking the lock that others wait for: whoever has the lock has room.
         with self._room.room(sum(self.arrays_of(of).values()), waits):
             return self._made(place, make, of)
 
@@ -192,41 +192,41 @@ class ResultCache:
                     del self._turns[place]
 
     def knows(self, call: Call[Any], scope: str = EVERYBODY) -> bool:
-        """Whether the result of a call is here."""
+        """Return True if the result of a call is cached."""
         with self._lock:
             return (scope, call.key) in self._kept
 
     def seconds(self, call: Call[Any], scope: str = EVERYBODY) -> float | None:
-        """What making a result took, its parts included where they had to be made; None where it is not here."""
+        """Return the seconds that computing a result took, including its uncached parts; None if it is not cached."""
         found = self._look((scope, call.key))
         return None if found is None else found.seconds
 
     def find(self, key: str, scope: str = EVERYBODY) -> Any | None:
-        """The value under a key, or None."""
+        """Return the value under a key, or None."""
         found = self._look((scope, key))
         return None if found is None else found.value
 
     def resize(self, budget: int) -> None:
-        """Hold at most so many bytes from now on."""
+        """Set the budget in bytes."""
         with self._lock:
             self._budget = budget
             self._shrink()
 
     @property
     def files(self) -> frozenset[str]:
-        """Keys of the files that results are of."""
+        """Return the keys of the files that results depend on."""
         with self._lock:
             return frozenset().union(*(kept.of for kept in self._kept.values()))
 
     def forget(self, files: Iterable[str]) -> None:
-        """Forget what was made of any of these files."""
+        """Drop the results of any of these files."""
         gone = frozenset(files)
         with self._lock:
             for place in [place for place, kept in self._kept.items() if kept.of & gone]:
                 self._drop(place)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all results."""
         with self._lock:
             while self._kept:
                 self._drop(next(iter(self._kept)))
@@ -273,14 +273,14 @@ class ResultCache:
 
 
 def arrays(value: Any) -> dict[int, int]:
-    """The arrays a value reaches, and the value itself: bytes by identity; a view counts as the array it looks at."""
+    """Return the arrays that a value references, and the value: bytes by identity; a view counts as its base array."""
     found: dict[int, int] = {}
     _reach(value, found)
     return found
 
 
 _SMALL = 64
-"""Bytes that stand for an object without its arrays."""
+"""Bytes counted for an object without its arrays."""
 
 
 def _reach(value: Any, found: dict[int, int]) -> None:
@@ -306,4 +306,4 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 RESULTS = ResultCache(1 << 30)
-"""What is derived from files, by calls."""
+"""Results derived from files, by calls."""

@@ -1,4 +1,4 @@
-"""What an exhibit is shown of: the models, their bins, what is looked at, and where results are kept."""
+"""Context of an exhibit: the models, their bins, the focus, and access to cached results."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ from dashboard.session.result_cache import EVERYBODY, RESULTS, Progress, ResultC
 
 T = TypeVar("T")
 DECLARED = f"one bin per value if a calibrator's outputs are discrete, otherwise {BINS} of equal width"
-"""The rule where no bins are chosen, in words."""
+"""Description of the default binning."""
 _NOTHING = Focus()
 LARGE = 2_000_000
-"""Beyond this many probabilities one notion is judged instead of all."""
+"""Number of probabilities above which one notion is evaluated instead of all."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The models on show, the bins they are judged in (None: as their outputs are declared), the tolerance, the focus.
+    """Models on show, their bins (None: by declared outputs), the tolerance, and the focus.
 
-    ``confidence`` or ``risk`` is what the overview's sentence is about (None: where it opens by itself); ``ratio`` is
-    the tolerance of the ratio of observed to expected events; ``counting`` says which rows a table of several
-    models is over where some abstain; ``partitions`` cut the triangle of ``three`` classes into cells
-    (``written_corners``).
+    ``confidence`` or ``risk`` is the level in the overview's sentence (None: the default); ``ratio`` is the tolerance
+    of the ratio of observed to expected events; ``counting`` selects the rows of a table of several models if some
+    abstain; ``partitions`` cut the triangle of ``three`` classes into cells (``written_corners``).
     """
 
     models: Models
@@ -53,15 +52,15 @@ class Scene:
     ratio: float = RATIO
 
     def get(self, wanted: Call[T]) -> T:
-        """The result of a call, made once."""
+        """Return the result of a call, computed once."""
         return self.shelf.get(wanted, self.progress, self.scope)
 
     def knows(self, wanted: Call[Any]) -> bool:
-        """Whether the result of a call is here already."""
+        """Return True if the result of a call is cached."""
         return self.shelf.knows(wanted, self.scope)
 
     def refusal(self, wanted: Call[Any]) -> str:
-        """Why a call cannot be answered; empty where it can."""
+        """Return why a call cannot be answered; empty if it can."""
         try:
             self.get(wanted)
         except NotAnswerable as why:
@@ -70,12 +69,12 @@ class Scene:
 
     @property
     def model(self) -> Model:
-        """The model looked at, else the first."""
+        """Return the focused model, otherwise the first."""
         return self.models.titled(self.focus.model)
 
     @property
     def notion(self) -> str:
-        """The notion looked at: the chosen one, else that in which the first model that answers is judged."""
+        """Return the focused notion: the chosen one, otherwise the primary one of the first model that answers."""
         if self.focus.notion or self.asked_notion:
             return self.focus.notion or str(self.asked_notion)
         for model in self.models.shown:
@@ -87,24 +86,24 @@ class Scene:
 
     @property
     def claims(self) -> Literal["event", "confidence"]:
-        """What every page opens about: the risk of two classes' event, unless the class predicted is asked about."""
+        """Return the subject of every page: the event's risk for two classes, unless confidence is requested."""
         return "event" if self._two and not self._of_predicted else "confidence"
 
     @property
     def asked_notion(self) -> Literal["confidence"] | None:
-        """The notion of verdicts where it is not left to the library: two classes whose confidence is asked about."""
+        """Return the requested notion of verdicts, if not the library's default: confidence for two classes."""
         return "confidence" if self._two and self._of_predicted else None
 
     @property
     def _two(self) -> bool:
-        """Whether the first model's rows have an event."""
+        """Return True if the first model's rows have an event."""
         if not self.models.shown:
             return False
         return notion_looked_at(self.get(self.models.shown[0].predictions)) == "event"
 
     @property
     def _of_predicted(self) -> bool:
-        """Whether somebody asked about the class predicted, by its notion or by one confidence."""
+        """Return True if the predicted class is requested, by its notion or by one confidence."""
         chosen = self.focus.notion
         return chosen in ("confidence", "top-label") or (
             not chosen and self.confidence is not None and self.risk is None
@@ -112,7 +111,7 @@ class Scene:
 
     @property
     def asked_about(self) -> float:
-        """The risk or the confidence that the overview's sentence is about."""
+        """Return the risk or the confidence in the overview's sentence."""
         given = self.risk if self.claims == "event" else self.confidence
         if given is not None:
             return given
@@ -120,24 +119,24 @@ class Scene:
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Titles of the models shown, which tell them apart."""
+        """Return the titles of the models shown, which are distinct."""
         return tuple(model.title for model in self.models.shown)
 
     @property
     def looks(self) -> dict[str, int]:
-        """The number of every model's look by title (`calib_core.palette.style`): the same in every picture."""
+        """Return the number of every model's look by title (`calib_core.palette.style`): the same in every picture."""
         files = list(dict.fromkeys(model.source for model in self.models.shown))
         found = model_looks.numbered((files.index(model.source), model) for model in self.models.shown)
         return {title: found[title] for title in self.titles}
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Names of the classes, where they are known."""
+        """Return the names of the classes, if they are known."""
         return self.get(self.models.shown[0].predictions).class_names or ()
 
     @property
     def triangle(self) -> Scene:
-        """The first file's models over three classes, the one looked at among those that answer for all of them.
+        """Return the first file's models over three classes, with a focused model that answers for all of them.
 
         NotAnswerable where rows are no points of a triangle.
         """
@@ -151,17 +150,17 @@ class Scene:
 
     @property
     def cross_fitted(self) -> bool:
-        """Whether every row is judged, each after maps fitted on the others."""
+        """Return True if every row is evaluated by cross-fitting."""
         return self.get(self.models.shown[0].division).folds is not None
 
     @property
     def undivided(self) -> bool:
-        """Whether the first file is a summary, of which much cannot be answered for want of rows."""
+        """Return True if the first file is a summary, for which some analyses lack rows."""
         return self.get(self.models.shown[0].division).undivided
 
     @property
     def rows_kept(self) -> int:
-        """How many rows the summary in use keeps beside its counts; 0 where rows are at hand, or it keeps none."""
+        """Return the number of rows sampled in the current summary; 0 for rows or without a sample."""
         if not self.undivided:
             return 0
         summary: Any = self.get(self.models.shown[0].predictions)
@@ -169,97 +168,97 @@ class Scene:
 
     @property
     def of_all_rows(self) -> str:
-        """What is to be known of fitted maps where rows are cross-fitted; empty where they are divided in two."""
+        """Return a note on fitted maps for cross-fitted rows; empty for rows divided in two."""
         return OF_ALL_ROWS if self.cross_fitted else ""
 
     @property
     def _whole(self) -> bool:
-        """Whether every row of the file is judged."""
+        """Return True if every row of the file is evaluated."""
         return self.cross_fitted or self.undivided
 
     @property
     def judged_rows(self) -> str:
-        """Which rows every number is of, for the middle of a sentence."""
+        """Return which rows all numbers are about, for the middle of a sentence."""
         return "all rows" if self._whole else "the held-out rows"
 
     def counted(self, rows: int) -> str:
-        """How many of them, for the middle of a sentence."""
+        """Return the number of these rows, for the middle of a sentence."""
         return f"{count(rows)} {'' if self._whole else 'held-out '}rows"
 
     def unseen(self, rows: int) -> str:
-        """On which rows maps are judged, for the middle of a sentence."""
+        """Return which rows maps are evaluated on, for the middle of a sentence."""
         none = "cross-fitted" if self.cross_fitted else "that no calibrator was fitted on"
         return f"{count(rows)} rows{',' if self.cross_fitted else ''} {none}"
 
     @property
     def bases(self) -> tuple[Model, ...]:
-        """The models before recalibration, one a file."""
+        """Return the models before recalibration, one per file."""
         return tuple(model for model in self.models.shown if model.is_base)
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The rows of every file, those of the file in use first."""
+        """Return the rows of every file, those of the current file first."""
         return tuple(model.source for model in self.bases)
 
     def focused(self, **changes: Any) -> Scene:
-        """The same scene with something else looked at."""
+        """Return the same scene with another focus."""
         return dataclasses.replace(self, focus=dataclasses.replace(self.focus, **changes))
 
     def predictions(self) -> dict[str, Call[Predictions]]:
-        """Every model's test rows by title, each over all the rows it answers."""
+        """Return every model's test rows by title, each over all the rows it answers."""
         return {model.title: model.predictions for model in self.models.shown}
 
     @property
     def recalibrations(self) -> tuple[dict[str, Call[Predictions]], dict[str, Call[Predictions]], dict[str, Call[Any]]]:
-        """Of every recalibrated model the test rows before and after, and its fitted calibrator, by title."""
+        """Return, by title, each recalibrated model's test rows before and after, and its fitted calibrator."""
         models = self.models.recalibrated
         before = {model.title: model.base.predictions for model in models}
         return before, {m.title: m.predictions for m in models}, {m.title: m.fitted for m in models}
 
     def among_all(self, model: Model) -> Call[Predictions]:
-        """A model's test rows that its verdict, errors and scores are over: the same rows for every model shown."""
+        """Return a model's test rows for verdict, errors and scores: the same rows for every model shown."""
         if not self.abstaining:
             return model.predictions
         others = tuple(other.predictions for other in self.abstaining if other != model)
         return call(cc.evaluation.study.rows_among, model.predictions, others, rows=self.counting, stem="rows")
 
     def over_same_rows(self) -> dict[str, Call[Predictions]]:
-        """Every model's test rows by title, all over the same rows, as a table of several models needs."""
+        """Return every model's test rows by title, all over the same rows, as a table of several models needs."""
         return self.each(self.among_all)
 
     @property
     def rows_judged(self) -> dict[str, Predictions]:
-        """The rows themselves that ``over_same_rows`` names."""
+        """Return the rows of ``over_same_rows``."""
         return {title: self.get(rows) for title, rows in self.over_same_rows().items()}
 
     @property
     def rows_counted(self) -> str:
-        """Which rows those are, in a sentence; empty where every model answers all."""
+        """Return a sentence on which rows those are; empty if every model answers all."""
         rows = [self.get(model.predictions) for model in self.models.shown]
         return cc.evaluation.study.rows_said(rows, "all" if self.counting == "all" else "answered")
 
     @property
     def in_bins(self) -> str:
-        """The bins in words, for the middle of a sentence."""
+        """Return the bins in words, for the middle of a sentence."""
         return DECLARED if self.bins is None else bins_said(self.bins.build())
 
     @property
     def large(self) -> bool:
-        """Whether judging every model in every notion would take minutes."""
+        """Return True if evaluating every model in every notion would take minutes."""
         rows = self.get(self.models.shown[0].predictions)
         return rows.n_rows * (rows.n_classes or 1) > LARGE
 
     @property
     def abstaining(self) -> tuple[Model, ...]:
-        """The models that do not answer every row."""
+        """Return the models that abstain on some rows."""
         return tuple(m for m in self.models.shown if self.get(m.predictions).abstained is not None)
 
     def each(self, make: Callable[[Model], Call[T]]) -> dict[str, Call[T]]:
-        """A call for every model, by title."""
+        """Return a call for every model, by title."""
         return {model.title: make(model) for model in self.models.shown}
 
     def answered(self, calls: Mapping[str, Call[T]]) -> tuple[dict[str, Call[T]], tuple[str, ...]]:
-        """Those calls that answer, and a sentence for each that does not; NotAnswerable where none does."""
+        """Return the calls that answer, and a sentence for each that does not; NotAnswerable if none does."""
         kept: dict[str, Call[T]] = {}
         refused: dict[str, str] = {}
         for name, wanted in calls.items():
@@ -274,7 +273,7 @@ class Scene:
 
 
 def scene_of(selection: Selection, progress: Progress | None = None) -> Scene:
-    """The scene that the choices on screen make."""
+    """Return the scene for the choices on screen."""
     return Scene(
         models(selection),
         selection.scheme,

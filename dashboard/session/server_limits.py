@@ -1,4 +1,4 @@
-"""Under which terms this process answers: for one person on their own machine, or for many who must not meet."""
+"""Limits of this process: for one user on their own machine, or for many who must not see each other's data."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ GB = 1 << 30
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """What visitors may do, and what the process may hold for them.
+    """Rights of visitors, and the memory that the process may use for them.
 
-    ``private``: an upload is its visitor's alone until it is shared; else one person has everything. ``hosts`` are the
-    names it answers under, ``base`` the path in front of every address ("" or "/name"), ``user_header`` the header in
-    which a proxy says who somebody is (empty: a cookie tells browsers apart). ``sessions`` are open tabs, ``files`` and
-    ``bytes`` the uploads of a visitor, ``file_bytes`` one file. ``memory`` is what everything may take together, in
-    bytes, ``own`` what of it the processes take themselves before anybody brings a file; ``processes`` compute what
-    takes long beside the one that answers (0: it does that itself). ``expiry`` are the seconds after which an upload
-    goes that nobody looked at, and ``absence`` those after its visitor's last tab was closed: infinite where one person
-    has everything. Pages of the origins ``framed_by`` may show it in a frame.
+    ``private``: an upload is visible to its visitor only until it is shared; otherwise one person has everything.
+    ``hosts`` are the names it answers under, ``base`` the path in front of every address ("" or "/name"),
+    ``user_header`` the header in which a proxy passes the user's name (empty: a cookie identifies browsers).
+    ``sessions`` are open tabs, ``files`` and ``bytes`` the uploads of a visitor, ``file_bytes`` one file. ``memory`` is
+    the total limit in bytes, ``own`` the part that the processes take before any file is opened; ``processes`` is the
+    number of worker processes for long computations (0: none). ``expiry`` is the seconds after which an unused upload
+    is removed, and ``absence`` those after its visitor's last tab was closed: infinite if one person has everything.
+    Pages of the origins ``framed_by`` may show it in a frame.
     """
 
     private: bool = False
@@ -38,22 +38,22 @@ class ServerLimits:
 
     @property
     def arriving_bytes(self) -> int:
-        """Bytes of files on their way that are not read yet; one file always has room."""
+        """Return the limit on bytes of files in transfer; a single file always has room."""
         return max(self._free // 8, min(self.file_bytes, self._free // 4))
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of uploads that are kept, as they were read, and of those that are being read."""
+        """Return the limit on bytes of uploads, stored or being read."""
         return 5 * self._rest // 7
 
     @property
     def result_bytes(self) -> int:
-        """Bytes of results beside the uploads; those not asked for longest are made again when they are."""
+        """Return the limit on bytes of cached results; the least recently used are recomputed on request."""
         return self._rest // 7
 
     @property
     def work_bytes(self) -> int:
-        """Bytes that results in the making may take beside the files that they are made of."""
+        """Return the limit on bytes that running work may take in addition to its files."""
         return self._rest // 7
 
     @property
@@ -66,13 +66,13 @@ class ServerLimits:
 
 
 LOCAL = ServerLimits()
-"""One person on their own machine."""
+"""Limits for one user on their own machine."""
 
 _agreed = [LOCAL]
 
 
 def terms() -> ServerLimits:
-    """The terms of this process.
+    """Return the limits of this process.
 
     >>> terms().private
     False
@@ -81,5 +81,5 @@ def terms() -> ServerLimits:
 
 
 def agree(new: ServerLimits) -> None:
-    """Answer under these terms from now on."""
+    """Apply these limits from now on."""
     _agreed[:] = [new]

@@ -1,4 +1,4 @@
-"""The choices on screen as commands: a table of an exhibit, or a whole report."""
+"""Choices on screen as commands: a table of an exhibit, or a whole report."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NAMED = (
     *("data", "reading", "test", "test_reading", "others", "calibrators"),
     *("view", "tour", "title", "author", "left_out", "added", "column"),
 )
-"""Choices the command says in a way of its own, or that change no number."""
+"""Choices that the command expresses in its own way, or that change no number."""
 
 
 def show_line(selection: Selection, exhibit: Recipe) -> str:
-    """The command that writes the table of an exhibit with these choices."""
+    """Return the command that writes the table of an exhibit with these choices."""
     words = ["calib", "show", exhibit.key, *_data(selection)]
     words += ["--model", selection.model] if selection.model else []
     words += ["--notion", selection.notion] if selection.notion else []
@@ -30,12 +30,12 @@ def show_line(selection: Selection, exhibit: Recipe) -> str:
 
 
 def _extensions() -> list[str]:
-    """The words that load the packages this process was told to load; installed extensions need none."""
+    """Return the arguments for the packages named by --with; installed extensions need none."""
     return [word for name in extensions.named() for word in ("--with", name)]
 
 
 def _data(selection: Selection) -> list[str]:
-    """The words that say what is looked at, as far as options have names of their own."""
+    """Return the arguments for the data and focus that have their own options."""
     source = selection.source
     words = [_file_name(source.data), *_labels(source.data)]
     words += ["--test", _file_name(source.test)] if source.test else []
@@ -47,7 +47,7 @@ def _data(selection: Selection) -> list[str]:
 
 
 def report_line(selection: Selection, only: str = "") -> str:
-    """The command that writes a report with the numbers on screen for these choices, or one section of it."""
+    """Return the command that writes a report, or one section, with the numbers on screen for these choices."""
     file, *words = _data(selection)
     words = ["calib", "report", file, "-o", "report.html", *words]
     words += _rest(selection)
@@ -61,7 +61,7 @@ def report_line(selection: Selection, only: str = "") -> str:
 
 
 def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
-    """The words that say all other choices but for some that are said elsewhere."""
+    """Return the arguments for all remaining choices."""
     query = selection.to_query()
     rest = {name: text for name, text in query.items() if name not in (*_NAMED, *leaving)}
     words: list[str] = []
@@ -80,7 +80,7 @@ def _rest(selection: Selection, leaving: tuple[str, ...] = ()) -> list[str]:
 
 
 def _labels(key: str) -> list[str]:
-    """The words that say in which other file the labels are, where they are in one."""
+    """Return the arguments for the file that contains the labels, if they are in another file."""
     try:
         met = file(key).table.joined
     except Missing:
@@ -93,7 +93,7 @@ def _labels(key: str) -> list[str]:
 
 
 def _file_name(key: str) -> str:
-    """What the command calls a file; a name that begins like an option gets its folder, and one not here none."""
+    """Return a file's name in the command; a name that begins like an option gets its folder, a missing file none."""
     try:
         found = file(key)
     except Missing:

@@ -1,4 +1,4 @@
-"""Who is looking: a name that a proxy vouches for, or a browser by its cookie; and who has a tab open."""
+"""Identity of visitors: a name that a proxy vouches for, or a browser's cookie; and their open tabs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dashboard.session.server_limits import ServerLimits, terms
 
 COOKIE = "calib_visitor"
 EVERYBODY = ""
-"""The visitor where one person has everything."""
+"""Visitor if one person has everything."""
 _KEPT = "calib.visitor"
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def new_cookie() -> str:
-    """A cookie nobody can guess.
+    """Return a cookie that nobody can guess.
 
     >>> len(new_cookie())
     22
@@ -28,7 +28,7 @@ def new_cookie() -> str:
 
 
 def known_cookie(cookies: Mapping[str, str]) -> str:
-    """The visitor's cookie; empty where there is none, or none of ours.
+    """Return the visitor's cookie; empty if there is none or it is not ours.
 
     >>> known_cookie({"calib_visitor": "short"})
     ''
@@ -38,7 +38,7 @@ def known_cookie(cookies: Mapping[str, str]) -> str:
 
 
 def visitor_of(under: ServerLimits, names: Sequence[str], cookies: Mapping[str, str]) -> str:
-    """Who asks, by what came with the request; empty where that says nothing.
+    """Return the visitor of a request, by its headers and cookies; empty if unknown.
 
     ``names`` are the values of the proxy's header: a second one could be the visitor's own, and none of them counts.
 
@@ -55,7 +55,7 @@ def visitor_of(under: ServerLimits, names: Sequence[str], cookies: Mapping[str, 
 
 
 def visitor() -> str | None:
-    """The visitor whose page is drawn, `EVERYBODY` on one's own machine; None away from a page."""
+    """Return the visitor whose page is drawn, `EVERYBODY` on one's own machine; None outside a page."""
     under = terms()
     if not under.private:
         return EVERYBODY
@@ -72,13 +72,13 @@ def visitor() -> str | None:
 
 
 def user_name() -> str:
-    """The name the proxy gave, empty where it gives none."""
+    """Return the name that the proxy gave, empty if it gives none."""
     kind, _, name = (visitor() or "").partition(":")
     return name if kind == "user" else ""
 
 
 def tab() -> str | None:
-    """The tab whose page is drawn, by its session; None away from a page."""
+    """Return the session of the tab whose page is drawn; None outside a page."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)
@@ -86,14 +86,14 @@ def tab() -> str | None:
 
 
 def is_open(session: str) -> bool:
-    """Whether a tab is connected; so is what is no tab, such as a command."""
+    """Return True if a tab is connected, or if this is not a tab, such as a command."""
     from streamlit import runtime
 
     return not session or not runtime.exists() or bool(runtime.get_instance().is_active_session(session))
 
 
 def stop_if_closed() -> None:
-    """End the drawing of a page whose tab was closed, as Streamlit does where something is drawn."""
+    """Stop drawing a page whose tab was closed, as Streamlit does while something is drawn."""
     if is_open(tab() or ""):
         return
     import streamlit as st
@@ -102,7 +102,7 @@ def stop_if_closed() -> None:
 
 
 class Presence:
-    """Open tabs by visitor, and when each visitor was last here."""
+    """Open tabs by visitor, and the last time that each visitor was present."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -112,12 +112,12 @@ class Presence:
 
     @property
     def tabs(self) -> int:
-        """How many tabs are open."""
+        """Return the number of open tabs."""
         with self._lock:
             return self._tabs.total()
 
     def arrive(self, who: str, most: int) -> bool:
-        """A tab is opened; False where ``most`` are open already."""
+        """Register an opened tab; False if ``most`` are open already."""
         with self._lock:
             if self._tabs.total() >= most:
                 return False
@@ -126,7 +126,7 @@ class Presence:
             return True
 
     def leave(self, who: str, ago: float = 0.0) -> None:
-        """A tab is closed; it counts as closed so many seconds ``ago``."""
+        """Register a closed tab, closed this many seconds ``ago``."""
         with self._lock:
             self._tabs[who] -= 1
             if self._tabs[who] <= 0:
@@ -134,15 +134,15 @@ class Presence:
                 self._left[who] = self._clock() - ago
 
     def absent(self, who: str, seconds: float) -> bool:
-        """Whether a visitor's last tab was closed so long ago; who was never seen is not known to have gone."""
+        """Return True if a visitor's last tab was closed this long ago; False for unknown visitors."""
         with self._lock:
             return who not in self._tabs and self._clock() - self._left.get(who, self._clock()) >= seconds
 
     def forget(self, kept: Callable[[str], bool]) -> None:
-        """Forget who has left, but for those ``kept``: the list of who was here does not grow."""
+        """Forget visitors who have left, except those ``kept``, so that the list does not grow."""
         with self._lock:
             self._left = {who: when for who, when in self._left.items() if kept(who)}
 
 
 PRESENT = Presence()
-"""Who is here."""
+"""Present visitors of this process."""

@@ -1,4 +1,4 @@
-"""The guided tour: seven stops on examples, each a question, an answer in numbers made on the spot, what to try."""
+"""Guided tour: seven stops on examples, each with a question, an answer with computed numbers, and something to try."""
 
 from dashboard.tour.stops import TOUR, Stop
 from dashboard.tour.strip import arrive, enter, leave, strip

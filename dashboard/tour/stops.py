@@ -1,6 +1,6 @@
 """The seven stops as data: a question, its answer for the rows on show, what to try, the state of the page, the terms.
 
-Every number in an answer is made of the example when it is shown: the same calls as the pictures', made once.
+Every number in an answer is computed from the example when it is shown, by the same calls as the pictures, once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dashboard.session import Scene, call
 
 @dataclass(frozen=True)
 class Stop:
-    """A stop: ``answer`` makes two or three sentences of what is shown, ``look`` says what to try, ``terms`` explain.
+    """Stop of the tour: ``answer`` returns two or three sentences, ``look`` suggests what to try, ``terms`` explain.
 
     ``choices`` are those of the page that differ from the defaults.
     """
@@ -39,12 +39,12 @@ class Stop:
 
     @cached_property
     def selection(self) -> Selection:
-        """The state of the page."""
+        """Return the state of the page."""
         return Selection().replace(**self.choices)
 
     @property
     def words(self) -> str:
-        """The answer, with the numbers of this example."""
+        """Return the answer, with the numbers of this example."""
         return self.answer(session.scene_of(self.selection))
 
 
@@ -193,4 +193,4 @@ TOUR = (
         {"data": "demo:breast-cancer-svm", "view": "overview", "calibrators": ()},
     ),
 )
-"""In the order in which they are walked. Links name a stop by its number, so a new one comes last."""
+"""Stops in the order of the tour. Links name a stop by its number, so append new ones."""

@@ -1,4 +1,4 @@
-"""The strip of the tour above a page, and the ways into it and out of it."""
+"""Strip of the tour above a page, and the ways to enter and leave the tour."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def enter(number: int) -> None:
 
 
 def arrive() -> None:
-    """Open the stop that a link names when it says nothing else."""
+    """Open the stop that a link names if it contains nothing else."""
     choices = widgets.selection()
     if choices.tour and dataclasses.replace(choices, tour=0) == Selection():
         enter(choices.tour)
 
 
 def own() -> Selection | None:
-    """The choices before the tour, where a file of one's own was in use then and an example is now."""
+    """Return the choices before the tour, if a file of the user's own was open then and an example is now."""
     before: Selection | None = st.session_state.get(_BEFORE)
     if before is None or _is_example(before) or not _is_example(widgets.selection()):
         return None
@@ -46,12 +46,12 @@ def _is_example(choices: Selection) -> bool:
 
 
 def leave() -> None:
-    """Leave the tour: to the own file and its choices where there is one, else everything stays as it is."""
+    """Leave the tour: return to the own file and its choices if there is one, otherwise change nothing."""
     widgets.choose(own() or dataclasses.replace(widgets.selection(), tour=0))
 
 
 def finish() -> None:
-    """After the last stop: to the own file, or to where one is opened."""
+    """Finish after the last stop: return to the own file, or to the page that opens one."""
     before = own()
     leave()
     if before is None:
@@ -60,7 +60,7 @@ def finish() -> None:
 
 
 def strip(selection: Selection) -> None:
-    """Draw the strip of the stop one is at; nothing away from the tour."""
+    """Draw the strip of the current stop; nothing outside the tour."""
     if not selection.tour:
         return
     stop = TOUR[selection.tour - 1]
@@ -79,7 +79,7 @@ def strip(selection: Selection) -> None:
 
 
 def _same_rows(source: Source, own: Source) -> bool:
-    """Whether these are the rows of a stop, whichever of two classes is their event."""
+    """Return True if these are the rows of a stop, whichever of two classes is their event."""
     if dataclasses.replace(source, reading=own.reading) != own:
         return False
     try:
@@ -90,7 +90,7 @@ def _same_rows(source: Source, own: Source) -> bool:
 
 
 def _ways(selection: Selection, stop: Stop, here: bool) -> None:
-    """Back, on, out; and back into the picture for those who have looked around."""
+    """Draw the buttons: previous, next, exit, and return to the picture for those who have looked around."""
     number = selection.tour
     if not here or selection.view != stop.selection.view:
         back = "Back to this stop"
@@ -109,7 +109,7 @@ def _where(stop: Stop) -> str:
 
 
 def _left() -> str:
-    """What leaving does."""
+    """Return a description of what leaving does."""
     before = own()
     if before is None:
         return "Hides this strip; the page stays."

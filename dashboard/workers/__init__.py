@@ -1,1 +1,1 @@
-"""Processes beside the server's: what takes long is computed there, and pages are answered meanwhile."""
+"""Worker processes of the server: long computations run there, so that pages stay responsive."""

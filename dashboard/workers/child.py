@@ -1,8 +1,8 @@
-"""One process of those beside the server's: computes what it is sent, one thing after the other.
+"""Worker process of the server: computes the jobs that it receives, one after the other.
 
-Run as a script. It says ready, then answers every job with lines of ("progress", percent) and one of ("result" or
-"refused" or "unsendable"), the value or the exception in a parcel after it. It ends with the server, and
-before it where memory runs out.
+Run as a script. It sends "ready", then answers every job with messages ("progress", percent) and one of ("result" or
+"refused" or "unsendable"), followed by a parcel with the value or the exception. It ends with the server, or earlier if
+memory runs out.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 NICENESS = 5
-"""Pages go first: behind this process's work they would wait for a core."""
+"""Pages have priority: otherwise they would wait for a core behind this process."""
 
 
 def main() -> None:
     """Answer jobs until the server is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
-    # Of the server and this, the kernel is to end this one.
+    # The kernel is to kill this process rather than the server.
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("800")
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _load(modules: list[str]) -> None:
-    """Import what the first job would wait for."""
+    """Import the modules that the first job would wait for."""
     library = importlib.import_module("calib_core")
     for name in library.__all__:
         if name != "figures":  # draws: Plotly is not for here
@@ -62,7 +62,7 @@ def _load(modules: list[str]) -> None:
 
 
 def answer(connection: Connection) -> None:
-    """Receive one job, compute it, answer."""
+    """Receive one job, compute it, and send the answer."""
     from dashboard.workers import shared_arrays
 
     def tell(percent: int) -> None:
@@ -93,7 +93,7 @@ def _outcome(function: Any, args: Any, options: Any) -> tuple[str, Any]:
 
 
 def _end_with(parent: int) -> None:
-    """End this process at once when the server's ends, in the middle of its work."""
+    """End this process at once when the server ends, in the middle of its work."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)

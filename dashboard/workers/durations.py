@@ -1,7 +1,7 @@
-"""About how many seconds work takes, told before it begins: from its kind, rows and classes, and from what was done.
+"""Estimated duration of work in seconds, from its kind, its size and durations observed so far.
 
-What is known at first was measured once (durations.csv, in units of a little work that each machine does anew); what is
-done here is learned from, so that a slow or a busy machine is known as one.
+The initial estimates were measured once (durations.csv, in units of a small benchmark that each machine repeats).
+Durations observed here update them, so that slow or busy machines get their own estimates.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import numpy as np
 
 TABLE = Path(__file__).with_name("durations.csv")
 REMEMBERED = 12
-"""Times that are kept of a kind, beside those of the table."""
+"""Number of recent durations stored per kind, in addition to those of the table."""
 WORTH_SAYING = 2.0
-"""Seconds from which it is said how long something takes."""
+"""Seconds from which an estimated duration is shown."""
 _SPREAD = 0.5
-"""How far the powers of rows and classes may be from 1, about: most work takes each number once."""
+"""Prior standard deviation of the powers of rows and classes around 1: most work uses each number once."""
 _TABLES_WEIGHT = 0.15
-"""What a line of the table counts beside a time that was measured here."""
+"""Weight of a line of the table relative to a duration measured here."""
 _LEAST = 1e-3
 _PROBES = 7
 
 
 class Work(NamedTuple):
-    """What is to be done: its kind, and of how many rows and classes."""
+    """Work to be done: its kind, and the numbers of rows and classes."""
 
     kind: str
     rows: int
@@ -39,7 +39,7 @@ class Work(NamedTuple):
 
 
 def about_seconds(seconds: float | None) -> str:
-    """A time to wait in words, as it can be told beforehand; empty where it is not known, or short.
+    """Return an estimated waiting time in words; empty if it is unknown or short.
 
     >>> about_seconds(12.3), about_seconds(47.0), about_seconds(290.0), about_seconds(0.4), about_seconds(None)
     ('about 10 s', 'about 50 s', 'about 5 min', '', '')
@@ -54,13 +54,14 @@ def about_seconds(seconds: float | None) -> str:
 
 
 class Costs:
-    """Times by kind of work. ``known``: kinds with their times in units of ``unit()`` seconds.
+    """Durations by kind of work. ``known``: kinds with their durations in units of ``unit()`` seconds.
 
     Seconds are exp(a) n^p K^q for n rows and K classes, fitted to the logarithms of the times of a kind: those of near
-    sizes, and those measured here, count more than others, and p and q stay near 1 where nothing says otherwise.
-    Of 17 kinds and sizes that are not in the table and took a third of a second or more, on one machine
-    (tests/benchmarks/work_times.py), 14 took within a factor of 2 of what is told and 15 within 4; one took 17 times as
-    long, as a search may take many steps or few. Where others come and go on the machine, seconds are theirs, too.
+    sizes, and those measured here, count more than others, and p and q stay near 1 without evidence to the contrary. Of
+    17 kinds and sizes that are not in the table and took a third of a second or more, on one machine
+    (tests/benchmarks/work_times.py), 14 took within a factor of 2 of the estimate and 15 within 4. One took 17 times as
+    long, because a search may take few or many steps. On a shared machine, the load of others affects the durations,
+    too.
 
     >>> costs = Costs()
     >>> costs.seconds(Work("fitted", 1000, 10)) is None
@@ -76,20 +77,20 @@ class Costs:
         self._lock = threading.Lock()
 
     def learn(self, work: Work, seconds: float) -> None:
-        """It took so long."""
+        """Record the duration of work in seconds."""
         with self._lock:
             self._seen.setdefault(work.kind, deque(maxlen=REMEMBERED)).append((work.rows, work.classes, seconds))
 
     @contextmanager
     def learning(self, work: Work | None) -> Iterator[None]:
-        """Learn from what is done within, unless it fails or is stopped."""
+        """Record the duration of the block, unless it fails or is stopped."""
         start = time.monotonic()
         yield
         if work is not None:
             self.learn(work, time.monotonic() - start)
 
     def seconds(self, work: Work) -> float | None:
-        """About how many seconds work takes; None where nothing like it, or nothing nearly as large, was ever done."""
+        """Return the estimated seconds of work; None if nothing like it, or nothing nearly as large, was ever done."""
         with self._lock:
             seen = list(self._seen.get(work.kind, ()))
         known = [(n, k, units * unit()) for n, k, units in self._known.get(work.kind, [])]
@@ -99,10 +100,10 @@ class Costs:
         weights = np.array([_TABLES_WEIGHT if seen else 1.0] * len(known) + [1.0] * len(seen))
         rows, classes, times = np.log(np.maximum(lines, [1, 1, _LEAST])).T
         here = np.log([max(work.rows, 1), max(work.classes, 1)])
-        # The nearest sizes tell most: no law holds from three classes to a thousand.
+        # The nearest sizes are most informative: no law is valid from three classes to a thousand.
         weights /= _NEAR + (rows - here[0]) ** 2 + (classes - here[1]) ** 2
         weights *= _LINES / weights.sum()
-        # Around the middle of what was seen, the powers' differences from 1 are drawn towards 0.
+        # Around the middle of the observed sizes, the powers' differences from 1 are shrunk towards 0.
         middle = [np.average(each, weights=weights) for each in (rows, classes)]
         design = np.column_stack((rows - middle[0], classes - middle[1]))
         beyond = times - rows - classes
@@ -115,24 +116,24 @@ class Costs:
 _NOISE = 0.3**2
 """Variance of the logarithm of a time."""
 _BEYOND = 10
-"""How many times as much as was ever done work may be, and still be told of."""
+"""Largest ratio to the sizes done so far for which work has an estimate."""
 _NEAR, _LINES = 0.1, 4.0
-"""Squared logarithm of a ratio of sizes up to which they are the same; and how many times all of them count as."""
+"""Squared log ratio of sizes up to which they count as equal; and the total weight of the table's lines."""
 
 
 @cache
 def unit() -> float:
-    """Seconds that a little work takes here, others on the machine included: measured when first asked for."""
+    """Return the seconds of a small benchmark here, including the load of others; measured on first use."""
     return probed(time.perf_counter)
 
 
 def probed(clock: Callable[[], float]) -> float:
-    """The middle of a few times of a little work, by this clock."""
+    """Return the median of a few durations of a small benchmark, by this clock."""
     return float(np.median([_probe(clock) for _ in range(_PROBES)]))
 
 
 def _probe(clock: Callable[[], float]) -> float:
-    """Time for what most work is made of: logarithms, sorted numbers, products, calls of Python."""
+    """Return the time for typical work: logarithms, sorting, matrix products, Python calls."""
     start = clock()
     values = np.linspace(0.01, 0.99, 60_000).reshape(6000, 10)
     for _ in range(3):
@@ -152,4 +153,4 @@ def _shipped() -> Costs:
 
 
 COSTS = _shipped()
-"""Those of this process."""
+"""Durations of this process."""

@@ -1,7 +1,7 @@
-"""So many processes, each with one job at a time; jobs in turn, stopped when nobody waits, begun anew in a new process.
+"""Pool of worker processes with one job each; a queue; jobs stop when nobody waits; ended processes are replaced.
 
-What is quick is done where it is wanted. It is moved to a process once it has taken a while, and goes there at once
-from then on: nobody has to know beforehand how long a calibrator takes on rows like these.
+Quick work runs in the calling thread. Work that takes a while moves to a process, and later work of its kind goes there
+at once, so that nobody has to know in advance how long a calibrator takes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from dashboard.workers.durations import COSTS, Work
 
 Progress = Callable[[int], object]
 QUICK = 0.1
-"""Seconds of processor time after which what is done here is moved to a process."""
+"""Seconds of processor time after which local work is moved to a process."""
 LOOK = 0.1
-"""Seconds between two looks at whether somebody still waits."""
+"""Seconds between two checks for whether anybody still waits."""
 STARTING = 60.0
 LOST = (
     "The worker process stopped twice: it ran out of memory or was ended. Use fewer rows or classes, or try again later"
@@ -36,11 +36,11 @@ LOST = (
 
 
 class _Moved(BaseException):
-    """It takes long: to be computed elsewhere."""
+    """Signal that work takes long and is to be computed in a process."""
 
 
 class _Ended(Exception):
-    """A process is gone that was computing."""
+    """Error for a process that ended during a computation."""
 
 
 def _paths() -> list[str]:
@@ -48,19 +48,20 @@ def _paths() -> list[str]:
 
 
 def _modules() -> list[str]:
-    """Modules from elsewhere that registered something: a process has to know it, too."""
+    """Return the extension modules that registered something: a process has to import them, too."""
     named = {entry.cls.__module__ for registry in FAMILIES.values() for entry in map(registry.__getitem__, registry)}
     named = {name for name in named if not name.startswith(("calib_core.", "dashboard."))}
     return sorted(named.union(extensions.modules()))
 
 
 class _Worker:
-    """One process and the line to it."""
+    """Worker process and the connection to it."""
 
     def __init__(self, threads: int, loaded: bool) -> None:
         here, there = socket.socketpair()
         with here, there:
-            # By file, with this process's path: it finds the same modules, whatever lies in the working directory.
+            # Started by file, with this process's path: it finds the same modules, whatever the working directory
+            # contains.
             self.process = subprocess.Popen(
                 [sys.executable, "-P", "-W", "ignore", str(Path(child.__file__)), str(there.fileno())],
                 pass_fds=(there.fileno(),),
@@ -72,7 +73,7 @@ class _Worker:
         self._ready = False
 
     def ready(self) -> None:
-        """Wait until it takes jobs."""
+        """Wait until the process accepts jobs."""
         if not self._ready:
             if not self.line.poll(STARTING):
                 raise _Ended
@@ -80,7 +81,7 @@ class _Worker:
             self._ready = True
 
     def heard(self) -> tuple[str, Any]:
-        """The next line; _Ended where the process is gone."""
+        """Return the next message; raise _Ended if the process is gone."""
         try:
             kind, value = self.line.recv()
         except (EOFError, OSError) as e:
@@ -95,7 +96,7 @@ class _Worker:
 
 
 class Pool:
-    """``size`` processes, started when this is made; ``quick`` seconds of work (none, if 0) are done where wanted.
+    """Pool of ``size`` processes, started at once; work up to ``quick`` seconds runs locally (0: none).
 
     ``loaded``: each loads all of the library before its first job, rather than what that needs.
     """
@@ -114,7 +115,7 @@ class Pool:
 
     @property
     def processes(self) -> tuple[int, ...]:
-        """The processes by their numbers."""
+        """Return the processes by their numbers."""
         with self._lock:
             return tuple(sorted(worker.process.pid for worker in self._all))
 
@@ -126,10 +127,10 @@ class Pool:
         progress: Progress,
         work: Work | None = None,
     ) -> Any:
-        """What a function gives, made here where it is quick, else by a process; what it raises is raised here.
+        """Return the result of a function, computed locally if quick, else by a process; exceptions are raised here.
 
-        ``progress`` is told percent, and again and again while nothing is known: whatever it raises stops the work.
-        ``work`` says what it is, so that those who wait can be told for how long.
+        ``progress`` receives percent, repeatedly while nothing is known; any exception from it stops the work. ``work``
+        describes the job, so that others in the queue get an estimated waiting time.
         """
         kind = (function.__module__, function.__qualname__, *(type(value).__name__ for value in args))
         try:
@@ -145,7 +146,7 @@ class Pool:
             except _Moved:
                 pass
             finally:
-                # What takes long and never says how far it is goes there the next time.
+                # Long work that does not report its progress goes to a process the next time.
                 if time.thread_time() > until:
                     self._long[kind] = min(parcel.bytes, self._long.get(kind, sys.maxsize))
         for _ in range(2):
@@ -163,7 +164,7 @@ class Pool:
             worker.end()
 
     def _elsewhere(self, parcel: shared_arrays.SharedArrays, progress: Progress, work: Work | None) -> tuple[bool, Any]:
-        """Whether a process could do it, and what came of it."""
+        """Return True with the result if a process could compute it, otherwise False."""
         job = _Job(work)
         worker = self._in_turn(job, progress)
         try:
@@ -175,7 +176,8 @@ class Pool:
             with COSTS.learning(work):
                 found = self._watch(worker, progress)
         except BaseException:
-            # It is gone, somebody stopped it, or there is no memory to send it: what it knows of the job is not known.
+            # The process is gone, somebody stopped it, or there is no memory to send it: the state of the job is
+            # unknown.
             self._replace(worker)
             raise
         else:
@@ -201,7 +203,7 @@ class Pool:
             progress(value)
 
     def _in_turn(self, job: _Job, progress: Progress) -> _Worker:
-        """A process for a job: the first that is free once no job is left that came before."""
+        """Return a process for a job: the first free one once no earlier job waits."""
         with self._lock:
             self._queue.append(job)
         try:
@@ -241,7 +243,7 @@ class Pool:
         self._hire()
 
     def _hire(self) -> None:
-        # Where the machine refuses another process, whoever waits for one asks again.
+        # If the machine refuses another process, the next waiting job tries again.
         with self._free, contextlib.suppress(OSError):
             while not self._closed and len(self._all) < self._size:
                 worker = _Worker(self._threads, self._loaded)
@@ -251,26 +253,26 @@ class Pool:
 
 
 class _Job:
-    """Something to be computed: what it is, and since when it is."""
+    """Job to be computed: its description and its start time."""
 
     def __init__(self, work: Work | None) -> None:
         self._seconds = None if work is None else COSTS.seconds(work)
         self._begun: float | None = None
 
     def begin(self) -> None:
-        """It has a process."""
+        """Record that the job has a process."""
         self._begun = time.monotonic()
 
     @property
     def left(self) -> float | None:
-        """Seconds it still takes, about; None where nobody knows."""
+        """Return the estimated remaining seconds; None if unknown."""
         if self._seconds is None or self._begun is None:
             return self._seconds
         return max(self._seconds - (time.monotonic() - self._begun), 0.0)
 
 
 def _watched(progress: Progress, until: float) -> Progress:
-    """Progress of what is moved elsewhere once this thread has worked so long."""
+    """Return a progress function that moves the work to a process once this thread has worked this long."""
 
     def tell(percent: int) -> None:
         progress(percent)
@@ -284,14 +286,14 @@ _pool: list[Pool] = []
 
 
 def open_pool(size: int, threads: int = 1) -> Pool:
-    """Have ``size`` processes from now on."""
+    """Start a pool of ``size`` processes."""
     close_pool()
     _pool.append(Pool(size, threads))
     return _pool[0]
 
 
 def close_pool() -> None:
-    """Compute everything in this process from now on."""
+    """Close the pool; compute everything in this process from now on."""
     while _pool:
         _pool.pop().close()
 
@@ -303,7 +305,7 @@ def compute(
     progress: Progress,
     work: Work | None = None,
 ) -> Any:
-    """What a function that takes ``progress`` gives: by the pool's processes where there is one."""
+    """Return the result of a function that takes ``progress``, computed by the pool's processes if there is one."""
     if _pool:
         return _pool[0].run(function, args, options, progress, work)
     with COSTS.learning(work):

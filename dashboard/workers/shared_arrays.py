@@ -1,4 +1,4 @@
-"""Values sent between processes: their arrays in memory that both map, the little that is left pickled.
+"""Values sent between processes: their arrays in shared memory, the small remainder pickled.
 
 The memory has no name in any folder: it is gone with the last process that maps it, however that one ends.
 """
@@ -17,19 +17,19 @@ _ALIGNED = 64
 
 
 class SharedArrays(NamedTuple):
-    """A value ready to be sent: what is pickled of it, and its arrays where they lie."""
+    """Value ready to be sent: its pickled part, and its arrays in place."""
 
     text: bytes
     arrays: tuple[memoryview, ...]
 
     @property
     def bytes(self) -> int:
-        """Bytes of its arrays."""
+        """Return the bytes of its arrays."""
         return sum(array.nbytes for array in self.arrays)
 
 
 def packed(value: Any) -> SharedArrays:
-    """A value as a parcel; whatever pickle raises where it cannot be one.
+    """Pack a value as a parcel; raises any error of pickle if the value cannot be pickled.
 
     >>> import numpy as np
     >>> packed({"scores": np.zeros(1000)}).bytes
@@ -41,10 +41,10 @@ def packed(value: Any) -> SharedArrays:
 
 
 def send(connection: Connection, parcel: SharedArrays) -> None:
-    """Send a parcel; OSError where there is no memory for its arrays, or nobody at the other end."""
+    """Send a parcel; OSError if there is no memory for its arrays, or the other end is gone."""
     from multiprocessing.reduction import send_handle
 
-    # Written before anything is said: where there is no room, the other end has heard nothing yet.
+    # Written before any message is sent: without room, the other end has received nothing yet.
     shared = _written(parcel) if parcel.arrays else None
     try:
         connection.send((len(parcel.text), [(array.nbytes, array.readonly) for array in parcel.arrays]))
@@ -57,7 +57,7 @@ def send(connection: Connection, parcel: SharedArrays) -> None:
 
 
 def received(connection: Connection) -> Any:
-    """The value at the other end's next `send`; EOFError where that end is gone."""
+    """Return the value of the other end's next `send`; EOFError if that end is gone."""
     from multiprocessing.reduction import recv_handle
 
     _, arrays = connection.recv()
@@ -66,7 +66,7 @@ def received(connection: Connection) -> Any:
         return _loaded(text, [])
     shared = recv_handle(connection)
     try:
-        # Written to by this process alone, as if it were its own.
+        # Only this process writes to it, as if it owned it.
         memory = memoryview(mmap.mmap(shared, _end(arrays), flags=mmap.MAP_PRIVATE))
     finally:
         os.close(shared)
@@ -83,7 +83,7 @@ def _loaded(text: bytes, arrays: list[memoryview]) -> Any:
 
 
 def _written(parcel: SharedArrays) -> int:
-    """The arrays, one after the other, in memory that has no name."""
+    """Write the arrays, one after the other, into anonymous memory."""
     if sys.platform == "linux":
         shared = os.memfd_create("calib")
     else:

@@ -1,4 +1,4 @@
-"""Whose turn it is: work that waits says in a sentence for how many others, and for about how long."""
+"""Queue of waiting work: each job can report how many others come first, and the estimated time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dashboard.workers.durations import about_seconds
 
 @dataclass(frozen=True)
 class Place:
-    """How many come first, and about how many seconds that takes; None where nobody knows."""
+    """Position in the queue: number of jobs that come first, and their estimated seconds; None if unknown."""
 
     others: int
     seconds: float | None = None
 
     @property
     def sentence(self) -> str:
-        """What it waits for.
+        """Return a sentence on what the work waits for.
 
         >>> Place(2, 9.4).sentence, Place(1).sentence
         ('waits for 2 others (about 9 s)', 'waits for 1 other')
@@ -32,13 +32,13 @@ _places: dict[int, Place] = {}
 
 
 def place() -> Place | None:
-    """Where this thread's work stands; None where it waits for nobody."""
+    """Return the queue position of this thread's work; None if it does not wait."""
     return _places.get(threading.get_ident())
 
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Work of this thread waits, and stands nowhere once it does no longer."""
+    """Mark the work of this thread as waiting during the block."""
     try:
         yield
     finally:
@@ -46,5 +46,5 @@ def waiting() -> Iterator[None]:
 
 
 def stand(others: int, seconds: float | None = None) -> None:
-    """This thread's work waits for so many others."""
+    """Set the number of jobs that this thread's work waits for."""
     _places[threading.get_ident()] = Place(others, seconds)

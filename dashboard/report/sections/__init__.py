@@ -1,4 +1,4 @@
-"""The sections of a report in order; to add one, write its blocks in a file here and one entry below."""
+"""Sections of a report in order; to add one, write its blocks in a file here and one entry below."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from dashboard.report.sections import (
 
 @dataclass(frozen=True)
 class Chapter:
-    """A section that can be made: its key, its title, what yields its blocks, and why it is not made here.
+    """Section that can be included: its key, its title, its blocks, and the reason if it is not available.
 
-    ``blocks`` yields None between pieces of work, where making it can be stopped. ``why_not`` is empty where the
-    section says something. ``on_request``: it is made only where it is asked for, all others unless they are left
-    out. ``rare``: most files have nothing for it, and nobody is told that it is missing. ``of_event`` is its title
-    in a report about the risk of an event; ``titled`` finds one that depends on what there is. ``of_predicted``: it
-    is about the class predicted, and such a report has it only on request.
+    ``blocks`` yields None between pieces of work, where building can be stopped. ``why_not`` is empty if the section
+    has content. ``on_request``: it is included only on request, all others unless they are left out. ``rare``: most
+    files have nothing for it, and its absence is not mentioned. ``of_event`` is its title in a report about the risk of
+    an event; ``titled`` finds one that depends on what there is. ``of_predicted``: it is about the class predicted, and
+    such a report has it only on request.
     """
 
     key: str
@@ -46,13 +46,13 @@ class Chapter:
     titled: Callable[[Request], str] | None = None
 
     def title_of(self, request: Request) -> str:
-        """Its title in this report."""
+        """Return its title in this report."""
         if self.titled is not None:
             return self.titled(request)
         return self.of_event if self.of_event and request.of_event else self.title
 
     def only_asked(self, of_event: bool) -> bool:
-        """Whether it is made on request only."""
+        """Return True if it is included on request only."""
         return self.on_request or (self.of_predicted and of_event)
 
 
@@ -101,11 +101,11 @@ CHAPTERS: tuple[Chapter, ...] = (
     Chapter("methods", "Appendix: methods", methods.blocks),
     Chapter("again", "Appendix: reproducing the numbers", again.blocks),
 )
-"""In the order of the rooms: the verdict, where, recalibration, evidence; what is looked up comes last."""
+"""Chapters in the order of the rooms: the verdict, where, recalibration, evidence, then reference material."""
 
 
 def wanted(options: Options, *, of_event: bool = False) -> tuple[Chapter, ...]:
-    """The sections that are wanted, in order, of a report about confidence or about the risk of an event."""
+    """Return the requested sections, in order, of a report about confidence or about the risk of an event."""
     return tuple(
         c for c in CHAPTERS if (c.key in options.added if c.only_asked(of_event) else c.key not in options.left_out)
     )

@@ -1,6 +1,6 @@
-"""How to get the same numbers again: a command, Python lines, and the recipe.
+"""Reproduction of the numbers: a command, Python lines, and the recipe.
 
-Every choice behind the numbers, seeds included, and the versions they were made with.
+Every choice behind the numbers, seeds included, and the versions behind them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dashboard.selection import Source
 
 
 def settings_table(request: Request) -> TypesetTable:
-    """Every choice behind the numbers, seeds included."""
+    """Return a table of every choice behind the numbers, including seeds."""
     selection = request.selection
     source, curve = selection.source, selection.exhibit("kernel-curve").build()
     pairs = selection.exhibit("pairs").build()
@@ -52,7 +52,7 @@ def settings_table(request: Request) -> TypesetTable:
 
 
 def _division(source: Source) -> dict[str, str]:
-    """How the rows were divided."""
+    """Return how the rows were divided."""
     by = session.split_by(source)
     seed = {"seed of the split": str(source.seed)} if by in ("share", "folds") else {}
     if by == "share":
@@ -69,7 +69,7 @@ def versions_table() -> TypesetTable:
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """The same choices three times."""
+    """Yield the same choices as a command, as Python, and as a recipe."""
     yield Paragraph(
         "The same file, settings and versions give the same numbers. This HTML file also contains them as a "
         "recipe: calib report FILE --like REPORT.html -o again.html, with --test or --other for further files. "

@@ -1,4 +1,4 @@
-"""What recalibration changes: errors and scores before and after, promises, side effects, what was fitted."""
+"""Effects of recalibration: errors and scores before and after, guarantees, side effects, fitted maps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboard.session import scene_of
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """Numbers, differences, promises, what recalibration does to the decisions, and the maps."""
+    """Yield numbers, differences, guarantees, effects on decisions, and the maps."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
     yield from finding((yield from shown(chosen("recommendation"), scene)))
     yield from exhibit(chosen("calibrator-errors"), scene, name="calibrators-errors")
@@ -25,7 +25,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
         yield from exhibit(chosen("pairs"), scene, name="differences")
     if scene.models.recalibrated:
         yield from exhibit(chosen("promises"), scene)
-        # A click away: on paper accuracy and scores before and after stand in the tables above.
+        # Collapsed: on paper, accuracy and scores before and after are in the tables above.
         for key in ("side-effects", "uses"):
             yield from folded((yield from shown(chosen(key), scene)))
         if chosen("score-parts").build().slow:

@@ -1,4 +1,4 @@
-"""Class by class: small diagrams, errors before and after, and the table of all classes."""
+"""Results by class: small diagrams, errors before and after, and the table of all classes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.session import scene_of
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """Small diagrams, errors before and after, and the table of all classes."""
+    """Yield small diagrams, errors before and after, and the table of all classes."""
     scene, fixed = scene_of(request.selection), together(request.selection)
     chosen = {
         key: EXHIBITS.described(key, **{**dict(request.selection.exhibit(key).params), **options})

@@ -1,4 +1,4 @@
-"""Which rows the numbers are of, how their file was read, and what was found in it."""
+"""Data behind the numbers: the rows, how their file was read, and the findings about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEVERITY = {"problem": "Problem", "warning": "Warning", "note": "Note"}
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """All files, what the reader did and found in each, and the division of the rows."""
+    """Yield all files, the reader's steps and findings for each, and the division of the rows."""
     scene = session.scene_of(request.selection)
     yield from exhibited(EXHIBITS.described("file"), scene)
     for source in request.selection.sources:
@@ -29,7 +29,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 
 
 def _found(key: str, changed: str) -> Iterator[Block]:
-    """What the reader of a file did and found."""
+    """Yield the steps and findings of the reader of a file."""
     try:
         title, whole = session.title_read(key, changed), session.whole(key, changed)
     except InputError as why:
@@ -47,6 +47,6 @@ def _found(key: str, changed: str) -> Iterator[Block]:
 
 
 def _listed(done: Iterable[Checked], outcome: Outcome) -> str:
-    """The checks with one outcome, and why; empty where there are none."""
+    """Return the checks with one outcome, and the reasons; empty if there are none."""
     texts = [f"{each.title}{f' ({each.why})' if each.why else ''}" for each in done if each.outcome == outcome]
     return f"{begun(_OUTCOME[outcome])}: {'; '.join(texts)}." if texts else ""

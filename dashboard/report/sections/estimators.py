@@ -1,4 +1,4 @@
-"""How sure all this is: every estimator of the model looked at, bounds and tests without bins, curves."""
+"""Evidence: every estimator for the main model, bin-free bounds and tests, curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.session import Scene, scene_of
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """The notion that decides, printed; the others a click away; then tests and curves."""
+    """Yield the notion of the verdict, printed, the others collapsed, then tests and curves."""
     scene, chosen = scene_of(request.selection), request.selection.exhibit
     if request.large:
         yield Paragraph("With this many rows and classes, only one notion is reported.", aside=True)
@@ -50,7 +50,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 
 
 def _deciding(scene: Scene) -> str:
-    """The notion of the verdicts, else the one looked at."""
+    """Return the notion of the verdicts, otherwise the focused one."""
     try:
         return line_words.primary_notion(scene)
     except NotAnswerable:

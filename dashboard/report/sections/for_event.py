@@ -1,4 +1,4 @@
-"""What page one says of the risk of an event: its facts, calibration in the large, and the limitations of its rows."""
+"""Page one for the risk of an event: its facts, calibration-in-the-large, and the limitations of its rows."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from dashboard.report.exhibited import ExhibitParts
 from dashboard.session import Scene
 
 CURVE_NEEDS = 200
-"""Events, and as many rows without one, that a calibration curve needs (Van Calster et al. 2016)."""
+"""Number of events, and of rows without one, that a calibration curve needs (Van Calster et al. 2016)."""
 _DASH, _MISSING = "–", ("nan", "inf", "-inf")
 WIDE = 0.3
-"""Width of a bin's interval from which on it shows little."""
+"""Width from which an interval of a bin is uninformative."""
 MOSTLY = 2 / 3
-"""Share of the bins from some risk on whose intervals are wide, at least, where rows are said to be few."""
+"""Share of wide intervals above some risk from which the rows there are called few."""
 
 
 def large_of(scene: Scene) -> InTheLarge | None:
-    """Predicted and observed events of the first model; None where they cannot be compared."""
+    """Return predicted and observed events of the first model; None if they cannot be compared."""
     if scene.claims != "event":
         return None
     try:
@@ -35,7 +35,7 @@ def large_of(scene: Scene) -> InTheLarge | None:
 
 
 def in_numbers(events: float) -> str:
-    """A number of events.
+    """Format a number of events.
 
     >>> in_numbers(1234.4), in_numbers(4.0), in_numbers(4.12)
     ('1,234', '4', '4.1')
@@ -44,7 +44,7 @@ def in_numbers(events: float) -> str:
 
 
 def event_facts(scene: Scene) -> list[tuple[str, str]]:
-    """What the event is, and how often it was observed."""
+    """Return the definition of the event and its observed frequency."""
     found, name = large_of(scene), called(event_words.of_scene(scene))
     if found is None:
         return [("Event", name)]
@@ -53,7 +53,7 @@ def event_facts(scene: Scene) -> list[tuple[str, str]]:
 
 
 def measures(scene: Scene) -> list[tuple[str, str]]:
-    """The two measures of the verdict and their tolerances."""
+    """Return the two measures of the verdict and their tolerances."""
     try:
         line = next(iter(scene.get(line_words.primaries(scene)).values())).line
     except NotAnswerable:
@@ -63,7 +63,7 @@ def measures(scene: Scene) -> list[tuple[str, str]]:
 
 
 def in_the_large(scene: Scene) -> FactList | None:
-    """Mean risk, observed frequency, O:E, intercept, slope, AUROC and log loss of the first model, with intervals."""
+    """Return mean risk, frequency, O:E, intercept, slope, AUROC and log loss of the first model, with intervals."""
     found = large_of(scene)
     if found is None:
         return None
@@ -93,7 +93,7 @@ def _range(low: float, high: float, write: object = None) -> str:
 
 
 def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
-    """What few events and few rows of high risk leave open."""
+    """Yield the limitations due to few events and few rows of high risk."""
     found = large_of(scene)
     if found is None:
         return
@@ -117,7 +117,7 @@ def limits(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
 
 
 def _high_risks(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
-    """From which risk on intervals of bins are wide."""
+    """Yield the risk above which intervals of bins are wide."""
     if diagram.table is None or "risk" not in diagram.table.frame:
         return
     every = diagram.table.frame
@@ -133,7 +133,7 @@ def _high_risks(scene: Scene, diagram: ExhibitParts) -> Iterator[str]:
 
 
 def wide_from(widths: Sequence[float]) -> tuple[int, int]:
-    """From which bin on intervals are wide, and how many are: the lowest wide bin from which most are wide.
+    """Return the lowest wide bin above which most bins are wide, and the number of wide ones.
 
     A bin of few events between two of more has a narrow interval: it does not end the part where rows are few.
 

@@ -1,4 +1,4 @@
-"""The first page of a report: how often the model is right, the data card, and what these rows cannot show."""
+"""First page of a report: accuracy at one confidence, the data card, and limitations."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from dashboard.report.sections import for_event
 from dashboard.session import Scene
 
 HERO = "hero"
-"""The exhibit that answers it."""
+"""Exhibit with the answer."""
 AFTER = 2
-"""Recalibrated models that the lines below it speak of; more stand in the figure."""
+"""Number of recalibrated models in the lines below it; the figure shows more."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeadlineAnswer:
-    """The headline, and the exhibit its numbers are of, where there is one."""
+    """Headline, and the exhibit of its numbers, if there is one."""
 
     block: Headline
     exhibit: ExhibitParts | None = None
 
 
 def headline(request: Request) -> Generator[None, None, HeadlineAnswer]:
-    """The sentence about the model before recalibration, then what becomes of it after; else the first verdict.
+    """Build the sentence about the uncalibrated model and its recalibration; otherwise the first verdict.
 
     Reasons to doubt labels or scores come first below it.
     """
@@ -57,13 +57,13 @@ def _answer(request: Request) -> Generator[None, None, HeadlineAnswer]:
 
 
 def _among(request: Request, block: Headline) -> Headline:
-    """The same where one slice alone is judged: it is named before the answer."""
+    """Return the headline with the slice named first, if one is selected."""
     where = session.parts(request.selection.source).where
     return replace(block, text=f"Where {where}: {inside(block.text)}") if where else block
 
 
 def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
-    """What the frame says at the confidence asked for, model by model."""
+    """Return the frame's results at the requested confidence in words, model by model."""
     distance = (frame["confidence"] - request.scene.asked_about).abs()
     nearest = frame.loc[distance.groupby(frame["model"]).idxmin()].set_index("model")
     first, *others = [title for title in request.scene.titles if title in nearest.index]
@@ -89,7 +89,7 @@ def _spoken(request: Request, frame: pd.DataFrame) -> Headline:
 
 
 def _expected(large: InTheLarge) -> str:
-    """Events expected and observed over all rows; that risks are too high or low where test and interval show it."""
+    """Return expected and observed events over all rows, and their direction if test and interval show it."""
     expected, observed = for_event.in_numbers(large.expected), for_event.in_numbers(large.events)
     numbers = f"{expected} events were expected, {observed} {'was' if observed == '1' else 'were'} observed."
     if not large.differs or large.gap_low <= 0 <= large.gap_high:
@@ -98,7 +98,7 @@ def _expected(large: InTheLarge) -> str:
 
 
 def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
-    """The errors the verdicts rest on, before and after, as they are estimated."""
+    """Return the estimated errors behind the verdicts, before and after."""
     try:
         lines = request.scene.get(line_words.primaries(request.scene))
     except NotAnswerable:
@@ -118,7 +118,7 @@ def _errors(request: Request, later: list[str]) -> tuple[str, ...]:
 
 
 def _other_errors(scene: Scene, titles: Iterable[str]) -> tuple[str, ...]:
-    """Errors that other lines show where the one that decides shows none, by model; its name where it is not first."""
+    """Return errors in other measures if the primary one shows none, by model; its name unless it is the first."""
     try:
         found = scene.get(VerdictExhibit().other_errors(scene)).set_index("model")["sentence"]
     except NotAnswerable:
@@ -131,7 +131,7 @@ def _other_errors(scene: Scene, titles: Iterable[str]) -> tuple[str, ...]:
 
 
 def _judged(request: Request) -> Headline:
-    """The first model's verdict, where nothing says how often it is right at one confidence."""
+    """Return the first model's verdict, if its accuracy at one confidence is unknown."""
     scene = request.scene
     try:
         frame = scene.get(Recipe("EXHIBITS", "verdict").build().table(scene)).set_index("model")
@@ -144,11 +144,11 @@ def _judged(request: Request) -> Headline:
 
 
 LISTED = 3
-"""Models whose scores are told one by one."""
+"""Maximum number of models whose scores are listed individually."""
 
 
 def card(request: Request) -> Generator[None, None, FactList]:
-    """Names and facts, each a line or two."""
+    """Build the data card: names and facts, each a line or two."""
     scene = request.scene
     source = scene.sources[0]
     file, rows = session.file(source.data), session.parts(source)
@@ -161,7 +161,7 @@ def card(request: Request) -> Generator[None, None, FactList]:
         *([("Only rows with", rows.where)] if rows.where else []),
     ]
     yield None
-    if not request.of_event:  # whose scores stand with calibration in the large
+    if not request.of_event:  # whose scores are with calibration-in-the-large
         items += [(title, text) for title, text in (_score(request, "accuracy"), _score(request, "log-loss")) if text]
     return FactList((*items, *_measure(request)))
 
@@ -181,7 +181,7 @@ def _split(request: Request) -> str:
 
 
 def _score(request: Request, key: str) -> tuple[str, str]:
-    """A score of every model by its name, or once where it is the same for all."""
+    """Return a score of every model by its name, or once if it is the same for all."""
     scene = request.scene
     try:
         frame: pd.DataFrame = scene.get(Recipe("EXHIBITS", "scores").build().table(scene))
@@ -202,7 +202,7 @@ def _written(key: str, value: float) -> str:
 
 
 def _measure(request: Request) -> list[tuple[str, str]]:
-    """The line that decides, which was chosen before outcomes were looked at, and the tolerance."""
+    """Return the primary measure, fixed before looking at outcomes, and the tolerance."""
     scene = request.scene
     if request.of_event:
         return for_event.measures(scene)
@@ -215,14 +215,14 @@ def _measure(request: Request) -> list[tuple[str, str]]:
 
 
 HIGH = 0.9
-"""From here on a bin that holds most rows leaves little to judge the others by."""
+"""Confidence above which a bin with most of the rows leaves few for the others."""
 OPEN = (TOO_CLOSE, TOO_FEW)
-"""Verdicts that leave the question open."""
+"""Inconclusive verdicts."""
 ELSEWHERE = "The results do not cover data from other sources, or errors that cancel within a bin."
 
 
 def limits(scene: Scene, verdicts: ExhibitParts, stars: ExhibitParts) -> Iterator[Block]:
-    """A sentence for each thing that stays open."""
+    """Yield a sentence for each limitation."""
     thin = for_event.limits(scene, stars) if scene.claims == "event" else _thin(scene, stars)
     sentences = [*_open(scene, verdicts), *thin, ELSEWHERE]
     yield Paragraph(" ".join(sentences))
@@ -245,7 +245,7 @@ def _open(scene: Scene, verdicts: ExhibitParts) -> Iterator[str]:
 
 
 def _thin(scene: Scene, stars: ExhibitParts) -> Iterator[str]:
-    """How much of the axis rests on bins of few rows, for the model before recalibration."""
+    """Yield the part of the axis with few rows per bin, for the uncalibrated model."""
     if stars.table is None:
         return
     every: pd.DataFrame = stars.table.frame

@@ -1,4 +1,4 @@
-"""How many rows it takes: the question of the planner with its curve, then every question in a line."""
+"""Required sample sizes: the planner's question with its curve, then one line per question."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.report.request import Request
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """The answers for the rows in use, by the numbers chosen in the planner."""
+    """Yield the answers for the current rows, by the numbers chosen in the planner."""
     recipe = request.selection.exhibit("plan")
     question: PlanShown = recipe.build()
     plan = yield from shown(recipe, request.scene)

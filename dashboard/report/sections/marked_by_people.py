@@ -1,4 +1,4 @@
-"""How many answers are right by a judge, by people and by both."""
+"""Accuracy by a judge, by people, and by both."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dashboard.report.request import Request
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """The picture and its numbers, for the parts chosen on screen."""
+    """Yield the picture and its numbers, for the parts chosen on screen."""
     yield from exhibited(request.selection.exhibit("judged-answers"), request.scene, title=None)
 
 
 def why_not(request: Request) -> str:
-    """Why there are none; empty where there are."""
+    """Return why there are none; empty if there are."""
     scene = request.scene
     if not scene.undivided and scene.get(marking(scene)):
         return ""

@@ -1,4 +1,4 @@
-"""How every number was made: notions, estimators, bins, calibrators with their references."""
+"""Methods behind every number: notions, estimators, bins, calibrators with their references."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ INFERENCE = (
     *("Dimitriadis et al. 2021", "Clopper & Pearson 1934", "Garwood 1936", "Fay & Feuer 1997", "Casella & Berger 2002"),
     *("Donoho & Johnstone 1994", "Seillier-Moiseiwitsch & Dawid 1993", "Shevtsova 2010", "Dufour 2006"),
 )
-"""Works behind the intervals, bands, tests and curves that every report has."""
+"""References for the intervals, bands, tests and curves of every report."""
 OF_RISKS = (
     *("Austin and Steyerberg 2019", "Cox 1958", "DeLong et al. 1988", "Van Calster et al. 2016"),
     "Van Calster et al. 2019",
 )
-"""Works behind the measures of an event's risk."""
+"""References for the measures of an event's risk."""
 EVENT = (
     "For two classes the probability of the event is judged as a risk, on all rows. The verdict is “within” only "
     "if both the average error and the ratio of observed to expected events are within their tolerances. "
@@ -33,7 +33,7 @@ EVENT = (
     "calibration slope, Firth's profile likelihood (Cox, 1958); AUROC, DeLong et al. (1988); ICI, E50 and E90, "
     "Austin and Steyerberg (2019)."
 )
-"""How the measures of an event's risk are computed."""
+"""Methods for the measures of an event's risk."""
 INTERVALS = (
     "The interval of a binned error is for the error in these bins, given these predictions. If bins contain few "
     "rows and no bins were chosen, it is for the error in larger groups of rows, which are chosen from the "
@@ -57,11 +57,11 @@ INTERVALS = (
     "the range of the tables below.",
 )
 SCALE = caption(on_scale_of)
-"""The scale of class-wise tolerances, as the library's documentation says it."""
+"""Scale of class-wise tolerances, in the words of the library's documentation."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """Words first, then what is defined, and the works cited."""
+    """Yield text first, then definitions, and the references."""
     divided = "Calibrators are fitted only on the calibration rows and judged only on the test rows."
     yield Paragraph(
         f"{request.scene.get(request.scene.models.shown[0].division).note or divided} A noise floor is the "
@@ -96,7 +96,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 
 
 def _binnings(request: Request) -> list[str]:
-    """Keys of the binnings in which something was judged."""
+    """Return the keys of the binnings used."""
     given = None if request.scheme is None else request.scheme.build()
     models = (request.scene.get(model.predictions) for model in request.models.shown)
     return list(dict.fromkeys(BINNINGS.recipe(bins_of(model, given)).key for model in models))

@@ -1,4 +1,4 @@
-"""What other packages add: each of their exhibits, or why it shows nothing."""
+"""Additions by other packages: each of their exhibits, or why it shows nothing."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from dashboard.report.picture import printed
 from dashboard.report.request import Request
 
 NAMED = "added-"
-"""What the names of files of its tables and figures begin with."""
+"""Prefix of the file names of its tables and figures."""
 
 
 def title(_: Request) -> str:
-    """The packages it is about."""
+    """Return the packages it is about."""
     return f"Added by {', '.join(added())}"
 
 
 def why_not(_: Request) -> str:
-    """Why it is not made."""
+    """Return why it is not included."""
     return "" if added() else "no other package adds a figure or table"
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """Every exhibit with the options chosen on screen; errors of other people's code become sentences."""
+    """Yield every exhibit with the options chosen on screen; errors of other packages become sentences."""
     packages = added()
     for package, keys in packages.items():
         for key in keys:
@@ -42,7 +42,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 
 
 def _exhibit(recipe: Recipe, request: Request) -> Generator[None, None, tuple[Block, ...]]:
-    """What an exhibit gives, written once here, so that what fails to be written fails here."""
+    """Build the blocks of an exhibit and write them once here, so that a failure to write appears here."""
     name = re.sub(r"\W+", "-", f"{NAMED}{recipe.key}", flags=re.ASCII)
     everything = (yield from shown(recipe, request.scene, name)).everything
     for block in everything:

@@ -1,4 +1,4 @@
-"""Where it is right and where it is not: each model with its bands, without bins, and one bin class by class."""
+"""Reliability: each model with its bands, bin-free curves, and one bin by class."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dashboard.report.request import Request
 from dashboard.session import Scene, call
 
 HALF = 0.5
-"""Risks as high as this fill a picture whose axes go to 100 %."""
+"""Risk from which a picture with axes to 100 % is filled."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """What stands out; two diagrams side by side, the numbers below; then curves, levels, and the bin furthest off."""
+    """Yield significant bins, two diagrams side by side, numbers, curves, levels, and the bin with the largest gap."""
     chosen, scene = request.selection.exhibit, request.scene
     first = scene.focused(model=scene.titles[0])
     yield from folded((yield from shown(chosen("findings"), first)), width="low")
@@ -44,7 +44,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 
 
 def _of_risk(request: Request) -> Iterator[Block | None]:
-    """The same of an event: the diagrams that page one does not show, distances from the curve, and further curves."""
+    """Yield further diagrams of an event: those not on page one, distances from the curve, and other curves."""
     chosen, scene = request.selection.exhibit, request.scene
     shown_first = (scene.model.title, scene.titles[0])
     for i, title in enumerate(scene.titles, start=1):
@@ -62,7 +62,7 @@ def _of_risk(request: Request) -> Iterator[Block | None]:
 
 
 def highest_risk(scene: Scene) -> float:
-    """The largest predicted risk of the event."""
+    """Return the largest predicted risk of the event."""
     rows = scene.get(scene.model.predictions)
     if rows.grain == "counts":  # of a summary that of its highest bin
         return float(

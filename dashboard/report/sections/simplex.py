@@ -13,7 +13,7 @@ from dashboard.report.request import Request
 
 
 def why_not(request: Request) -> str:
-    """Why no triangle is drawn; empty where there is one: of three classes, or of three of more, as on screen."""
+    """Return why no triangle is drawn; empty if there is one: of three classes, or of three of more, as on screen."""
     try:
         session.triangle(request.selection.source, request.selection.three)
     except InputError as why:
@@ -22,7 +22,7 @@ def why_not(request: Request) -> str:
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """The recalibration diagram of every partition chosen, then the maps of all calibrators."""
+    """Yield the recalibration diagram of every chosen partition, then the maps of all calibrators."""
     scene = session.scene_of(request.selection).triangle
     source = scene.model.source
     if source.corners:

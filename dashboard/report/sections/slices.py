@@ -1,4 +1,4 @@
-"""Who it is wrong about: the slices of the column that tells most apart, of all columns, and the worst group."""
+"""Subgroups: the slices of the column with the largest differences, of all columns, and the worst group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.report.request import Request
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """The dot plot, small diagrams, a line a slice of every column, and the error within the worst group."""
+    """Yield the dot plot, small diagrams, one line per slice of every column, and the error within the worst group."""
     scene = request.scene.focused(model=request.chosen.title)
     chosen = request.selection.exhibit("slices")
     yield from exhibited(chosen, scene, title=None)
@@ -30,7 +30,7 @@ def blocks(request: Request) -> Iterator[Block | None]:
 
 
 def why_not(request: Request) -> str:
-    """Why there are none; empty where there are."""
+    """Return why there are none; empty if there are."""
     try:
         columns_of(request.scene)
     except NotAnswerable as why:

@@ -1,4 +1,4 @@
-"""The verdict: the answer in a sentence, errors on one axis, the diagram, what it is of, and what it cannot tell."""
+"""Verdict: the answer in a sentence, errors on one axis, the diagram, the data, and the limitations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from dashboard.report.sections.front_page import card, headline, limits
 from dashboard.session import Scene
 
 OVERLAID = 2
-"""Models whose diagram fits beside the data card; that of more is as wide as the page."""
+"""Maximum number of models whose diagram fits next to the data card; for more it is as wide as the page."""
 LISTED = 1
-"""Sentences about what stands out; the others stand where it is said where it is wrong."""
+"""Number of sentences about significant bins; the others are in the chapter on reliability."""
 
 
 def blocks(request: Request) -> Iterator[Block | None]:
-    """Page one, in the order in which somebody with ten seconds reads it; its numbers a click away."""
+    """Yield page one, in the order of a reader with ten seconds; its numbers are collapsed."""
     answers: dict[str, ExhibitParts] = {}
     hero = yield from _answer(request, answers)
     yield hero
@@ -36,11 +36,12 @@ def blocks(request: Request) -> Iterator[Block | None]:
     cannot = (Heading("Limitations"), *limits(scene, verdicts, stars))
     heading = Heading(_diagram(scene))
     places, first = Findings(), scene.focused(model=titles[0])
-    # Counts of a summary do not say where: the other parts of the page stand without it.
+    # Counts of a summary do not show where: the other parts of the page are shown without it.
     found = [] if first.refusal(places.table(first)) else places.worst(first, LISTED)["finding"].tolist()
     worst: tuple[Paragraph, ...] = (Paragraph(" ".join(found), lead="Main findings."),) if found else ()
     step = _next_step(scene)
-    # With a second model the page of many classes has no room for both; the next chapter opens with what stands out.
+    # With a second model the page of many classes has no room for both; the next chapter opens with the significant
+    # bins.
     worst = step if step and not request.of_event and len(titles) > 1 else (*step, *worst)
     if len(titles) <= OVERLAID:
         yield Beside(
@@ -60,14 +61,14 @@ def blocks(request: Request) -> Iterator[Block | None]:
     if request.of_event:
         large = yield from shown(Recipe("EXHIBITS", "in-the-large"), scene)
         yield from exhibited.folded(large, width="strip")
-    # On paper those of every model stand in the table of all errors.
+    # On paper those of every model are in the table of all errors.
     yield from exhibited.folded((yield from shown(Recipe("EXHIBITS", "notions"), scene)))
     for model, why in request.models.refused:
         yield Paragraph(f"{why}.", lead=f"{model.title} is not reported.")
 
 
 def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
-    """The advice in a sentence, where it is known or quickly found; none where labels or scores are doubted."""
+    """Return the advice in a sentence, if it is known or quickly found; none if labels or scores are doubted."""
     exhibit = Recommendation.suited(scene)
     if doubt_words.rules_out_advice(scene) or not exhibit.quick(scene):
         return ()
@@ -81,7 +82,7 @@ def _next_step(scene: Scene) -> tuple[Paragraph, ...]:
 
 
 def _answer(request: Request, answers: dict[str, ExhibitParts]) -> Generator[None, None, Headline]:
-    """The sentence; the exhibit it is of is kept, for its numbers."""
+    """Build the sentence; its exhibit is stored for its numbers."""
     found = yield from headline(request)
     if found.exhibit is not None:
         answers["hero"] = found.exhibit
@@ -89,14 +90,14 @@ def _answer(request: Request, answers: dict[str, ExhibitParts]) -> Generator[Non
 
 
 def _diagram(scene: Scene) -> str:
-    """The heading of the reliability diagram."""
+    """Return the heading of the reliability diagram."""
     if scene.claims != "event":
         return "Confidence and accuracy"
     return f"Predicted risk and observed frequency of {called(event_words.of_scene(scene))}"
 
 
 def _large(request: Request) -> Iterator[Block]:
-    """Calibration in the large of the first model, where there is an event."""
+    """Yield calibration-in-the-large of the first model, if there is an event."""
     lines = for_event.in_the_large(request.scene) if request.of_event else None
     if lines is not None:
         several = len(request.scene.titles) > 1
@@ -105,7 +106,7 @@ def _large(request: Request) -> Iterator[Block]:
 
 
 def _strip(verdicts: ExhibitParts, title: str, width: str) -> Iterator[Block]:
-    """Every model's error beside the tolerance; as a table where it cannot be drawn."""
+    """Yield every model's error next to the tolerance, or a table if it cannot be drawn."""
     yield Heading(title)
     if verdicts.figure is not None:
         yield from verdicts.drawn(width)
