@@ -1,4 +1,4 @@
-"""The views, each a page of its own; to add one, write a file and import it here."""
+"""Views of the dashboard, one module each; to add one, write a module and import it here."""
 
 from dashboard.navigation import VIEWS, View, view
 from dashboard.views import (

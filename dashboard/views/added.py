@@ -1,4 +1,4 @@
-"""The view of exhibits that other packages add and that no view of theirs shows."""
+"""View of exhibits of extension packages that none of their own views shows."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from dashboard.views.workspace import workspace
 
 
 def unseen() -> dict[str, tuple[str, ...]]:
-    """Keys of the exhibits that other packages add and no view shows, by package."""
+    """Return the keys of the exhibits of extension packages that no view shows, by package."""
     seen = {key for each in VIEWS.values() for key in each.shows}
     packages = {package: tuple(key for key in keys if key not in seen) for package, keys in added().items()}
     return {package: keys for package, keys in packages.items() if keys}
 
 
 def missing() -> str:
-    """Why it could only be empty."""
+    """Return why the view would be empty."""
     return "" if unseen() else "No extension package adds a figure or table"
 
 
 @view("added", "Added", 90, missing=missing, rare=True)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     if not unseen():
         st.info(f"{missing()}.")
         return

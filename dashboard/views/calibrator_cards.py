@@ -1,4 +1,4 @@
-"""The drawer of calibrators: families of cards, each ticks and unticks its calibrator."""
+"""Drawer of calibrators: families of cards, each of which ticks and unticks its calibrator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dashboard.views.exhibited import progress
 _OPEN = "calib.drawer.open"
 """Families of which every card is shown."""
 _SHOWN = {"scaling": 3, "binning": 2}
-"""Cards of a family that are shown at once; more are a click away, as all of the other families are."""
+"""Number of cards of a family shown initially; further cards, and all other families, are one click away."""
 
 
 def draw(scene: Scene, looked_at: Model | None) -> None:
@@ -48,7 +48,7 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
             st.rerun()
         _headline(watched, recommended(base.kind, event=base.event is not None), found, doubted=doubted)
     drawn = _Drawer(scene, selection, lines, base, fit.n_rows, looked_at, found)
-    if drawn.best is not None:  # before all families: with two screens of cards it is not found in its own
+    if drawn.best is not None:  # above all families: with two screens of cards it would be hard to find within its own
         drawn.cards(drawn.best.key)
     members = {family: drawn.members(family) for family in FAMILY_TITLES}
     seen = {family for family, keys in members.items() if drawn.ticked & set(keys)} | _SHOWN.keys()
@@ -59,7 +59,7 @@ def draw(scene: Scene, looked_at: Model | None) -> None:
 
 
 def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | None, *, doubted: bool) -> None:
-    """What is asked, how the model does as it is, what is recommended, and the way to try the first ones.
+    """Draw the question, the uncalibrated model's results, the recommendation, and a button for first calibrators.
 
     Where a doubt about the file rules out advice, its sentence comes first and nothing is offered to be tried.
     """
@@ -85,7 +85,7 @@ def _headline(scene: Scene, first: tuple[str, ...], found: CalibratorChoice | No
 
 
 def _advice(found: CalibratorChoice, scene: Scene) -> str:
-    """The advice, and what it rests on."""
+    """Return the advice, and its evidence."""
     return " ".join(filter(None, next_step.words(found, scene)))
 
 
@@ -93,7 +93,7 @@ _NUMBERS = {0: "ones", 1: "one", 2: "two", 3: "three", 4: "four"}
 
 
 def _as_it_is(scene: Scene) -> str:
-    """The base model's error and log loss, in a sentence."""
+    """Return the base model's error and log loss, in a sentence."""
     base = scene.models.shown[0].base
     parts = []
     try:
@@ -111,7 +111,7 @@ def _as_it_is(scene: Scene) -> str:
 
 
 def _endless(rows: Predictions) -> str:
-    """How many rows gave the true class probability 0, which is clipped; empty where there are none."""
+    """Return the number of rows with a clipped true-class probability of 0, in words; empty if there are none."""
     if rows.grain == "counts" or not (number := cc.predictions.proper_scores.floored_rows(rows)):
         return ""
     what = f"{count(number)} of {count(rows.n_rows)} rows"
@@ -119,7 +119,7 @@ def _endless(rows: Predictions) -> str:
 
 
 def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
-    """The table of gains by title; empty where nothing is ticked."""
+    """Return the table of gains by title; empty if no calibrator is ticked."""
     if not scene.models.recalibrated:
         return {}
     table = scene.get(EXHIBITS.make("gains").table(scene))
@@ -127,7 +127,7 @@ def _lines(scene: Scene) -> Mapping[str, Mapping[Any, Any]]:
 
 
 def tick(*wanted: str | Recipe) -> None:
-    """Tick calibrators beside those ticked already, as many as there can be; the first of them is looked at.
+    """Tick calibrators in addition to the ticked ones, up to the limit, and focus the first of them.
 
     One named by its key is not ticked again where it is with other settings.
     """
@@ -153,7 +153,7 @@ def _turn(family: str) -> None:
 
 
 def _closed(families: Mapping[str, tuple[str, ...]]) -> None:
-    """The families of which no card is shown, each as a button that opens it."""
+    """Draw each family without a visible card as a button that opens it."""
     if not families:
         return
     with st.container(horizontal=True, gap="small", key="drawer-closed"):
@@ -163,7 +163,7 @@ def _closed(families: Mapping[str, tuple[str, ...]]) -> None:
 
 
 class _Drawer:
-    """The cards as they stand: what is ticked, what its numbers are, and which rows there are."""
+    """Current state of the cards: ticked calibrators, their results, and the rows."""
 
     def __init__(
         self,
@@ -188,14 +188,14 @@ class _Drawer:
         self.refused = {model.recipe: why for model, why in scene.models.refused}
 
     def members(self, family: str) -> tuple[str, ...]:
-        """A family's calibrators: recommended ones first, then those that these rows can be calibrated with."""
+        """Return a family's calibrators: recommended ones first, then those that suit these rows."""
         every = dict.fromkeys((*model_keys(), *(recipe.key for recipe in self.selection.calibrators)))
         above = "" if self.best is None else self.best.key
         keys = [key for key in every if _family(key) == family and key != above]
         return tuple(sorted(keys, key=lambda key: (key not in self.first, bool(self._why_unfit(key)))))
 
     def family(self, family: str, keys: tuple[str, ...]) -> None:
-        """A family's title and its cards: some of them, or all where it is open."""
+        """Draw a family's title and its cards: some of them, or all if it is open."""
         first = self.first if family in _SHOWN else ()
         chosen = [key for key in keys if key in {*self.ticked, *first}]
         most = max(_SHOWN.get(family, 0), len(chosen))
@@ -216,7 +216,7 @@ class _Drawer:
                 self.cards(key)
 
     def cards(self, key: str) -> None:
-        """A card for each time a calibrator is ticked, or the one that ticks it; what cannot be used is not ticked."""
+        """Draw a card for each ticked copy of a calibrator, or one to tick it; an unusable one cannot be ticked."""
         recipes = [recipe for recipe in self.usable if recipe.key == key]
         for number, recipe in enumerate(recipes):
             self._ticked(key, recipe, number)
@@ -224,7 +224,7 @@ class _Drawer:
             self._plan(key)
 
     def _plan(self, key: str) -> None:
-        """The card of one that is not ticked: with the settings that are recommended, where it is."""
+        """Draw the card of a calibrator that is not ticked: with the recommended settings, if it is recommended."""
         why, best = self._why_unfit(key), self.best is not None and self.best.key == key
         recipe = self.best if self.best is not None and best else Recipe("CALIBRATORS", key)
         full = len(self.selection.calibrators) >= MOST_CALIBRATORS
@@ -259,7 +259,7 @@ class _Drawer:
             if name := first_named(self.scene):
                 st.caption(markdown_plain(f"Results for {name}"))
             best = recipe == self.best
-            # One card says why: the recommended one, and where none is, one of the first to try.
+            # One card states the reason: the recommended one, or without one, one of the first to try.
             reasons = is_looked_at and key in self.first and (best or self.best is None) and not self.doubted
             why = CALIBRATORS[key].flags.profile.why_first if reasons else ""
             st.markdown(card_words.fitted(key, line, why, best=best, changed=bool(recipe.params)))
@@ -282,7 +282,7 @@ class _Drawer:
                         frame.settings_of(self.selection, self.selection.calibrators.index(recipe))
 
     def _head(self, recipe: Recipe, look: int | None = None, **box: Any) -> None:
-        """The box with the calibrator's name alone, as screen readers say it; its mark and its badge beside it."""
+        """Draw the checkbox with the calibrator's name as its only label; symbol and badge are next to it."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"head-{box['key']}"):
             st.checkbox(label_plain(recipe.title), **box)
             still = recipe == self.best and self._still_miscalibrated(recipe)

@@ -1,4 +1,4 @@
-"""Recalibrate: a list of calibrators, before and after next to it, and details of the ticked ones below.
+"""Recalibrate view: a list of calibrators, before and after next to it, and details of the ticked ones below.
 
 The right side of Recalibrate: before and after, side effects, guarantee and export of one calibrator.
 
@@ -38,7 +38,7 @@ WHAT = (
 
 
 def offer(scene: Scene, model: Model) -> None:
-    """Buttons for the files of one calibrator, and the command that recalibrates another file with it."""
+    """Draw buttons for the files of one calibrator, and the command that recalibrates another file with it."""
     name = model.recipe.key.replace("+", "-")
     calibrator = scene.get(model.fitted)
     why = scene.refusal(call(exporting.program, model.fitted))
@@ -60,7 +60,7 @@ def offer(scene: Scene, model: Model) -> None:
 
 
 _HEIGHT = 340
-"""Pixels of the picture: side effects and guarantee fit below it on a first screen."""
+"""Height of the picture in pixels: side effects and guarantee fit below it on a first screen."""
 _BESIDE_SLIDER = {
     "confidence": "Next to the slider: mean confidence and accuracy at its temperature.",
     "event": "Next to the slider: mean risk at its temperature, and observed frequency.",
@@ -69,7 +69,7 @@ _SLIDER_WORDS = {"confidence": ("mean confidence", "accuracy"), "event": ("mean 
 
 
 def beside_the_cards(scene: Scene, model: Model | None) -> None:
-    """Draw all of it for the calibrator looked at."""
+    """Draw the before and after of the focused calibrator."""
     if model is None:
         st.markdown("**Before and after**")
         st.info("Tick a calibrator to see its diagram before and after, its side effects and its guarantee.")
@@ -94,7 +94,7 @@ def beside_the_cards(scene: Scene, model: Model | None) -> None:
 
 
 def _switch(scene: Scene, model: Model) -> None:
-    """The choice among the recalibrated models, where there are several: of other files, or of other calibrators."""
+    """Draw the choice among several recalibrated models: of other files, or of other calibrators."""
     titles = [each.title for each in scene.models.recalibrated]
     if len(titles) > 1:
         st.selectbox(
@@ -106,7 +106,7 @@ def _switch(scene: Scene, model: Model) -> None:
 
 
 def _picture(scene: Scene) -> None:
-    """Both models' marks, and an arrow in every bin."""
+    """Draw both models' marks, and an arrow in every bin."""
     exhibit = EXHIBITS.make("movement")
     words, drawn = exhibit.words(scene), exhibit.figure(scene)
     beside = ""
@@ -119,7 +119,7 @@ def _picture(scene: Scene) -> None:
 
 
 def _slider(scene: Scene) -> dict[str, Any] | None:
-    """The slider that moves the marks, where the calibrator is one temperature."""
+    """Return the slider that moves the marks, if the calibrator is a single temperature."""
     found = path(scene)
     if found is None:
         return None
@@ -131,14 +131,14 @@ def _slider(scene: Scene) -> dict[str, Any] | None:
 
 
 def _listed(title: str, sentences: list[tuple[str, str]]) -> None:
-    """Sentences under a heading, each after its icon."""
+    """Draw sentences under a heading, each after its icon."""
     lines = "\n".join(f"- :material/{icon}: {markdown_plain(begun(text))}" for icon, text in sentences)
     st.markdown(f"**{title}**\n{lines}")
 
 
 @view("calibrators", "Recalibrate", 10, room="recalibrate")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
     if none := session.unfitted(widgets.selection()):
         st.info(markdown_plain(none))
@@ -155,7 +155,7 @@ def render() -> None:
 
 
 def looked_at(scene: Scene) -> Model | None:
-    """The calibrator whose before and after is shown: the one looked at, else the first ticked."""
+    """Return the calibrator of the before and after: the focused one, otherwise the first ticked."""
     models = scene.models.recalibrated
     return scene.model if scene.model in models else next(iter(models), None)
 
@@ -174,11 +174,11 @@ _MORE = {
     "rates": "Coverage rate",
     "times": "Times",
 }
-"""What can be asked of the ticked calibrators, below: one thing at a time, and nothing is computed before it is."""
+"""Questions about the ticked calibrators, below: one at a time, computed on request."""
 
 
 def _more(scene: Scene, model: Model | None) -> None:
-    """The question chosen, and its answer."""
+    """Draw the chosen question, and its answer."""
     keys = [key for key in _MORE if key != "rates" or keeping_rates(scene)]
     chosen = widgets.selection().question
     chosen = chosen if chosen in keys else keys[0]
@@ -231,7 +231,7 @@ def _numbers(scene: Scene) -> None:
 
 
 def counting(scene: Scene) -> None:
-    """Where models abstain: which rows every number of a table is over."""
+    """Draw the choice of rows behind every number of a table, if models abstain."""
     if scene.abstaining:
         st.segmented_control(
             "Rows of the table",
@@ -253,7 +253,7 @@ def _rates(scene: Scene) -> None:
 
 
 def _seconds(scene: Scene) -> None:
-    """How long fitting and applying took."""
+    """Draw how long fitting and applying took."""
     times = []
     for model in scene.models.recalibrated:
         known = [scene.shelf.seconds(part, scene.scope) for part in (model.fitted, model.predictions)]
@@ -265,7 +265,7 @@ def _seconds(scene: Scene) -> None:
 
 
 def _map(scene: Scene) -> None:
-    """Score in, score out, of the calibrator and the class chosen beside it."""
+    """Draw score in, score out, for the calibrator and the class chosen next to it."""
     models = made_of_maps(scene)
     if models:
         model, titles = mapped(scene), [each.title for each in models]

@@ -1,4 +1,4 @@
-"""A card of the overview: its kind, what was found, what that rests on."""
+"""Card of the overview: its kind, its finding, and the evidence."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dashboard.theme import markdown_plain
 
 
 def named(kind: str, scene: Scene) -> str:
-    """A card's kind, and of which of several models it is."""
+    """Return a card's kind, with the model if there are several."""
     return f"{kind}: {markdown_plain(scene.model.title)}" if len(scene.titles) > 1 else kind
 
 
 def card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None = None) -> None:
-    """A card: of what kind, what was found, what that rests on, and a small picture of it with its words."""
+    """Draw a card: its kind, its finding, its evidence, and a small picture with alternative text."""
     st.caption(kind)
     if picture is None:
         st.markdown(f"## {markdown_plain(headline)}")
@@ -30,6 +30,6 @@ def card(kind: str, headline: str, basis: str, picture: tuple[str, str] | None =
 
 
 def refused(kind: str, why: Exception) -> None:
-    """A card of what cannot be answered."""
+    """Draw a card for a question without an answer."""
     text = str(why) if isinstance(why, NotAnswerable) else "these predictions do not contain it"
     card(kind, "Not available for this file", f"{begun(text)}.")

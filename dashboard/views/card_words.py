@@ -1,4 +1,4 @@
-"""A calibrator's card in Markdown: what it is, what it needs, and once it is fitted what it gains and costs."""
+"""Calibrator cards in Markdown: purpose, requirements, and after fitting, gains and costs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from dashboard.theme import markdown_plain
 
 
 def plan(key: str, classes: int, rows: int, *, changed: bool = False) -> str:
-    """The card of a calibrator that is not fitted: its sentence, what it needs, what it can promise as it comes."""
+    """Return the card of a calibrator that is not fitted: its description, requirements, and default guarantee."""
     flags: Contract = CALIBRATORS[key].flags
     needed = flags.profile.rows_needed(classes)
     badges = [_badge(_STAY if flags.keeps_argmax else f"{_CHANGE} may change predicted classes")]
     if needed:
         badges.append(_badge(f"needs about {count(needed)} calibration rows", "orange" if rows < needed else "gray"))
-    carries = flags.profile.promises and not changed  # with other settings fitting tells
+    carries = flags.profile.promises and not changed  # with other settings, this is known only after fitting
     if carries or not flags.profile.promises:
         badges.append(_badge(f"{_SEAL} can carry a guarantee" if carries else f"{_NO_SEAL} no guarantee"))
     return f"{_sentence(key)}\n\n{' '.join(badges)}"
 
 
 def unfit(key: str, why: str) -> str:
-    """The card of a calibrator that these rows cannot be calibrated with."""
+    """Return the card of a calibrator that does not suit these rows."""
     return f"{_sentence(key)} :gray[Not available: {markdown_plain(why)}.]"
 
 
 def fitted(key: str, line: Mapping[Any, Any], why: str = "", *, best: bool = True, changed: bool = False) -> str:
-    """The card of a fitted calibrator; ``line`` is its line of the table of gains.
+    """Return the card of a fitted calibrator; ``line`` is its line of the table of gains.
 
-    ``why`` speaks for it: that it is the ``best``, or else that it is among the first to try; ``changed`` says whether
-    its settings were.
+    ``why`` is the reason for it, either as the ``best`` or as one of the first to try; ``changed`` is True if its
+    settings were changed.
     """
     flags = CALIBRATORS[key].flags
     badges = [_badge(_changes(flags, line)), _promise(flags, line, changed=changed)]
@@ -52,13 +52,13 @@ _CHANGE, _SEAL, _NO_SEAL = ":material/swap_horiz:", ":material/verified:", ":mat
 
 
 def _sentence(key: str) -> str:
-    """What it does in plain words."""
+    """Return its effect in plain words."""
     entry = CALIBRATORS[key]
     return markdown_plain(entry.flags.profile.sentence or entry.caption)
 
 
 def _numbers(line: Mapping[Any, Any]) -> list[tuple[str, str]]:
-    """Terms and their values: the error with its interval, the log loss, what was fitted."""
+    """Return terms and their values: the error with its interval, the log loss, the number of fitted parameters."""
     found = []
     if line["point"] == line["point"]:
         ends = markdown_plain(between(line["low"], line["high"]).removesuffix(" %"))
@@ -88,7 +88,7 @@ def _changes(flags: Contract, line: Mapping[Any, Any]) -> str:
 
 
 def _promise(flags: Contract, line: Mapping[Any, Any], *, changed: bool) -> str:
-    """Whether there is a guarantee, has been lost, never was one, or is none with the settings chosen."""
+    """Return a sentence on its guarantee: present, lost, never possible, or absent with the chosen settings."""
     if line["promised"]:
         return _badge(f"{_SEAL} guarantee")
     if changed and flags.profile.promises:
@@ -99,13 +99,13 @@ def _promise(flags: Contract, line: Mapping[Any, Any], *, changed: bool) -> str:
 
 
 def lost(key: str, line: Mapping[Any, Any]) -> str:
-    """Why a guarantee that this calibrator can carry does not hold here; empty where it does, or never could."""
+    """Return why a possible guarantee of this calibrator is not valid here; empty if it is, or never could be."""
     flags: Contract = CALIBRATORS[key].flags
     return "" if line["promised"] or not flags.profile.promises else str(line["promise"])
 
 
 def verdict_badge(word: str) -> str:
-    """The badge of a verdict; empty where there is none."""
+    """Return the badge of a verdict; empty if there is none."""
     if word not in VERDICTS:
         return ""
     written = VERDICTS[word]
@@ -113,5 +113,5 @@ def verdict_badge(word: str) -> str:
 
 
 def _badge(text: str, colour: str = "gray") -> str:
-    """Words of this module in a frame; nobody else's, which could be Markdown."""
+    """Return words in a frame; only for words of this module, since others could be Markdown."""
     return f":{colour}-badge[{text}]"

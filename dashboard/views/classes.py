@@ -1,4 +1,4 @@
-"""The classes view: a dozen small diagrams, what stands out first, all in a table; usable with a thousand."""
+"""Classes view: a dozen small diagrams, significant classes first, and a table of all; usable with a thousand."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from dashboard.views.on_request import on_request
 from dashboard.views.workspace import workspace
 
 _CHOSEN = ("notion", "sort", "search", "page", "curve")
-"""Options of the small diagrams that are chosen here; how curves are smoothed is chosen with the one curve."""
+"""Options of the small diagrams that are chosen here; smoothing is chosen with the single curve."""
 _PICTURES = ("class-errors", "class-panels", "class-bias")
-"""Pictures whose marks stand for classes."""
+"""Pictures whose marks represent classes."""
 
 
 def missing() -> str:
-    """Why there are no classes to look at; empty where there are."""
+    """Return why there are no classes to show; empty if there are."""
     try:
         rows = session.parts(widgets.selection().source).test
     except InputError:
@@ -42,7 +42,7 @@ def missing() -> str:
 
 @view("classes", "Classes", 30, room="explore", missing=missing, reads="rows")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     for key in _PICTURES:
         _follow(key)
     place_detail.follow_bins(session.scene_of(widgets.selection()).titles)
@@ -76,7 +76,7 @@ def render() -> None:
 
 
 def _follow(key: str) -> None:
-    """Look at the class that was clicked; one without a bin leaves the bin looked at before."""
+    """Focus the clicked class; one without a bin leaves the focused bin unchanged."""
     click = waiting(key)
     record = {} if click is None else click.record
     if "code" in record and "bin" not in record:
@@ -85,7 +85,7 @@ def _follow(key: str) -> None:
 
 
 def _headline(exhibit: ClassPanelsExhibit, panels: Recipe, scene: Scene) -> None:
-    """How many classes stand out of the noise, the worst of them in words, and the choice of what is shown."""
+    """Draw the number of significant classes, the worst of them in words, and the choice of display."""
     left, right = st.columns([0.78, 0.22], vertical_alignment="top")
     outstanding, worst = exhibit.outstanding(scene), exhibit.worst(scene)
     finding, *more = [markdown_plain(line) for line in (outstanding, worst) if line] or [""]
@@ -95,17 +95,17 @@ def _headline(exhibit: ClassPanelsExhibit, panels: Recipe, scene: Scene) -> None
 
 
 def _options(panels: Recipe, scene: Scene) -> None:
-    """Which classes, in which order, and what the small diagrams show; what could change nothing is left out."""
+    """Draw the choices of classes, order and content of the small diagrams; ineffective options are left out."""
     rows, chosen = scene.get(scene.models.shown[0].predictions), dict(panels.params)
     useless = set() if len(scene.class_names) > PAGE else {"search", "page"}
     if rows.kind not in ("full", "per-class"):
-        useless.add("notion")  # there are claims about the predicted class alone
+        useless.add("notion")  # there are claims about the predicted class only
     offered = [name for name in _CHOSEN if name not in useless or name in chosen]
     widgets.recipe_controls(panels, key="exhibit.class-panels", changed=_from_the_first, only=offered)
 
 
 def _from_the_first(recipe: Recipe) -> None:
-    """Other options of the small diagrams; where they put other classes first, from the first page."""
+    """Set options of the small diagrams; return to the first page if they change the order."""
     before = widgets.selection().exhibit(recipe.key).build()
     after = recipe.build()
     if any(getattr(before, name) != getattr(after, name) for name in ("notion", "sort", "search")):
@@ -114,7 +114,7 @@ def _from_the_first(recipe: Recipe) -> None:
 
 
 def _one_class(scene: Scene) -> None:
-    """The kernel curve of one class of one model, with its band."""
+    """Draw the kernel curve of one class of one model, with its band."""
     selection, fixed = widgets.selection(), together(widgets.selection())["class-kernel"]
     curve = ClassKernel(**fixed)
     names, able = scene.class_names, list(curve.predictions(scene))
@@ -125,7 +125,7 @@ def _one_class(scene: Scene) -> None:
     first.selectbox("Class", codes, format_func=names.__getitem__, **tied)
     shown = [model for model in scene.models.shown if model.title in able]
     widgets.model_box(second, shown, scene.models.titled(curve.title(scene)), "classes.model")
-    # How curves are smoothed is chosen once: here and below the reliability diagram.
+    # Smoothing is chosen once: here and below the reliability diagram.
     recipe, changed = selection.exhibit("kernel-curve"), widgets.change_exhibit
     with st.expander("Kernel, bandwidth, scale and band"):
         widgets.recipe_controls(recipe, key="exhibit.kernel-curve", changed=changed)

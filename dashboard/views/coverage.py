@@ -1,4 +1,4 @@
-"""The coverage view: what was simulated, so that nobody has to believe an interval."""
+"""Coverage view: simulations that check the coverage of the intervals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dashboard.views.exhibited import exhibited
 
 @view("coverage", "Coverage", 40, room="evidence", of_models=False)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
     exhibited("coverage", scene)
     exhibited("rejection", scene)

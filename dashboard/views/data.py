@@ -1,4 +1,4 @@
-"""The data view: choose a file, see what was found in it, and say how it is read and which rows are which.
+"""Data view: choose a file, check the findings about it, and set how it is read and how its rows are divided.
 
 Labels in another file: joined with the scores on trial into one file, which is then looked at like any other.
 """
@@ -28,7 +28,7 @@ _WIDGET = "data.labels"
 
 
 def labels_of(key: str) -> None:
-    """Draw the field that takes the file of labels; both together are a file named after them."""
+    """Draw the uploader for the file of labels; both together become a file named after them."""
     with st.expander("The labels are in another file", icon=":material/link:", key="data.labels.box"):
         in_order = st.checkbox(
             "Both files have the same rows in the same order, and no key column",
@@ -50,7 +50,7 @@ _OPENED = "calib.data.opened"
 
 @view("data", "Data", 10, room="data", needs_data=False)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     left, right = st.columns([2, 3], gap="large")
     with left:
         data_choice.draw()
@@ -63,9 +63,9 @@ def render() -> None:
 
 
 def open_launched() -> None:
-    """Read the files named on the command line, once a session, and use them when the link names no data."""
+    """Read the files named on the command line, once per session, and use them if the link names no data."""
     paths = launch.launched_files()
-    # Another program's arguments (a test runner's) are none of ours.
+    # The arguments of another program (a test runner) are not for us.
     if not paths or st.session_state.get(_OPENED) or Path(sys.argv[0]).name != launch.APP.name:
         return
     st.session_state[_OPENED] = True
@@ -76,7 +76,7 @@ def open_launched() -> None:
         role: Role = "more" if i else "data"
         data_choice.take(role, partial(_named, path), use=not linked)
         if not linked and (trial(role) or sentence(role)):
-            # The first that needs a decision is shown: the next would take its place.
+            # Show the first that needs a decision: the next would replace it.
             data_choice.to_settle(not i)
             return
     if not linked:
@@ -97,7 +97,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _on_trial(key: str) -> None:
-    """A file that is not in use yet."""
+    """Draw a file that is not loaded yet."""
     _title(session.file(key).title)
     with st.container():
         data_inspect.findings("data")
@@ -112,18 +112,18 @@ def _on_trial(key: str) -> None:
 
 
 def _in_use() -> None:
-    """The file in use: what was found, its card, its rows, how it is read."""
+    """Draw the current file: its findings, its card, its rows, how it is read."""
     key, changed = in_use("data")
     try:
         session.file(key)
         _title(session.title_read(key, changed))
     except InputError as why:
-        if key == NONE:  # no problem of anybody's: what came of a file stands where it was dropped
+        if key == NONE:  # not an error: the outcome for a file is shown where it was dropped
             st.caption(markdown_plain(why))
         else:
             data_findings.sentence(str(why))
         return
-    # One container, so that the tabs below keep their place, and so the one that is open stays open.
+    # One container, so that the tabs below stay in their positions, and the open tab stays open.
     with st.container():
         data_rows.line()
         readable = _found(key, changed)
@@ -145,11 +145,11 @@ def _in_use() -> None:
 
 
 def _found(key: str, changed: str) -> bool:
-    """Draw what was found; tell whether the file can be read as the selection says."""
+    """Draw the findings; return True if the file can be read as selected."""
     try:
         session.whole(key, changed)
     except InputError as why:
-        # Only a link says so: what is chosen here is tried first.
+        # Only a link can contain this: a choice on this page is tried first.
         data_findings.sentence(str(why))
         if trial("data"):
             data_inspect.findings("data")

@@ -1,4 +1,4 @@
-"""The data in use on one card: size, accuracy, class shares, identity, and what its kind cannot answer."""
+"""Card of the current data: size, accuracy, class shares, identity, and measures not available for its kind."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dashboard import session
 from dashboard.theme import markdown_plain
 
 ALL_CLASSES = 30
-"""Up to this many classes are listed, else the largest and the smallest."""
+"""Maximum number of classes listed in full; of more, the largest and the smallest."""
 EXTREMES = 5
 
 NEVER = {
     "top-label": ("Log loss", "Brier score", "CW-ECE"),
     "confidence": ("Log loss", "Brier score", "TL-ECE", "CW-ECE", "TL-MCE", "TL-MCE of bins"),
 }
-"""The measures a kind of predictions cannot give."""
+"""Measures that a kind of predictions cannot give."""
 
 
 def draw(key: str, changed: str) -> None:
@@ -36,7 +36,7 @@ def draw(key: str, changed: str) -> None:
 
 
 def kind_sentence(predictions: Predictions) -> str:
-    """What the predictions hold and what cannot be asked of them."""
+    """Return the content of the predictions and the analyses that are not available."""
     what, never = HOLDS[predictions.kind], NEVER.get(predictions.kind, ())
     if predictions.grain == "counts":
         return (
@@ -52,8 +52,10 @@ def kind_sentence(predictions: Predictions) -> str:
 
 
 def class_shares(predictions: Predictions) -> pd.DataFrame:
-    """Class, rows and share of every class, or of the largest and the smallest of many; right and wrong rows
-    where classes are unknown."""
+    """Return class, rows and share of every class, or of the largest and smallest of many.
+
+    If the classes are unknown, the lines are right and wrong rows.
+    """
     if predictions.class_names is None:
         right = round(predictions.accuracy * predictions.n_rows)
         names, rows = ["right", "wrong"], np.array([right, predictions.n_rows - right])
@@ -81,7 +83,7 @@ def _shares(predictions: Predictions) -> None:
     st.dataframe(
         frame,
         hide_index=True,
-        # All rows in sight for a dozen classes, a scroll bar for more.
+        # All rows visible for a dozen classes, a scroll bar for more.
         height=min(36 + 35 * len(frame), 400),
         column_config={
             "rows": st.column_config.NumberColumn(width="small"),

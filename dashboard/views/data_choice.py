@@ -1,4 +1,4 @@
-"""Choosing data: a file of one's own, one uploaded before in this session, or a demo data set."""
+"""Choice of data: a file of the user's, an earlier upload of this session, or a demo data set."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAMPLE = """
 
 
 def opening() -> None:
-    """Draw the field that opens a file, drawn on every page: an upload under way survives a change of view."""
+    """Draw the field that opens a file, on every page, so that an upload in progress survives a change of view."""
     field, sample = st.columns([1.9, 1], gap="medium")
     with sample, st.container(border=True, height="stretch", key="sample"):
         st.markdown("**A file looks like this**")
@@ -46,7 +46,7 @@ def opening() -> None:
 
 
 def to_settle(first: bool) -> None:
-    """To where a choice that a file leaves is settled; where it is the ``first``, no data are in use meanwhile."""
+    """Go to the open choice of a file; for the ``first`` file, no data are loaded meanwhile."""
     widgets.change(view=DATA, **({"data": NONE} if first else {}))
 
 
@@ -69,9 +69,9 @@ def draw() -> None:
 
 
 def _delete() -> None:
-    """Delete the visitor's uploads, their results, and every choice that was about them."""
+    """Delete the visitor's uploads, their results, and every choice about them."""
     session.delete_own()
-    # Trials, reports and sentences quote the files; widgets' values come again from the choices.
+    # Trials, reports and messages quote the files; the values of widgets are set again from the choices.
     for name in list(st.session_state):
         if str(name).startswith("calib.") and not str(name).startswith(_STAYS):
             del st.session_state[name]
@@ -80,7 +80,7 @@ def _delete() -> None:
 
 
 def upload(role: Role, label: str) -> bool:
-    """Draw an uploader; what is uploaded is read at once, and its bytes are given back. True: something was."""
+    """Draw an uploader, read an upload at once and release its bytes; return True after an upload."""
     widget = f"data.upload.{role}"
     file = uploads.uploader(label, key=widget, types=all_endings())
     endings = ", ".join(ending.upper() for ending in all_endings())
@@ -96,7 +96,7 @@ def upload(role: Role, label: str) -> bool:
 
 
 def take(role: Role, read: Callable[[], session.File], *, use: bool = True) -> None:
-    """Read a file and use it, or keep the sentence that says why not; what was in use stays until then."""
+    """Read a file and use it, or store the error message; the previous file stays loaded until then."""
     source = widgets.selection().source
     keys = (source.data, source.test, *(key for key, _ in widgets.selection().others))
     awaited = [key for key in keys if key and not session.is_here(key)]
@@ -110,13 +110,13 @@ def take(role: Role, read: Callable[[], session.File], *, use: bool = True) -> N
         return
     say(role, "")
     st.session_state[_UPLOADS] = tuple(dict.fromkeys((*st.session_state.get(_UPLOADS, ()), file.key)))
-    # A file the link asked for takes its place by being here.
+    # A file that the link requested is used once it is available.
     if use and file.key not in awaited:
         choose(role, file.key)
 
 
 def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
-    """A second file beside the one in use, chosen or uploaded and checked like the first; its key is given back."""
+    """Draw the choice of a second file, chosen or uploaded and checked like the first; return its key."""
     value = looked_at(role)
 
     def chosen(new: str | None) -> None:
@@ -139,18 +139,18 @@ def another(role: Role, label: str, keys: Sequence[str], uploaded: str) -> str:
 
 
 def files_of_session() -> tuple[str, ...]:
-    """Keys of the files this session has read and that are still held, and of the visitor's from before a reload."""
+    """Return the keys of the files that this session read and that are still stored, and the visitor's earlier ones."""
     own = session.own_keys() if terms().private else ()
     return tuple(key for key in dict.fromkeys((*own, *st.session_state.get(_UPLOADS, ()))) if session.is_here(key))
 
 
 def demo_keys() -> tuple[str, ...]:
-    """Keys of the demo data sets."""
+    """Return the keys of the demo data sets."""
     return tuple(f"demo:{demo.key}" for demo in DEMOS)
 
 
 def titled(key: str) -> str:
-    """The title of a file, as it is; not safe where Markdown is read."""
+    """Return the title of a file, unescaped; not safe for Markdown."""
     demo = _DEMOS.get(key)
     return demo.title if demo else session.file(key).title
 
@@ -175,7 +175,7 @@ def _list(label: str, keys: Sequence[str], key: str, name: str, *, hidden: bool 
 
 
 def _caption(key: str) -> str:
-    """Size, origin and lesson of a demo data set; the size of a file."""
+    """Return size, origin and lesson of a demo data set; the size of a file."""
     demo = _DEMOS.get(key)
     if demo is None:
         found = session.file(key)

@@ -1,4 +1,4 @@
-"""What was found in a file: problems, warnings and notes with their word and icon, and one click that settles each."""
+"""Findings about a file: problems, warnings and notes with their name and icon, and one click that settles each."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Change = Callable[[Finding], None]
 
 
 def show(findings: Iterable[Finding], *, key: str, change: Change) -> None:
-    """Draw findings, problems first, notes folded away; ``change`` gets the finding whose button is clicked."""
+    """Draw findings, problems first, notes collapsed; ``change`` receives the finding whose button is clicked."""
     groups = grouped(findings)
     notes = [group for group in groups if group[0].severity == "note" and not _asks(group[0])]
     for i, group in enumerate(groups):
         if group not in notes:
             _box(group, f"{key}.{i}", change)
     if not groups:
-        # No tick: that the file was read says nothing about calibration.
+        # No tick: a readable file is no evidence about calibration.
         st.info("The checks of the file found nothing unusual.", icon=ICONS["note"])
     if notes:
         many = f"{len(notes)} notes" if len(notes) > 1 else "1 note"
@@ -45,12 +45,12 @@ def show(findings: Iterable[Finding], *, key: str, change: Change) -> None:
 
 
 def sentence(message: str) -> None:
-    """Draw one sentence about what could not be done."""
+    """Draw one sentence about a failure."""
     st.error(f"**Problem.** {markdown_plain(message)}", icon=ICONS["problem"])
 
 
 def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Findings side by side that are several ways to settle one thing, in the order in which they were found."""
+    """Group adjacent findings that are alternative ways to settle one question, in their order."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
         what = finding.code if finding.change is not None else finding.message
@@ -59,7 +59,7 @@ def grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
 
 
 def _asks(finding: Finding) -> bool:
-    """Whether a note is a question about what the file is: it stands open."""
+    """Return True if a note is a question about the file's meaning, and therefore expanded."""
     return finding.code == "models" and finding.change is not None
 
 
@@ -83,7 +83,7 @@ def _buttons(group: list[Finding], key: str, change: Change) -> None:
 
 
 def _rule(finding: Finding, key: str) -> None:
-    """What findings of this code are called, what to do about them, and the word that explains them."""
+    """Draw the name of findings with this code, their remedy, and the term that explains them."""
     rule = finding.rule
     st.markdown(f"**{markdown_plain(rule.title)}**  \n{markdown_plain(rule.remedy)}")
     explained(rule.term, place=key.replace(".", "-"))
@@ -91,7 +91,7 @@ def _rule(finding: Finding, key: str) -> None:
 
 
 def all_checks(done: Sequence[Checked], *, key: str) -> None:
-    """Everything that was looked for, folded away: what passed counts as much as what was found."""
+    """Draw every check, collapsed; passed checks count as much as findings."""
     counts = Counter(each.outcome for each in done)
     head = ", ".join(f"{counts[outcome]} {_OUTCOMES[outcome][0]}" for outcome in _OUTCOMES if counts[outcome])
     with st.expander(f"Checks: {head}", icon=":material/checklist:", key=key):

@@ -1,4 +1,4 @@
-"""One file looked at: what was found in it, what stands in the way of using it, how it is read, its first rows."""
+"""Inspection of one file: its findings, obstacles to using it, how it is read, its first rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_OUTCOMES = 4
 
 
 def findings(role: Role) -> None:
-    """Draw the findings of what is looked at, and what stands in the way when it is on trial."""
+    """Draw the findings about the inspected file, and the obstacles if it is on trial."""
     candidate = trial(role)
     if candidate is None:
         _shown(role, *in_use(role))
@@ -35,7 +35,7 @@ def first_rows(key: str) -> None:
     table = session.file(key).table
     head = table.head()
     st.caption(f"{count(len(head))} of {count(table.n_rows)} rows, as in {markdown_plain(table.name)}.")
-    # Numbers of columns, so that a column called like another thing of the frame stays a column.
+    # Numbers of columns, so that a column named like an attribute of the frame stays a column.
     st.dataframe(head, hide_index=True, height=36 + 35 * max(len(head), 1), alt="First rows of the file")
 
 
@@ -48,27 +48,27 @@ def _shown(role: Role, key: str, changed: str) -> None:
 
 
 def _status(role: Role, candidate: Trial) -> None:
-    """What is on trial, why it is, and what is in use meanwhile."""
+    """Draw the file on trial, the reason for that, and the data used meanwhile."""
     key, _ = in_use(role)
     name = markdown_plain(session.file(candidate.key).title)
     what = f"This reading of **{name}** is" if candidate.key == key else f"**{name}** is"
     meanwhile = " The earlier reading stays in use." if candidate.key == key else f" In use: {_title(key)}."
     if widgets.selection().view == "start":
-        meanwhile = ""  # who has opened nothing yet does not know of the demo that stands ready
+        meanwhile = ""  # a user who has opened nothing yet does not know of the preloaded demo
     st.markdown(f"{what} not in use yet.{meanwhile}")
     if candidate.reason and not _problem_found(role, candidate):
         data_findings.sentence(candidate.reason)
 
 
 def _problem_found(role: Role, candidate: Trial) -> bool:
-    """Whether the findings say what is wrong, so that it need not be said twice."""
+    """Return True if the findings already describe the problem."""
     if candidate.reading is None:
         return False
     return any(finding.severity == "problem" for finding in found(role, candidate.key, candidate.changed))
 
 
 def _outcomes_offered(role: Role, candidate: Trial) -> None:
-    """Where no column is named as the labels, one click on each column of two values that may be the outcome."""
+    """Draw one button per two-valued column that may be the outcome, if no column is named as the labels."""
     if candidate.reading is not None or "label" in candidate.chosen:
         return
     names = outcome_columns(session.file(candidate.key).table)[:_MOST_OUTCOMES]

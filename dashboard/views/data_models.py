@@ -1,4 +1,4 @@
-"""Other models' predictions on the same rows, compared with those in use."""
+"""Other models' predictions on the same rows, compared with the current ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def draw() -> None:
 
 
 def _in_use(selection: Selection, i: int) -> None:
-    """One model compared, a way to leave it out, and why it cannot be compared if so."""
+    """Draw one model compared, a button to remove it, and why it cannot be compared, if so."""
     left, right = st.columns([0.7, 0.3], vertical_alignment="center")
     left.markdown(f"**{markdown_plain(session.file_names(selection)[i + 1])}**")
     right.button("Remove model", key=f"data.more.drop.{i}", on_click=leave_out, args=(i,))
@@ -41,6 +41,6 @@ def _in_use(selection: Selection, i: int) -> None:
 
 
 def leave_out(place: int) -> None:
-    """Compare a model no longer."""
+    """Remove a model from the comparison."""
     others = widgets.selection().others
     widgets.change(others=(*others[:place], *others[place + 1 :]), model="")

@@ -1,4 +1,4 @@
-"""How a file is read: its columns, the names of its classes, and what its words and phrases mean."""
+"""Meaning of a file: its columns, the names of its classes, and the meaning of its words and phrases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dashboard.views.data_trial import Role, amend, attempt, chosen_so_far, in_u
 
 @dataclass(frozen=True)
 class Mapped:
-    """The classes of one reading."""
+    """Classes of one reading."""
 
     role: Role
     key: str
@@ -35,11 +35,11 @@ class Mapped:
     reading: Reading
 
     def draw(self) -> None:
-        """Draw the table; a name typed in is tried at once."""
+        """Draw the table; a typed name is tried at once."""
         try:
             frame, note = self.frame()
         except InputError:
-            # The sentence stands above: there is no mapping to show.
+            # The message is above: there is no mapping to show.
             return
         fixed = [name for name in frame.columns if name != "class"]
         content = zlib.crc32(repr((self.key, self.reading.classes, self.reading.label_coding)).encode())
@@ -56,7 +56,7 @@ class Mapped:
         )
 
     def frame(self) -> tuple[pd.DataFrame, str]:
-        """Score column, label, class and rows of each class, and a sentence about labels that are no class."""
+        """Return score column, label, class and rows of each class, and a sentence about labels that are no class."""
         counts, unknown, missing = session.label_counts(self.key, self.reading)
         names = self.reading.classes
         columns: dict[str, Any] = {}
@@ -68,7 +68,7 @@ class Mapped:
         return pd.DataFrame(columns), note
 
     def renamed(self, edits: Mapping[int, Mapping[str, Any]]) -> None:
-        """Use the names that were typed in."""
+        """Use the typed names."""
         names = list(self.reading.classes)
         for row, edit in edits.items():
             names[int(row)] = str(edit.get("class", names[int(row)]))
@@ -91,7 +91,7 @@ def _score_names(table: Table, reading: Reading) -> list[str]:
         return list(reading.scores)
     name = reading.scores[0]
     if name not in table.matrices and k != 2:
-        # Only a link says so; why such columns cannot be read stands above.
+        # Only a link can contain this; the reason why such columns cannot be read is above.
         raise InputError(f"{table.name} has {k} classes and {len(reading.scores)} score columns; choose one per class")
     if name not in table.matrices:
         return [f"1 − {name}", name]
@@ -99,24 +99,24 @@ def _score_names(table: Table, reading: Reading) -> list[str]:
 
 
 MOST = 200
-"""Different phrases that are listed at most."""
+"""Maximum number of different phrases listed."""
 _STANDS = "stands for ✎"
 
 
 @dataclass(frozen=True)
 class Phrases:
-    """The phrases of one reading."""
+    """Phrases of one reading."""
 
     role: Role
     table: Table
     reading: Reading
 
     def draw(self) -> None:
-        """Draw the table; a number typed in is tried at once."""
+        """Draw the table; a typed number is tried at once."""
         try:
             frame = self.frame()
         except InputError:
-            return  # the sentence stands above
+            return  # the message is above
         content = zlib.crc32(repr((self.table.name, self.reading.confidence, self.reading.words)).encode())
         widget = f"data.{self.role}.words.{content:08x}"
         st.caption(
@@ -133,7 +133,7 @@ class Phrases:
         )
 
     def frame(self) -> pd.DataFrame:
-        """Each phrase of the file, how many rows say it, and what it stands for: nothing where that must be chosen."""
+        """Return each phrase of the file, its number of rows, and its meaning; empty if that must be chosen."""
         counts = phrases(self.table.column(str(self.reading.confidence))).head(MOST)
         known = stands_for(self.reading)
         numbers = [known.get(phrase) for phrase in counts.index]
@@ -142,7 +142,7 @@ class Phrases:
         )
 
     def changed(self, edits: Mapping[int, Mapping[str, Any]]) -> None:
-        """Use the numbers that were typed in; one taken away is that of the library again."""
+        """Use the typed numbers; a removed one returns to the library's."""
         frame = self.frame()
         known = {phrase: value for phrase, value in stands_for(self.reading).items() if PHRASES.get(phrase) != value}
         for row, edit in edits.items():
@@ -154,7 +154,7 @@ class Phrases:
 
 
 LISTED = 50
-"""Up to this many columns are chosen one by one, more as a range."""
+"""Maximum number of columns chosen individually; more are chosen as a range."""
 
 _NONE = ""
 
@@ -180,7 +180,7 @@ _WORDS = {
 
 
 def draw(role: Role) -> None:
-    """Draw the controls of the reading looked at; a change that works is used at once, another stays on trial."""
+    """Draw the controls of the inspected reading; a valid change is used at once, any other stays on trial."""
     candidate = trial(role)
     key = candidate.key if candidate else in_use(role)[0]
     panel = _Panel(role, key, session.file(key).table, _reading(role), chosen_so_far(role))
@@ -229,7 +229,7 @@ def _reading(role: Role) -> Reading | None:
 
 @dataclass(frozen=True)
 class _Panel:
-    """The fields of one reading as controls; without a reading, of what was chosen so far."""
+    """Fields of one reading as controls; without a reading, of the choices so far."""
 
     role: Role
     key: str
@@ -238,7 +238,7 @@ class _Panel:
     chosen: Mapping[str, Any]
 
     def value(self, name: str) -> Any:
-        """The field as chosen, else as it is in the reading."""
+        """Return the field as chosen, otherwise as in the reading."""
         if name in self.chosen:
             return self.chosen[name]
         if name == "layout" and self.reading is None:
@@ -247,24 +247,24 @@ class _Panel:
         return getattr(self.reading, name, default)
 
     def choice(self, name: str, label: str, options: Sequence[str]) -> None:
-        """One of a few words."""
+        """Draw a choice among a few words."""
         st.selectbox(label, options, format_func=_WORDS.__getitem__, **self._tied(name, self.value(name)))
 
     def column(self, name: str, label: str, *, optional: bool = False) -> None:
-        """One column of the table, or none."""
+        """Draw the choice of one column of the table, or none."""
         value = self.value(name)
         names = self._names(value)
         st.selectbox(
             label,
             (_NONE, *names) if optional else names,
-            # Without a value there is nothing to fall back on: the field stays empty.
+            # Without a value there is no fallback: the field stays empty.
             index=0 if optional or value else None,
             format_func=lambda option: "none" if option == _NONE else shown(option),
             **self._tied(name, value or (_NONE if optional else None), lambda new: new or None),
         )
 
     def scores(self) -> None:
-        """The score columns: one by one, or a range where there are many."""
+        """Draw the choice of score columns: individually, or a range if there are many."""
         if self.value("layout") != "wide":
             return
         scores = tuple(self.value("scores"))
@@ -283,7 +283,7 @@ class _Panel:
         st.caption(f"{count(len(scores))} columns of scores." if len(scores) > 1 else "One matrix of scores.")
 
     def _side_by_side(self, scores: tuple[str, ...]) -> None:
-        """Whether every score column is another model's."""
+        """Draw the choice of one model per score column."""
         if len(scores) > 1:
             st.toggle(
                 "Each of these columns belongs to another model",
@@ -291,7 +291,7 @@ class _Panel:
             )
 
     def columns(self) -> None:
-        """The single columns that the layout needs."""
+        """Draw the choice of the single columns that the layout needs."""
         layout = self.value("layout")
         if layout in ("top-label", "confidence"):
             self.column("confidence", "Confidence")
@@ -304,19 +304,19 @@ class _Panel:
             self.column("correct", "Whether it was right")
 
     def questions(self) -> None:
-        """The columns by which rows of one question are known."""
+        """Draw the choice of the columns that identify rows of one question."""
         chosen = tuple(self.value("question"))
         self._several("question", "Columns that identify a question", self._names(*chosen), chosen)
 
     def models(self) -> None:
-        """The column that names the model of each row, which of them comes first, and how their rows are joined."""
+        """Draw the choices of the column with each row's model, of the first model, and of how rows are joined."""
         self.column("models", "This column names the model", optional=True)
         if self.reading is None or not self.reading.several:
             return
         try:
             names = model_names(self.table, self.reading)
         except InputError:
-            return  # the sentence stands above
+            return  # the message is above
         first = self.reading.model
         st.selectbox(
             "Model shown first",
@@ -329,12 +329,12 @@ class _Panel:
             self.questions()
 
     def coding(self) -> None:
-        """How labels name classes."""
+        """Draw the choice of how labels name classes."""
         if self.value("layout") != "confidence":
             self.choice("label_coding", "Labels are", get_args(LabelCoding))
 
     def label_columns(self) -> None:
-        """The label column, or columns."""
+        """Draw the choice of the label column or columns."""
         if self.value("layout") == "confidence":
             return
         labels, coding = tuple(self.value("label")), self.value("label_coding")
@@ -355,7 +355,7 @@ class _Panel:
             )
 
     def metadata(self) -> None:
-        """The columns carried along."""
+        """Draw the choice of metadata columns."""
         carried = tuple(self.value("metadata"))
         used = set(self.reading.used) - {self.reading.split, self.reading.group} if self.reading else set()
         free = [name for name in self.table.columns if name not in used]
@@ -377,7 +377,7 @@ class _Panel:
         return (*self.table.matrices, *self.table.columns)
 
     def _names(self, *also: str | None) -> tuple[str, ...]:
-        """Columns that are no scores, and those in use."""
+        """Return the columns without scores, and those in use."""
         scores = set(self.value("scores")) if self.value("layout") == "wide" else set()
         free = [name for name in self._all if name not in scores]
         return tuple(dict.fromkeys((*free, *(name for name in also if name is not None))))
@@ -404,6 +404,6 @@ class _Panel:
 def _numeric(table: Table, name: str) -> bool:
     array = table.matrices[name] if name in table.matrices else table.column(name)
     if array.dtype == object:
-        # A column of numbers with a few words in it can be meant: the sentence then says where they are.
+        # A numeric column with a few words in it can be intended: the message then lists their positions.
         return bool(np.mean(~np.isnan(numbers(array[:200]))) >= 0.5)
     return array.dtype.kind in "iuf"

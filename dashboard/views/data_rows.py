@@ -1,4 +1,4 @@
-"""Which rows calibrators are fitted on and which they are judged on."""
+"""Division of the rows into those that calibrators are fitted on and those that they are evaluated on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TWO = "calib.data.two-files"
 
 
 def draw() -> None:
-    """Draw the ways to divide rows, the controls of the one in use, and what came of it."""
+    """Draw the ways to divide rows, the controls of the current one, and the result."""
     source = widgets.selection().source
     by = _by(source)
     if not by:
@@ -47,12 +47,12 @@ def draw() -> None:
 
 
 def line() -> None:
-    """Say which rows are which, in one line; where they are few, offer to judge all."""
+    """Draw the division of the rows in one line; if they are few, offer to evaluate all."""
     source = widgets.selection().source
     try:
         parts = session.parts(source)
     except InputError:
-        # The sentence that says why stands where the rows are divided.
+        # The message with the reason is where the rows are divided.
         return
     st.caption(f"{markdown_plain(sentence(source, parts))}.")
     if session.split_by(source) == "share" and parts.fit.n_rows + parts.test.n_rows <= FEW:
@@ -66,7 +66,7 @@ def line() -> None:
 
 
 def divide(by: str | None) -> None:
-    """Divide the rows in another way; a second file is asked for before anything changes."""
+    """Divide the rows in another way; a second file is requested before any change."""
     if by is None:
         return
     st.session_state[_TWO] = by == "files"
@@ -76,7 +76,7 @@ def divide(by: str | None) -> None:
 
 
 def sentence(source: Source, parts: Division) -> str:
-    """Which rows are which, in one line."""
+    """Return the division of the rows in one line."""
     how = parts.rule
     if parts.undivided:
         return f"All {count(parts.test.n_rows)} rows are judged ({how})"
@@ -134,7 +134,7 @@ def _result(source: Source) -> None:
 
 
 def _second_file() -> None:
-    """The file of the test rows: chosen or uploaded, checked like the first."""
+    """Draw the file of the test rows: chosen or uploaded, checked like the first."""
     value = another("test", "Test rows from", (*files_of_session(), *demo_keys()), "File of the test rows")
     if session.is_here(value):
         with st.expander("How the test file is read", expanded=trial("test") is not None):

@@ -1,4 +1,4 @@
-"""Files and readings on trial: tried out beside the data in use, and taken into use when nothing speaks against it."""
+"""Trial files and readings: tried out next to the current data, and used once they have no problem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dashboard.selection import MOST_OTHERS, NOWHERE, Source
 from dashboard.session.reading_changes import differences, written_changes
 
 Role = Literal["data", "test", "more"]
-"""The file in use, the file of its test rows, or another model's file to compare with it."""
+"""Current file, file of its test rows, or another model's file to compare with it."""
 
 _FOLLOWERS: dict[str, tuple[str, ...]] = {
     "layout": (
@@ -40,15 +40,15 @@ _FOLLOWERS: dict[str, tuple[str, ...]] = {
     "predicted": ("label_coding", "classes"),
     "models": ("model", "question", "score_sets"),
 }
-"""What was chosen before and loses its ground when another field changes."""
+"""Fields that lose their meaning when another field changes."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A file, or another reading of one, that is not in use.
+    """Trial of a file, or of another reading of one, that is not in use.
 
-    ``chosen`` are the fields of the reading the user chose, ``reading`` is what came of them (None if nothing did),
-    and ``reason`` is why it cannot be read, or empty where a problem found is all that stands in the way.
+    ``chosen`` are the fields of the reading that the user chose, ``reading`` is the resulting reading (None if it
+    failed), and ``reason`` is why it cannot be read, or empty if a finding is the only obstacle.
     """
 
     key: str
@@ -58,12 +58,12 @@ class Trial:
 
     @property
     def changed(self) -> str:
-        """The reading as it would stand in the selection."""
+        """Return the reading as it would be written in the selection."""
         return "" if self.reading is None else written_changes(session.file(self.key).proposal, self.reading)
 
 
 def trial(role: Role) -> Trial | None:
-    """What is on trial, if anything is."""
+    """Return the trial, if there is one."""
     candidate: Trial | None = st.session_state.get(_slot(role))
     if candidate is None:
         return None
@@ -76,25 +76,25 @@ def trial(role: Role) -> Trial | None:
 
 
 def drop(role: Role) -> None:
-    """Put away what is on trial."""
+    """Discard the trial."""
     st.session_state.pop(_slot(role), None)
 
 
 def in_use(role: Role) -> tuple[str, str]:
-    """Key and changed reading of the file in use."""
+    """Return the key and the changed reading of the current file."""
     source = widgets.selection().source
     files = {"data": (source.data, source.reading), "test": (source.test, source.test_reading), "more": ("", "")}
     return files[role]
 
 
 def looked_at(role: Role) -> str:
-    """Key of the file on trial, else of the file in use."""
+    """Return the key of the trial file, otherwise of the current file."""
     candidate = trial(role)
     return candidate.key if candidate else in_use(role)[0]
 
 
 def chosen_so_far(role: Role) -> Mapping[str, Any]:
-    """The fields in which the reading looked at differs from the proposal."""
+    """Return the fields in which the inspected reading differs from the proposal."""
     candidate = trial(role)
     if candidate is not None:
         return candidate.chosen
@@ -106,24 +106,24 @@ def chosen_so_far(role: Role) -> Mapping[str, Any]:
 
 
 def choose(role: Role, key: str) -> None:
-    """Use a file as its proposed reading reads it, or put it on trial."""
+    """Use a file with its proposed reading, or start a trial."""
     say(role, "")
     if key == in_use(role)[0]:
-        # A link named it, or it is chosen again: the reading chosen for it stays.
+        # A link named it, or it is chosen again: its chosen reading stays.
         drop(role)
         return
     attempt(role, key, {})
 
 
 def amend(role: Role, **changes: Any) -> None:
-    """Change fields of the reading looked at; what rested on their old values is proposed anew."""
+    """Change fields of the inspected reading; fields that depend on their old values are proposed again."""
     followers = {name for changed in changes for name in _FOLLOWERS.get(changed, ())}
     kept = {name: value for name, value in chosen_so_far(role).items() if name not in followers}
     attempt(role, looked_at(role), {**kept, **changes})
 
 
 def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool = False) -> None:
-    """Read a file like this: in use when it can be read without a problem, or when problems are accepted."""
+    """Read a file this way; use it if it has no problem, or if problems are accepted."""
     reading = None
     try:
         reading = session.proposed(key, chosen)
@@ -132,7 +132,7 @@ def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool =
         changed, *more = (written_changes(session.file(key).proposal, of_model) for of_model in each)
         source = _source(role, key, changed)
         if not accepted and any(f.severity == "problem" for f in found(role, key, changed)):
-            # Asked for now, so that the sentence is there if it cannot be read at all.
+            # Computed now, so that the message exists if it cannot be read at all.
             session.whole(key, changed)
             raise _Problem
         _check(role, source)
@@ -146,18 +146,18 @@ def attempt(role: Role, key: str, chosen: Mapping[str, Any], *, accepted: bool =
 
 
 def found(role: Role, key: str, changed: str) -> tuple[Finding, ...]:
-    """Findings about a file, with what is wrong about using it in this role."""
+    """Return the findings about a file, with the problems of using it in this role."""
     same = role == "test" and key == widgets.selection().source.data
     return ((SAME_FILE,) if same else ()) + session.findings(key, changed)
 
 
 def say(role: Role, sentence: str) -> None:
-    """Keep a sentence about the last file that could not be read; an empty one clears it."""
+    """Store a message about the last file that could not be read; an empty one clears it."""
     st.session_state[f"calib.data.sentence.{role}"] = sentence
 
 
 def sentence(role: Role) -> str:
-    """The sentence kept."""
+    """Return the stored message."""
     return str(st.session_state.get(f"calib.data.sentence.{role}", ""))
 
 
@@ -170,7 +170,7 @@ SAME_FILE = Finding(
 
 
 class _Problem(InputError):
-    """Readable, with a problem the user has not settled."""
+    """Signal for a readable file with a problem that the user has not settled."""
 
     def __str__(self) -> str:
         return ""
@@ -181,21 +181,21 @@ def _slot(role: Role) -> str:
 
 
 def _source(role: Role, key: str, changed: str) -> Source:
-    """The source of rows with a file in a role; another data file starts with a plain split of its own."""
+    """Return the source of rows with a file in a role; another data file starts with a plain split."""
     old = widgets.selection().source
     if role == "test":
         return dataclasses.replace(old, test=key, test_reading=changed)
     if role == "more":
         return Source(key, changed, like=old)
     if key == old.data:
-        # A slice of the rows of all models may be none of one model's.
+        # A slice of the rows of all models may have no rows of one model.
         within = old.within if _models_by(key, changed) == _models_by(key, old.reading) else ""
         return dataclasses.replace(old, reading=changed, within=within)
     return _split(Source(key, changed, share=old.share, seed=old.seed))
 
 
 def _split(source: Source) -> Source:
-    """At random where the values of the split column do not say which rows are which."""
+    """Return a random split if the values of the split column do not identify the parts."""
     if session.split_by(source) in ("share", ""):
         return source
     session.whole(source.data, source.reading)
@@ -207,9 +207,9 @@ def _split(source: Source) -> Source:
 
 
 def _check(role: Role, source: Source) -> None:
-    """Whether the file can be read, and beside another: whether it has its classes, or its very rows.
+    """Check that the file can be read, and that a second file has the same classes, or the same rows.
 
-    The other way round is not asked: where both files need a change, one of them has to come first.
+    The reverse is not checked: if both files need a change, one of them has to come first.
     """
     session.whole(source.data, source.reading)
     if role != "data":
@@ -217,7 +217,7 @@ def _check(role: Role, source: Source) -> None:
 
 
 def _one_a_model(role: Role, key: str, reading: Reading) -> tuple[Reading, ...]:
-    """The reading once a model where a column names them: of those on show, the one it is about first, else of all."""
+    """Return one reading per model if a column names them: of the models shown, with the reading's first, or of all."""
     if not reading.several or role == "test" or (role == "more" and reading.model):
         return (reading,)
     readings = widgets.selection().readings
@@ -231,7 +231,7 @@ def _one_a_model(role: Role, key: str, reading: Reading) -> tuple[Reading, ...]:
     )
     beside = len(readings) if role == "more" else len(readings) - max(len(shown), 1)
     if len(names) + beside > MOST_OTHERS + 1:
-        return (reading,)  # more than can be shown: one is chosen, or the sentence asks for it
+        return (reading,)  # more than can be shown: one is chosen, or the message requests a choice
     return tuple(reading.replace(model=name) for name in names)
 
 
@@ -240,7 +240,7 @@ def _same_models(read: tuple[str, str], key: str, by: tuple[str, ...]) -> bool:
 
 
 def _models_by(key: str, changed: str) -> tuple[str, ...]:
-    """What tells models apart as a file is read; empty where nothing does, or it cannot be read so."""
+    """Return the columns that identify models as a file is read; empty if there are none, or it cannot be read so."""
     try:
         return session.reading(key, changed).models_by
     except InputError:
@@ -253,11 +253,11 @@ def _take(source: Source, more: tuple[tuple[str, str], ...]) -> None:
         widgets.change(others=(*selection.others, (source.data, source.reading), *more))
         return
     nothing: dict[str, Any] = {**NOWHERE, "three": ""}
-    if source.data != selection.source.data:  # what was asked of other data
+    if source.data != selection.source.data:  # questions about other data
         nothing |= {"confidence": None, "risk": None}
     key, now = selection.source.data, _models_by(selection.source.data, selection.source.reading)
     kept = [each for each in selection.others if not now or not _same_models(each, key, now)]
-    # Of other data, or of models that were one before, the answer comes first.
+    # For other data, or for models previously read as one, show the answer first.
     first = {} if source.data == key and (now or not more) else {"view": "overview"}
     others = (*more, *(kept if source.data == key else ()))
     widgets.change(**vars(source), **nothing, **first, others=others)

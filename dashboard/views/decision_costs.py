@@ -1,4 +1,4 @@
-"""What decisions cost: costs to fill in, what every model expects to pay and pays, and the decision curve."""
+"""Costs of decisions: costs to fill in, expected and actual costs of every model, and the decision curve."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import by_model, exhibited
 
 MOST_CLASSES = 20
-"""Classes whose costs are filled in on screen at most; of more they are given as text."""
+"""Maximum number of classes whose costs are filled in on screen; for more they are given as text."""
 _FILE = "decisions.file"
 
 
 def draw(scene: Scene) -> None:
-    """Draw the table of costs, and what follows from it."""
+    """Draw the table of costs, and its consequences."""
     names = scene.class_names
     _costs(names, event_words.named_classes(scene))
-    # Costs stand in the table above; as text where there are too many classes for one.
+    # Costs are in the table above; as text if there are too many classes for one.
     exhibited("decisions", scene, controls=not 2 <= len(names) <= MOST_CLASSES, turned=by_model(scene))
     st.markdown(f"#### {EXHIBITS['decision-curve'].title}")
     limits = at_these_costs(widgets.selection(), scene)
@@ -40,7 +40,7 @@ def draw(scene: Scene) -> None:
 
 
 def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:
-    """Which class is acted on, and from which probability on, where the costs do not say."""
+    """Draw the choice of the class acted on, and the threshold, if the costs do not determine them."""
     names, codes = event_words.named_classes(scene), range(len(scene.class_names))
     if not names:
         return
@@ -57,14 +57,14 @@ def _acted_on(scene: Scene, limits: Mapping[str, float]) -> None:
 
 
 def _costs(names: tuple[str, ...], titles: tuple[str, ...]) -> None:
-    """A line for each decision, a column for each class that may be true; a cost typed in is used at once."""
+    """Draw a line for each decision, a column for each true class; a typed cost is used at once."""
     if len(names) < 2:
         return
     text = dict(widgets.selection().exhibit("decisions").params).get("costs", "")
     try:
         table = cost_matrix(str(text), len(names))
     except InputError:
-        table = cost_matrix("", len(names))  # why the costs of the link do not fit stands below
+        table = cost_matrix("", len(names))  # the reason why the costs of the link do not fit is below
     if len(names) <= MOST_CLASSES:
         _editor(titles, table, f"decisions.costs.{zlib.crc32(repr((names, text)).encode()):08x}")
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
@@ -88,7 +88,7 @@ def _editor(names: tuple[str, ...], table: NDArray[np.float64], widget: str) -> 
 
 
 def _from_file(names: tuple[str, ...]) -> None:
-    """A file of costs, checked against the names of the classes."""
+    """Draw the upload of a file of costs, checked against the names of the classes."""
     st.caption(
         "A CSV file like the one downloaded here: true classes in the header, decided classes in the first column."
     )
@@ -115,7 +115,7 @@ _PROBLEM = "calib.decisions.problem"
 
 
 def put(table: NDArray[np.float64], edits: Mapping[int, Mapping[str, Any]]) -> None:
-    """Use the costs that were typed in."""
+    """Use the typed costs."""
     new = table.copy()
     for row, cells in edits.items():
         for column, value in cells.items():
@@ -124,7 +124,7 @@ def put(table: NDArray[np.float64], edits: Mapping[int, Mapping[str, Any]]) -> N
 
 
 def chosen(table: NDArray[np.float64]) -> None:
-    """Use these costs; the usual ones leave no trace in the link."""
+    """Use these costs; the default ones are not written into the link."""
     text = "; ".join(" ".join(f"{cost:.12g}" for cost in line) for line in table)
     same = np.array_equal(table, cost_matrix("", len(table)))
     widgets.change_exhibit(EXHIBITS.described("decisions", **({} if same else {"costs": text})))

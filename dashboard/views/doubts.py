@@ -1,4 +1,4 @@
-"""Warnings above every page whose numbers rest on labels or scores that are doubted."""
+"""Warnings above every page whose numbers depend on doubted labels or scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimators view: every estimator of one model in one notion as a forest plot, and what each of them is."""
+"""Estimators view: every estimator of one model in one notion as a forest plot, with explanations."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dashboard.views.exhibited import exhibited, progress
 from dashboard.views.explained import estimator_dialog, notion_box
 
 NAME = "estimators"
-"""The chart's."""
+"""Name of the chart."""
 
 
 @view("estimators", "Estimators", 10, room="evidence")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     click = waiting(NAME)
     scene = in_its_notion(session.scene_of(widgets.selection()))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -48,7 +48,7 @@ def render() -> None:
 
 
 def _compute(scene: Scene, exhibit: Estimators) -> None:
-    """Make the estimates under a bar, with a button that leaves slow ones out again."""
+    """Compute the estimates under a progress bar, with a button that omits slow ones again."""
     cancel = st.empty()
     try:
         if exhibit.slow and not scene.knows(exhibit.table(scene)):
@@ -56,7 +56,7 @@ def _compute(scene: Scene, exhibit: Estimators) -> None:
         with progress(scene) as watched:
             watched.get(exhibit.table(watched))
     except NotAnswerable:
-        pass  # the exhibit says why
+        pass  # the exhibit gives the reason
     cancel.empty()
 
 
@@ -65,13 +65,13 @@ def _choose(slow: bool) -> None:
 
 
 def in_its_notion(scene: Scene) -> Scene:
-    """The scene in a notion that the model looked at can be judged in: chosen, else the verdict's, else the first."""
+    """Return the scene in a notion available for the focused model: chosen, else the verdict's, else the first."""
     known = notions_of(scene.get(scene.model.predictions))
     return scene.focused(notion=scene.notion if scene.notion in known else known[0])
 
 
 def notions(scene: Scene) -> None:
-    """The notions that these predictions can be judged in and that say something of their own, or that is chosen."""
+    """Draw the choice of distinct notions available for these predictions, including the chosen one."""
     rows = scene.get(scene.model.predictions)
     added = [notion for notion in notions_of(rows) if REDUCTIONS[notion].flags.adds_to(rows.n_classes)]
     known = tuple(notion for notion in notions_of(rows) if notion in added or notion == scene.notion)
@@ -88,7 +88,7 @@ def notions(scene: Scene) -> None:
 
 
 def models(scene: Scene) -> None:
-    """The models on show, one of which is looked at; no choice where there is one."""
+    """Draw the choice of the focused model; none if there is only one model."""
     titles = list(scene.titles)
     if len(titles) > 1:
         st.segmented_control(
@@ -103,7 +103,7 @@ def models(scene: Scene) -> None:
 
 
 def _slow(scene: Scene, exhibit: Estimators) -> None:
-    """The button that makes what is missing, and the one that leaves it again."""
+    """Draw the button that computes missing estimates, and the one that omits them again."""
     if exhibit.slow:
         st.button("Leave out slow intervals", on_click=_choose, args=(False,), key="estimators.quick")
         return
@@ -123,7 +123,7 @@ def _slow(scene: Scene, exhibit: Estimators) -> None:
 
 
 def _lines(scene: Scene, exhibit: Estimators) -> dict[str, str]:
-    """What every estimator says of the model looked at, in a sentence."""
+    """Return the result of every estimator for the focused model, in a sentence."""
     try:
         lines = scene.get(exhibit.forest(scene)).frame().to_dict("records")
     except NotAnswerable:

@@ -1,4 +1,4 @@
-"""An exhibit on screen: its controls, its figure, its table, its words, and taking all of it home.
+"""Exhibit on screen: its controls, figure, table, notes, and export.
 
 A table on screen that can be sorted: numbers stay numbers, written as readers see them everywhere else.
 """
@@ -36,26 +36,26 @@ from dashboard.views import sample_offered
 from dashboard.workers import turns
 
 TALLEST = 460
-"""Pixels of a table on screen at most; it scrolls."""
+"""Maximum height in pixels of a table on screen; a longer one scrolls."""
 PICKED_FROM = 213
-"""The same where a line is chosen, and shown below."""
-"""Pixels of a longer table on screen at most; it scrolls."""
+"""Maximum height if a line can be chosen, whose details are shown below."""
+"""Maximum height in pixels of a longer table on screen; it scrolls."""
 WHOLE = 18
-"""Lines up to which a table is not cut: the last few are not worth scrolling for."""
+"""Number of lines up to which a table is not cut: scrolling for the last few is not worth it."""
 SHOWN = 5000
-"""Lines put on screen; the download has all of them."""
+"""Maximum number of lines on screen; the download has all of them."""
 WRITTEN = 1000
-"""Lines whose cells are written one by one; in a longer table a column has one format, which costs nothing a line."""
+"""Number of lines whose cells are formatted individually; a longer table has one format per column, which is fast."""
 MANY = 10
-"""Columns up to which a table fits beside the pane; of a wider one it is said that it scrolls."""
+"""Number of columns up to which a table fits next to the pane; for a wider one a note mentions scrolling."""
 _LINE, _ROOM = 18, 12
-"""Pixels of a line of a sentence, and of what is left free around it."""
+"""Height in pixels of a line of a sentence, and of the free space around it."""
 _BOLD = "background-color: rgba(213, 94, 0, 0.2)"
-"""Lines that a page prints in bold."""
+"""Style of lines that a page prints in bold."""
 
 
 def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int], None] | None = None) -> None:
-    """The table, sortable; what no column is made of stays in the download.
+    """Draw the table, sortable; values without a column are in the download only.
 
     ``pick`` hears which line was clicked: the table is then short, so that what is shown of the line is in sight.
     """
@@ -95,16 +95,16 @@ def grid(exhibit: Exhibit, frame: pd.DataFrame, name: str, pick: Callable[[int],
 
 
 def _picked(key: str, pick: Callable[[int], None]) -> None:
-    """Tell which line was chosen; nothing where a choice was taken back."""
+    """Report the chosen line; nothing if a choice was undone."""
     for line in st.session_state[key].selection.rows:
         pick(line)
 
 
 def words_added(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFrame:
-    """The frame with a column for all words that readers see otherwise than they stand in it."""
+    """Return the frame with an additional column for all texts that are displayed differently."""
     texts: dict[str, list[Any]] = {}
     for column in (column for column in columns if not column.digits):
-        # What is not there stays so: a dash would be one more word to sort.
+        # A missing value stays missing: a dash would be one more word to sort.
         cells = [None if line[0] == NOT_KNOWN else line[0] for line in written(frame, (column,))]
         empty = frame[column.made_of[0]].tolist() if not column.made_of[1:] else cells
         texts[_place(column)] = [old if cell is None else cell for cell, old in zip(cells, empty, strict=True)]
@@ -112,7 +112,7 @@ def words_added(frame: pd.DataFrame, columns: tuple[Column, ...]) -> pd.DataFram
 
 
 def styled(frame: pd.DataFrame, columns: tuple[Column, ...], bold: tuple[int, ...]) -> Styler:
-    """The frame with every number written as in the report, and the lines that matter most marked."""
+    """Return the frame with every number formatted as in the report, and the most important lines marked."""
     style = frame.style
     for name, texts in ((name, column.alone(frame, name)) for column in columns for name in column.numbers):
         for known, lines in _layers(frame[name].tolist(), texts):
@@ -125,7 +125,7 @@ def styled(frame: pd.DataFrame, columns: tuple[Column, ...], bold: tuple[int, ..
 
 
 def _layers(values: list[Any], texts: list[str]) -> list[tuple[dict[Any, str], list[int]]]:
-    """Lines in which equal values are written alike, with what each value is written as: few calls, not one a cell."""
+    """Group lines in which equal values have equal texts, with the text of each value: few calls, not one per cell."""
     layers: list[tuple[dict[Any, str], list[int]]] = []
     for line, (value, text) in enumerate(zip(values, texts, strict=True)):
         layer = next((layer for layer in layers if layer[0].get(value, text) == text), None)
@@ -141,7 +141,7 @@ def _place(column: Column) -> str:
 
 
 def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str | None]) -> Iterator[tuple[str, Any]]:
-    """How the parts of a column are shown, with what they mean; the first stays where a wide table is scrolled."""
+    """Yield the display settings of a column's parts, with their meanings; the first stays in place while scrolling."""
     if not column.digits:
         yield (
             _place(column),
@@ -158,13 +158,13 @@ def _settings(column: Column, first: bool, whole: bool, means: Mapping[str, str 
 
 
 PATIENCE = 1.0
-"""Seconds until a bar says what is being made."""
+"""Seconds until a progress bar appears."""
 MOST_TURNED = 4
-"""Models beside one another at most where a table has a column a model; more are put into a table that scrolls."""
+"""Maximum number of models shown side by side in a table with a column per model; more get a table that scrolls."""
 
 
 def follow(name: str, titles: Collection[str]) -> None:
-    """Look at what was clicked in the figure called ``name``, one of the models by these titles.
+    """Focus what was clicked in the figure called ``name``, one of the models by these titles.
 
     Called before the page is built, which has to know it.
     """
@@ -175,7 +175,7 @@ def follow(name: str, titles: Collection[str]) -> None:
 
 
 def by_model(scene: Scene) -> bool | None:
-    """How a table of many measures is ``turned``: a column a model, where they are few enough to stand side by side."""
+    """Return the ``turned`` option of a table of many measures: a column per model, if these fit side by side."""
     return True if len(scene.models.shown) <= MOST_TURNED else None
 
 
@@ -194,14 +194,14 @@ def exhibited(
     linked: Callable[[Any], Selection] | None = None,
     bar: Any = None,
 ) -> Click | None:
-    """Draw an exhibit with the options chosen for it; hand back a click on its figure.
+    """Draw an exhibit with its chosen options; return a click on its figure.
 
-    ``name`` tells several of one kind apart; ``title`` replaces its own (None: no heading); ``folded`` puts the table
-    into an expander below the figure; ``turned`` writes it out, its best numbers in bold, with its lines as columns
-    where it is true, instead of as a grid that can be sorted; ``limits`` fix some of its options for this place, which
-    then have no control; ``tucked`` puts the controls behind a button beside the headline; ``pick`` hears which line of
-    the table was clicked; ``linked`` gives the choices that a line of a written table is a link to; ``bar`` is the
-    place of the progress bar, here where there is none.
+    ``name`` identifies one of several of a kind; ``title`` replaces its own (None: no heading); ``folded`` puts the
+    table into an expander below the figure; ``turned`` draws it as text with its best numbers in bold, and with its
+    lines as columns if True, instead of as a sortable grid; ``limits`` fix some of its options for this place, which
+    then have no control; ``tucked`` puts the controls behind a button next to the headline; ``pick`` receives the
+    clicked line of the table; ``linked`` returns the choices that a line of a text table links to; ``bar`` is the place
+    of the progress bar, by default the current one.
     """
     recipe, fixed = widgets.selection().exhibit(key), limits or {}
     exhibit: Exhibit = EXHIBITS.make(key, **{**dict(recipe.params), **fixed})
@@ -253,18 +253,18 @@ def exhibited(
 
 
 def below(words: Words) -> None:
-    """The words below a figure or a table."""
+    """Draw the notes below a figure or a table."""
     for text in filter(None, (words.caption, *words.notes)):
         st.caption(markdown_plain(text))
 
 
 @contextmanager
 def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
-    """The scene under a bar that says what is being made, once that has taken long enough to ask.
+    """Yield the scene under a progress bar, which appears only after a short delay.
 
     A bar that comes and goes at once would move what somebody is about to click.
     """
-    bar: Any = None if place is None else place.progress(0.0)  # what was asked for has a bar at once
+    bar: Any = None if place is None else place.progress(0.0)  # requested work has a bar at once
     place = place or st.empty()
     start = time.monotonic()
 
@@ -285,14 +285,14 @@ def progress(scene: Scene, place: Any = None) -> Iterator[Scene]:
 
 
 def _named(what: str) -> str:
-    """The name of a function in words."""
+    """Return the name of a function in words."""
     return re.split(r"[.:]", what)[-1].replace("_", " ")
 
 
 def _written(
     exhibit: Exhibit, frame: pd.DataFrame, turned: bool, linked: Callable[[Any], Selection] | None = None
 ) -> None:
-    """The table as readers see it, a heading to each line, which may be a link."""
+    """Draw the table as text, with a heading for each line, which may be a link."""
     columns = exhibit.columns(frame)
     cells = [[markdown_plain(cell) for cell in line] for line in written(frame, columns)]
     for i, j in best_cells(frame, columns):
@@ -306,7 +306,7 @@ def _written(
 
 
 def _marks_told(exhibit: Exhibit, frame: pd.DataFrame) -> None:
-    """What the letters beside intervals stand for, right below the table that has them."""
+    """Draw the explanation of the letters next to intervals, right below the table that has them."""
     if any(column.heading in ("about", "mark") for column in exhibit.columns(frame)):
         for text in marked(zip(frame["about"], frame["tested"], strict=True))[1]:
             st.caption(markdown_plain(text))
@@ -320,7 +320,7 @@ def _take_home(
     notes: tuple[str, ...] = (),
     terms: tuple[str, ...] = (),
 ) -> None:
-    """The table as a file, the Python and the command that make it again, and what to know when reading it."""
+    """Draw the export: the table as a file, the Python and the command that recompute it, and notes on reading it."""
     with st.container(horizontal=True, key=f"take-home-{name}"):
         widgets.download("Download this table (CSV)", f"{name}.csv", lambda: csv_bytes(frame))
         with st.popover("Copy as code", icon=":material/code:", key=f"copied.{name}"):
@@ -337,7 +337,7 @@ def _take_home(
 
 
 def numbers(key: str, scene: Scene) -> None:
-    """The table of an exhibit whose figure stands elsewhere, and the ways to take it home."""
+    """Draw the table of an exhibit whose figure is elsewhere, and its export."""
     exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
     frame = scene.get(exhibit.table(scene))
     _written(exhibit, frame, len(frame) <= MOST_TURNED)  # whole: there is no room to scroll in

@@ -1,4 +1,4 @@
-"""What a number is: its formula typeset, where it misleads, and what to read about it."""
+"""Explanation of a number: its formula typeset, its pitfalls, and its references."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SYMBOLS = (
     "probabilities of a row; $y_i$: its label; $e_{y_i}$: the vector with a 1 at the label; $h$: the largest "
     "probability; $c$: its class."
 )
-"""What the letters of the formulas stand for."""
+"""Meaning of the letters in the formulas."""
 
 
 def meaning(entry: Entry[Any]) -> None:
-    """Caption, formula, where it misleads, the works that define it, and the whole text of the library."""
+    """Draw caption, formula, pitfalls, references, and the full documentation of the library."""
     st.markdown(f"**{markdown_plain(entry.caption)}**")
     if entry.formula:
         st.latex(entry.formula)
@@ -41,13 +41,13 @@ def meaning(entry: Entry[Any]) -> None:
 
 
 def works(reference: str) -> None:
-    """What a short reference cites, in full."""
+    """Draw the full references of a short citation."""
     for work in filter(None, (reference, *bibliography([reference]))):
         st.caption(markdown_plain(work))
 
 
 def misleads(entry: Entry[Any]) -> str:
-    """What the documentation says can mislead, as running text; empty where it says nothing.
+    """Return the documented pitfalls as running text; empty if there are none.
 
     >>> misleads(REDUCTIONS["top-label"])
     'With few rows per class the plug-in error is mostly noise.'
@@ -59,7 +59,7 @@ def misleads(entry: Entry[Any]) -> str:
 
 
 def notion_box(key: str) -> None:
-    """A button with what the notion of calibration says, its formula and works."""
+    """Draw a button with the definition of the notion of calibration, its formula and references."""
     with st.popover(f"What is {REDUCTIONS[key].title.lower()} calibration?", key=f"meaning.{key}"):
         explained(key, place="notion")
         meaning(REDUCTIONS[key])
@@ -67,7 +67,7 @@ def notion_box(key: str) -> None:
 
 @st.dialog("What is this number?", width="medium")
 def estimator_dialog(first: str, lines: Mapping[str, str]) -> None:
-    """The meaning of an estimator over the page, with the sentence that says what it is of the model looked at."""
+    """Show the meaning of an estimator over the page, with the sentence on its result for the focused model."""
     every = tuple(ESTIMATORS)
     key = st.selectbox("Estimator", every, every.index(first), lambda k: ESTIMATORS[k].title, key=f"about.{first}")
     if key in lines:

@@ -1,4 +1,4 @@
-"""The glossary: every term with its picture, what it says, its formula, who defined it, and where to see it at work."""
+"""Glossary: every term with its picture, its definition, its formula, its source, and an example."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LETTERS = (
     "$[\\ell, u]$: the interval of an error $\\theta$; $\\varepsilon$: the tolerance, or a guaranteed bound; $T^*$: "
     "the error if outcomes are drawn from the predictions themselves; $g$: a calibrator fitted on other rows."
 )
-"""What the letters of the terms' own formulas stand for; those of estimators and notions have their line already."""
+"""Meaning of the letters in the terms' own formulas; estimators and notions already have theirs."""
 
 
 @view("glossary", "Glossary", 20, room=LEARN, needs_data=False)
@@ -44,5 +44,5 @@ def _entry(term: Term) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", gap="small"):
         st.caption(markdown_plain(begun(cited(term.reference))), width="stretch")
         if term.live is not None:
-            # A link opens a page of its own: the data in use here stay in use.
+            # A link opens a new page: the current data here stay loaded.
             st.markdown(f"[See it live](?{urlencode(widgets.link_query(term.live))})", width="content")

@@ -1,4 +1,4 @@
-"""Answers that a judge marked, and people a few of them: a view listed where a column looks like people's marks."""
+"""Answers marked by a judge, and a few by people: a view listed if a column looks like human marks."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NONE = "no parts"
 
 
 def missing() -> str:
-    """Why there is nothing to look at: no column has marks of some rows; empty where one has."""
+    """Return why the view would be empty: no column has marks of some rows; empty if one has."""
     try:
         scene = session.scene_of(widgets.selection().replace(calibrators=()))
         if not scene.models.shown:
-            return ""  # said where the view would be
+            return ""  # shown in place of the view
         return "" if _marked(scene) else "no metadata column contains right or wrong for only some of the rows"
     except InputError:
-        return ""  # data that cannot be used: said where the view would be
+        return ""  # unusable data: reported in place of the view
 
 
 @view("judged", "Judged answers", 27, room="explore", missing=missing, reads="rows", rare=True)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
     if names := _marked(scene):
         _choose(widgets.selection().exhibit("judged-answers").build(), names, scene)
@@ -41,7 +41,7 @@ def _marked(scene: Scene) -> tuple[str, ...]:
 
 
 def _choose(chosen: JudgedAnswersExhibit, names: tuple[str, ...], scene: Scene) -> None:
-    """The column of people's marks, where there are several, and the one whose values are told of apart."""
+    """Draw the choice of the column of human marks, if there are several, and of the grouping column."""
 
     def change(**options: object) -> None:
         kept = {"human": chosen.human, "by": chosen.by} | options

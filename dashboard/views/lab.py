@@ -1,4 +1,4 @@
-"""The laboratory: a truth is chosen or drawn, sampled, and estimators and calibrators are held against it."""
+"""Laboratory: a known distribution is chosen or drawn, sampled, and compared with estimators and calibrators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLANNED = (
 
 @view("lab", "Lab", 60, room="evidence", needs_data=False)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     _follow()
     scene = _scene()
     recipe = widgets.selection().exhibit(CURVE)
@@ -56,7 +56,7 @@ def render() -> None:
 
 
 def _scene() -> Scene:
-    """The scene; the laboratory needs no data, so that those in use may be gone."""
+    """Return the scene; the laboratory needs no data, so the current ones may be gone."""
     try:
         return session.scene_of(widgets.selection())
     except InputError:
@@ -64,7 +64,7 @@ def _scene() -> Scene:
 
 
 def _follow() -> None:
-    """Move a point of a drawn truth to where it was dragged in the picture."""
+    """Move a point of a drawn distribution to where it was dragged in the picture."""
     click, recipe = waiting(CURVE), widgets.selection().exhibit(CURVE)
     truth, record = recipe.build().truth, {} if click is None else click.record
     point, share = record.get("point"), record.get("share")
@@ -75,14 +75,14 @@ def _follow() -> None:
 
 
 def _again(seed: int) -> None:
-    """Another sample of the same truth."""
+    """Draw another sample of the same distribution."""
     recipe = widgets.selection().exhibit(CURVE)
     params = {**dict(recipe.params), "seed": (seed + 1) % (MOST_SEED + 1)}
     widgets.change_exhibit(EXHIBITS.described(CURVE, **params))
 
 
 def _use(exhibit: LabCurve, scene: Scene, view: str = "overview") -> None:
-    """The sample as a file that was opened, as any other; every row of it is judged, in the notion judged here."""
+    """Use the sample as an opened file; all its rows are evaluated, in the current notion."""
     data = csv_bytes(scene.get(exhibit.sample_table()))
     data_choice.take("data", lambda: session.hold(data, SAMPLE))
     if widgets.selection().source.data == session.hold(data, SAMPLE).key:
@@ -91,7 +91,7 @@ def _use(exhibit: LabCurve, scene: Scene, view: str = "overview") -> None:
 
 
 def _plan(exhibit: LabCurve, scene: Scene) -> None:
-    """The sample as data in use, and the question how wide an interval so many rows give."""
+    """Use the sample as the current data, and open the question about the interval width for this many rows."""
     _use(exhibit, scene, "planner")
     widgets.change_exhibit(EXHIBITS.described("plan", plan=Recipe("PLANS", "error-interval")))
 
@@ -116,7 +116,7 @@ def _errors(scene: Scene) -> None:
 
 
 def _distances(scene: Scene) -> None:
-    """The same samples one by one, once they are drawn, where an experiment is about one truth."""
+    """Draw the same samples individually, once they are drawn, if an experiment is about one distribution."""
     errors: LabErrors = widgets.selection().exhibit(ERRORS).build()
     if errors.experiment in distance_experiments() and scene.knows(errors.found()):
         same = {name: getattr(errors, name) for name in ("experiment", "truth", "draws", "seed")}

@@ -1,4 +1,4 @@
-"""Learn: the stops of the guided tour, each a way in."""
+"""Learn view: the stops of the guided tour, each with a link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_A_ROW = 4
 
 @view("learn", "Tour", 10, room=LEARN, needs_data=False)
 def render() -> None:
-    """Draw a card a stop."""
+    """Draw one card per stop."""
     st.markdown("## New to calibration? Seven stops, one question each")
     st.markdown("Each opens an example that comes with this program. Your own data do not change.")
     for first in range(0, len(TOUR), IN_A_ROW):

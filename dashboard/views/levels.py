@@ -1,4 +1,4 @@
-"""The levels view: stated confidences as they are, and which answers they put first."""
+"""Levels view: stated confidences without binning, and the answers that they rank first."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from dashboard.views.exhibited import by_model, exhibited
 from dashboard.views.workspace import workspace
 
 _NEAR = 5e-4
-"""What is looked at on either side of a level that was clicked."""
+"""Half-width of the focused range around a clicked level."""
 
 
 def missing() -> str:
-    """Why there are no levels to look at; empty where there are, and where rows say nothing but a confidence."""
+    """Return why there are no levels to show; empty if there are, and for rows with only a confidence."""
     try:
         scene = session.scene_of(widgets.selection().replace(calibrators=()))
         if not scene.models.shown:
-            return ""  # said where the view would be
+            return ""  # shown in place of the view
         first = scene.models.shown[0]
         alone = scene.get(first.predictions).kind == "confidence"
         return "" if alone else scene.refusal(LevelsExhibit().points(first))
     except InputError:
-        return ""  # data that cannot be used: said where the view would be
+        return ""  # unusable data: reported in place of the view
 
 
 @view("levels", "Confidence levels", 25, room="explore", missing=missing, reads="rows")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     _follow()
     scene = session.scene_of(widgets.selection())
     with workspace(scene):
@@ -42,7 +42,7 @@ def render() -> None:
 
 
 def _follow() -> None:
-    """Look at the rows of the level that was clicked."""
+    """Focus the rows of the clicked level."""
     click = waiting("levels")
     record = {} if click is None else click.record
     stated = record.get("confidence")

@@ -1,4 +1,4 @@
-"""The papers' tables on the files at hand: one is chosen, made when it is asked for, stopped by a click, taken home."""
+"""Papers' tables on the current files: chosen, computed on request, stoppable, and exportable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEY = "paper-tables"
 
 @view("tables", "Methods by files", 50, room="evidence")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
     recipe = widgets.selection().exhibit(KEY)
     exhibit: PaperTables = recipe.build()

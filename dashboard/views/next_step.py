@@ -1,4 +1,4 @@
-"""What to do next: use the calibrator chosen on the calibration rows, or none; and a button that shows its effect."""
+"""Next step: use the calibrator chosen on the calibration rows, or none; with a button that shows its effect."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _FINDING_OUT = "**Should the model be recalibrated, and how?** Comparing calibra
 
 
 def begun_step(scene: Scene) -> Callable[[], None]:
-    """Draw the place of the step, or its button where it takes long; what is handed back finds it out and draws it.
+    """Draw a placeholder for the step, or its button if it takes long; return the function that computes and draws it.
 
     So all else of the page is there before: finding out takes longer than the rest of it together.
     """
     if rules_out_advice(scene):
-        return lambda: None  # a doubt at the top of the page says so
+        return lambda: None  # a doubt at the top of the page covers this
     exhibit = Recommendation.suited(scene)
     found = exhibit.found(scene)
     place = st.container()
@@ -49,7 +49,7 @@ def begun_step(scene: Scene) -> Callable[[], None]:
             if not wanted(f"choice {found.key}", long, "Find out"):
                 return lambda: None
     elif not scene.knows(found):
-        # As high as what comes: nothing below moves under a pointer.
+        # As high as the final content, so that nothing below moves under the pointer.
         about = about_seconds(seconds)
         with until_then.container(border=True):
             st.markdown(_FINDING_OUT.format(count(rows.n_rows), f", {about}" if about else ""))
@@ -82,7 +82,7 @@ def _step(choice: CalibratorChoice, scene: Scene) -> None:
 
 
 def chosen(exhibit: Recommendation, scene: Scene) -> CalibratorChoice | None:
-    """What is chosen for the first model; None where its rows are too few to choose on."""
+    """Return the calibrator chosen for the first model; None if its rows are too few to choose on."""
     try:
         return scene.get(exhibit.found(scene))
     except InputError:
@@ -90,7 +90,7 @@ def chosen(exhibit: Recommendation, scene: Scene) -> CalibratorChoice | None:
 
 
 def words(found: CalibratorChoice, scene: Scene) -> tuple[str, str, str]:
-    """What to do; what that changes; what remains, the gain with its interval, and what it rests on."""
+    """Return the advice; its effect; the remaining error, the gain with its interval, and the evidence."""
     error = "" if found.recalibrate else beside_advice(scene)
     headline = f"{cc.evaluation.advice.headline(found, error, own_update(scene))}."
     sentence, *more = Recommendation.suited(scene).advice(scene, found)
@@ -99,7 +99,7 @@ def words(found: CalibratorChoice, scene: Scene) -> tuple[str, str, str]:
 
 
 def _lead(found: CalibratorChoice) -> None:
-    """To the before and after of the calibrator, ticked."""
+    """Go to the before and after of the calibrator, ticked."""
     recipe = found.recipe
     ticked = widgets.selection().calibrators
     others = [other for other in ticked if other.key != recipe.key]

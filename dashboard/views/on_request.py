@@ -1,4 +1,4 @@
-"""Exhibits that take long where rows or classes are many: shown when they are asked for, and stopped by a click."""
+"""Exhibits that take long for many rows or classes: computed on request, and stoppable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WANTED, _STOPPED = "calib.on-request", "calib.on-request.stopped"
 
 
 def on_request(key: str, scene: Scene, *, title: str | None = "", **how: Any) -> None:
-    """Draw an exhibit at once where that takes a second or so, or its result is here; else a button that makes it."""
+    """Draw an exhibit at once if that takes about a second or its result is cached; else a button to compute it."""
     exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
     if _at_once(exhibit, scene):
         exhibited(key, scene, title=title, **how)
@@ -47,19 +47,19 @@ def _how_long(exhibit: Exhibit, scene: Scene) -> str:
 
 
 def many(scene: Scene) -> bool:
-    """Whether rows and classes are so many that tables of several models, notions or bins take seconds."""
+    """Return True if rows and classes are so many that tables of several models, notions or bins take seconds."""
     rows = scene.get(scene.models.shown[0].predictions)
     return rows.n_rows * (rows.n_classes or 1) > MANY
 
 
 MANY = 1_000_000
-"""Probabilities."""
+"""Number of probabilities that counts as many."""
 
 
 def wanted(name: str, why: str, label: str = "Compute") -> bool:
-    """Whether this was asked for; until then its button with the reason, while it is made the one that stops it.
+    """Return True if this was requested; until then draw its button with the reason, and during the work a stop button.
 
-    What is being made, and that it was stopped, is said beside the button: before anything of it is there.
+    The current work, or that it was stopped, is shown next to the button before any result appears.
     """
     chosen: set[str] = st.session_state.setdefault(_WANTED, set())
 

@@ -1,4 +1,4 @@
-"""The curves view: one curve at a time, its controls beside the picture that they change."""
+"""Curves view: one curve at a time, with its controls next to the picture that they change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ CURVES = {
     "validity": "Validity",
     "trade": "Trade-off",
 }
-"""Exhibits and what their buttons say."""
+"""Exhibits and the labels of their buttons."""
 OF_ONE_MODEL, IN_ONE_NOTION = ("kernel-curve", "corp", "bins"), ("validity",)
-"""Those of the model looked at, and of the notion looked at: the others are of all models in notions of their own."""
+"""Curves of the focused model, and of the focused notion; the others show all models in fixed notions."""
 
 
 @view("curves", "Curves", 30, room="evidence")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     about = widgets.selection().about
     key = about if about in CURVES else next(iter(CURVES))
     scene = in_its_notion(session.scene_of(widgets.selection()))
@@ -41,7 +41,7 @@ def render() -> None:
     widgets.refusals(scene.models.failed)
     exhibit: Exhibit = EXHIBITS.make(key, **dict(widgets.selection().exhibit(key).params))
     if scene.undivided and exhibit.reads == "rows":
-        exhibited(key, scene, title=None, controls=False)  # controls could not change that it says why
+        exhibited(key, scene, title=None, controls=False)  # controls could not change its refusal
         return
     left, right = st.columns([0.35, 0.65], gap="medium")
     with left:

@@ -1,4 +1,4 @@
-"""The overview: can these probabilities be trusted, and what should be done?"""
+"""Overview: trustworthiness of the probabilities, and the recommended next step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dashboard.views.workspace import model_in_focus
 
 @view("overview", "Overview", 10, room="overview")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
     off = st.empty()
     _hero(scene)
@@ -41,7 +41,7 @@ def render() -> None:
 
 
 def _hero(scene: Scene) -> None:
-    """The sentence, and its slider."""
+    """Draw the sentence, and its slider."""
     exhibit = Hero()
     try:
         answers = {title: scene.get(wanted) for title, wanted in exhibit.answers(scene).items()}
@@ -60,7 +60,7 @@ def _hero(scene: Scene) -> None:
 
 
 def _off_elsewhere(scene: Scene, place: DeltaGenerator) -> None:
-    """Above the sentence, where the model is off if that one shows no gap; known once all places are tested."""
+    """Draw other places where the model is off above a sentence without a gap, once all places are tested."""
     exhibit = Hero()
     try:
         first = next(iter(exhibit.answers(scene).values()))
@@ -72,7 +72,7 @@ def _off_elsewhere(scene: Scene, place: DeltaGenerator) -> None:
 
 
 def _event(scene: Scene) -> None:
-    """Of two classes: calibration in the large beside the verdict on both tolerances."""
+    """Draw calibration-in-the-large next to the verdict on both tolerances, for two classes."""
     with st.container(key="overview-event"):
         large, verdict = st.columns([1.12, 1], gap="small")
         with large:
@@ -82,7 +82,7 @@ def _event(scene: Scene) -> None:
 
 
 def _large(scene: Scene) -> None:
-    """Predicted and observed events of the model in focus, each measure next to that of a calibrated model."""
+    """Draw predicted and observed events of the focused model, each measure next to that of a calibrated model."""
     with st.container(border=True, key="panel-large", height="stretch"):
         exhibit: Any = widgets.selection().exhibit("in-the-large").build()
         with progress(scene) as watched:
@@ -108,7 +108,7 @@ def _large(scene: Scene) -> None:
 
 
 def _verdicts(scene: Scene) -> None:
-    """Every model's verdict on one axis, and what it rests on."""
+    """Draw every model's verdict on one axis, and its evidence."""
     exhibit = VerdictExhibit()
     with st.container(border=True, key="verdict-strip", height="stretch"):
         with progress(scene) as watched:
@@ -143,7 +143,7 @@ def _verdicts(scene: Scene) -> None:
 
 
 def _error_meant(notion: str) -> str:
-    """What the axis shows, in words."""
+    """Return the meaning of the axis, in words."""
     if notion == "confidence":
         return "average gap between confidence and accuracy"
     return "average gap between confidence and accuracy, separately for each predicted class"

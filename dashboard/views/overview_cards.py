@@ -1,4 +1,4 @@
-"""The overview's three cards: what was tested over all rows, by class and by slice, each with the way there.
+"""The overview's three cards: tests over all rows, by class and by slice, each with a link.
 
 The overview's three cards of two classes: risks of all rows, of bins from low to high risk, and of subgroups.
 """
@@ -83,7 +83,7 @@ def _by_risk(scene: Scene) -> None:
 
 
 def subgroups(scene: Scene) -> Call[Any]:
-    """The event's risk in the slices of every column, by the model in focus."""
+    """Return the call for the event's risk in the slices of every column, by the focused model."""
     return call(cc.slices.by_column, scene.model.predictions, notion="event", stem="slices")
 
 
@@ -103,7 +103,7 @@ def _by_subgroup(scene: Scene) -> None:
 
 
 def words(found: cc.diagrams.SliceDots, phrase: str) -> tuple[str, str]:
-    """The worst subgroup and what it rests on; or that none is clearly off."""
+    """Return the worst subgroup and its evidence, or that none is clearly off."""
     if not found.tests:
         return "Too few rows in every subgroup", "No subgroup has enough rows to be tested."
     among = f"{found.tests:,} subgroups" if found.tests > 1 else "the only subgroup"
@@ -177,7 +177,7 @@ def _by_class(scene: Scene) -> None:
             return
     place = None if len(found.names) and found.stands_out[0] else _place(scene)
     if place is not None:
-        # No class stands out as a whole, and one does in a bin.
+        # No class is significant as a whole, but one is in a bin.
         claim, _, basis = str(place["finding"]).rpartition(" (")
         card(
             named(f"By class, of {scene.judged_rows}", scene),
@@ -202,7 +202,7 @@ def _by_class(scene: Scene) -> None:
 
 
 def _place(scene: Scene) -> Mapping[Any, Any] | None:
-    """The worst place of a class that stands out, where there is one."""
+    """Return the worst place of a significant class, if there is one."""
     worst = Findings().worst(scene)
     return next((line for line in worst.to_dict("records") if line["code"] is not None), None)
 

@@ -1,4 +1,4 @@
-"""The detail pane: the place looked at in words, its models, its classes, its rows, and the way back."""
+"""Detail pane: the focused place in words, its models, its classes, its rows, and the way back."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dashboard.views import place_detail, risk_summary
 from dashboard.views.exhibited import exhibited
 
 CLASSES, MODELS = "detail-classes", "detail-models"
-"""Keys of the pictures of the classes and of the models in the place looked at, whose marks can be clicked."""
+"""Keys of the pictures of the classes and of the models in the focused place, whose marks can be clicked."""
 ACROSS = 2
-"""Up to this many models stand in a table, and the one looked at is chosen by buttons; of more, from a list."""
+"""Number of models up to which they are in a table with buttons; more are chosen from a list."""
 
 
 def draw(scene: Scene) -> None:
-    """Draw the pane for the focus of the scene, in the view that is open."""
+    """Draw the pane for the focus of the scene, in the open view."""
     view, focus = widgets.selection().view, scene.focus
     by_class = view in ("classes", "findings")  # there a class in a bin is looked at as a class
     try:
@@ -42,14 +42,14 @@ def draw(scene: Scene) -> None:
 
 
 def _head(title: str, hint: str = "") -> None:
-    """What is looked at, and the way back to looking at all."""
+    """Draw the title of the focused place, and the button that clears the focus."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"**{markdown_plain(title)}**" + (f" :small[{markdown_plain(hint)}]" if hint else ""))
         st.button("Clear", on_click=lambda: widgets.change(**NOWHERE), key="detail.clear", icon=":material/close:")
 
 
 def _place(scene: Scene) -> None:
-    """A bin, or a range of the confidence."""
+    """Draw a bin, or a range of the confidence."""
     ranged = scene.focus.between is not None
     of_event = scene.claims == "event"
     what = "Predicted risk" if of_event else "Confidence" if ranged else "Bin"
@@ -73,7 +73,7 @@ def _place(scene: Scene) -> None:
 
 
 def _many(exhibit: Exhibit, scene: Scene) -> None:
-    """Many models: each one's interval in a picture, and what each costs."""
+    """Draw each model's interval in a picture, and its cost, for many models."""
     words, wanted = exhibit.words(scene), exhibit.figure(scene)
     assert wanted is not None
     figure = scene.get(wanted)
@@ -86,7 +86,7 @@ def _many(exhibit: Exhibit, scene: Scene) -> None:
 
 
 def _classes(scene: Scene) -> None:
-    """The predicted classes in it, of one of the models."""
+    """Draw the predicted classes in it, of one of the models."""
     st.markdown("**Predicted classes in it**")
     titles = list(scene.titles)
     choice = widgets.tied_to(titles, "detail.model", scene.model.title, lambda title: widgets.change(model=title))
@@ -107,7 +107,7 @@ def _classes(scene: Scene) -> None:
 
 
 def _rows(scene: Scene) -> None:
-    """Its rows, perhaps of one predicted class only."""
+    """Draw its rows, perhaps of one predicted class only."""
     if scene.focus.code is not None and scene.class_names and scene.claims != "event":
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.markdown(f"**Rows predicted {markdown_plain(_class_name(scene))}**")
@@ -118,13 +118,13 @@ def _rows(scene: Scene) -> None:
 
 
 def _cell(scene: Scene) -> None:
-    """A cell of the triangle."""
+    """Draw a cell of the triangle."""
     _head("Simplex cell")
     place_detail.of_cell(scene)
 
 
 def _nothing(view: str, scene: Scene) -> None:
-    """Where nothing is picked out: the summary of a risk, else a mark by which the page folds the pane."""
+    """Draw the summary of a risk if no place is focused, otherwise a marker by which the page folds the pane."""
     if _summarised(view, scene):
         risk_summary.draw(scene)
         st.caption(_ways(view, scene))
@@ -133,14 +133,14 @@ def _nothing(view: str, scene: Scene) -> None:
 
 
 def hint(scene: Scene) -> None:
-    """How to pick something out, below the picture as long as the pane is folded."""
+    """Draw a hint on how to focus a place, below the picture while the pane is folded."""
     view = widgets.selection().view
     if not picked(view, scene) and not _summarised(view, scene):
         st.caption(_ways(view, scene))
 
 
 def picked(view: str, scene: Scene) -> bool:
-    """Is there a place looked at that the pane of this view tells about?"""
+    """Return True if the focused place is one that the pane of this view describes."""
     focus = scene.focus
     if view == "simplex":
         return bool(focus.cell is not None and scene.partitions)
@@ -148,12 +148,12 @@ def picked(view: str, scene: Scene) -> bool:
 
 
 def _summarised(view: str, scene: Scene) -> bool:
-    """Does the pane of this view sum up a risk where nothing is picked out?"""
+    """Return True if the pane of this view summarizes a risk while no place is focused."""
     return scene.claims == "event" and view == "reliability" and not scene.undivided
 
 
 def _ways(view: str, scene: Scene) -> str:
-    """What can be picked out in this view, and how."""
+    """Return the places that can be focused in this view, and how."""
     if scene.undivided and view == "reliability":
         return _COUNTED
     ways = {
@@ -174,7 +174,7 @@ _COUNTED = (
     "Click a column to see its number of rows, their mean confidence and their accuracy. Arrow keys step from bin to "
     "bin; Escape clears."
 )
-"""The same of a summary, which has no rows to show."""
+"""Hint for a summary, which has no rows to show."""
 
 
 def _class_name(scene: Scene) -> str:

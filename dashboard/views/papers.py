@@ -1,4 +1,4 @@
-"""The papers view: what each figure or table says, what is found here, run again when asked, opened live by a link."""
+"""Papers view: each figure or table, its result here, a rerun on request, and a link to its live version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEY = "reproduction"
 
 @view("papers", "Papers", 70, room="evidence", needs_data=False)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     scene = _scene()
     exhibited("papers", scene, pick=_choose)
     recipe = widgets.selection().exhibit(KEY)
@@ -58,7 +58,7 @@ def _choose(line: int) -> None:
 
 
 def _scene() -> Scene:
-    """The scene; nothing here needs the data in use, so that they may be gone."""
+    """Return the scene; the view does not need the current data, so these may be gone."""
     try:
         return session.scene_of(widgets.selection())
     except InputError:

@@ -1,6 +1,6 @@
-"""What the detail pane says of a class, or of a cell of the triangle: words first, then bins, confusions and rows.
+"""Details of a class, or of a cell of the triangle: words first, then bins, confusions and rows.
 
-The overview's list of what stands out: the largest significant gaps, with the way to each and to all.
+Also the overview's list of the largest significant gaps, with links to each and to all.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from dashboard.views.exhibited import exhibited, follow
 BINS = "class-bins"
 """Key of the picture of a class's bins, whose lines can be clicked."""
 CONFUSIONS = 5
-"""Classes it is taken for that are listed."""
+"""Number of confused classes that are listed."""
 
 
 def of_class(scene: Scene) -> None:
-    """The class looked at; NotAnswerable where the models on show have none."""
+    """Draw the focused class; NotAnswerable if the models on show have none."""
     if scene.focus.label is not None:
         _said(Bias().looked_at(scene))
         exhibited("class-rows", scene, title=None)
@@ -53,7 +53,7 @@ def of_class(scene: Scene) -> None:
 
 
 def of_counts(scene: Scene) -> None:
-    """The bin looked at where rows are not known one by one: what its line of the diagram's table says."""
+    """Draw the focused bin if there are only counts: its line of the diagram's table."""
     frame = scene.get(stars(scene)).frame()
     line = frame[frame["bin"] == bin_of(scene)].iloc[0]
     says, right = in_percent(line["confidence"]), in_percent(line["accuracy"])
@@ -64,7 +64,7 @@ def of_counts(scene: Scene) -> None:
 
 
 def lines(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame) -> None:
-    """A line a model, with its mark; the best numbers in bold."""
+    """Draw one line per model, with its symbol; the best numbers in bold."""
     columns, best = exhibit.columns(frame), best_cells(frame, exhibit.columns(frame))
     cells = [[markdown_plain(cell) for cell in line] for line in written(frame, columns)]
     for i, j in best:
@@ -75,7 +75,7 @@ def lines(exhibit: Exhibit, scene: Scene, frame: pd.DataFrame) -> None:
 
 
 def of_finding(scene: Scene) -> None:
-    """What the view of findings says of the place looked at: the question that was clicked, before all others."""
+    """Draw the finding about the focused place: the clicked one first."""
     _said(Findings().looked_at(scene))
 
 
@@ -108,12 +108,12 @@ def _bins(scene: Scene) -> None:
 
 
 def follow_bins(titles: tuple[str, ...]) -> None:
-    """Look at the bin of the class that was clicked in the pane."""
+    """Focus the bin of the class that was clicked in the pane."""
     follow(BINS, titles)
 
 
 def of_cell(scene: Scene) -> None:
-    """The cell looked at."""
+    """Draw the focused cell."""
     selection = widgets.selection()
     part = min(selection.part, len(selection.partitions) - 1)
     limits = {"partition": selection.partitions[part]}
@@ -126,11 +126,11 @@ def of_cell(scene: Scene) -> None:
 
 
 LISTED = 5
-"""Sentences on the overview."""
+"""Number of sentences on the overview."""
 
 
 def draw(scene: Scene) -> None:
-    """Draw the list for the model in focus; nothing where no place can be looked at."""
+    """Draw the list for the focused model; nothing if no place can be focused."""
     seen, exhibit = scene.focused(model=scene.model.title), Findings()
     try:
         worst, words = exhibit.worst(seen, LISTED), exhibit.words(seen)
@@ -153,12 +153,12 @@ def draw(scene: Scene) -> None:
 
 
 def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
-    """The choices that look at the place of a finding."""
+    """Return the choices that focus the place of a finding."""
     view = {BIN: "reliability", OVERALL: "reliability", SLICE: "slices"}.get(line["kind"], "findings")
     b = line["bin"] if line["kind"] == BIN or Findings().same_bins(scene) else None
     where: dict[str, Any] = {"view": view, "model": scene.model.title, "code": line["code"], "bin": b}
     if line["kind"] == SLICE:
-        # The filter stays as it is: the slice stands among those of its column.
+        # The filter stays unchanged: the slice is shown among those of its column.
         (condition, *_) = Slice.read(str(line["slice"])).conditions
         by = EXHIBITS.described("slices", by=condition.column)
         where["exhibits"] = widgets.selection().with_exhibit(by).exhibits
@@ -166,12 +166,12 @@ def place(line: Mapping[Any, Any], scene: Scene) -> dict[str, Any]:
 
 
 def leading(key: str, label: str, /, **where: Any) -> None:
-    """A button that leads to exactly these choices."""
+    """Draw a button that leads to exactly these choices."""
     button(key, label, lambda: widgets.change(**where))
 
 
 def button(key: str, label: str, lead: Callable[[], None]) -> None:
-    """A button that looks like a way elsewhere."""
+    """Draw a button that looks like a link."""
     st.button(
         label,
         key=f"way.{key}",

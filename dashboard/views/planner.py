@@ -1,4 +1,4 @@
-"""The planner: how many rows, and what is promised with them; sliders and clicks move the mark on the curve."""
+"""Planner: required sample sizes and guarantees; sliders and clicks move the mark on the curve."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.theme import markdown_plain
 from dashboard.views.exhibited import exhibited
 
 WITHOUT_DATA = {"error": TOLERANCE, "rows": 1000, "classes": 10, "accuracy": 0.9, "rarest": 0.05, "tied": 0.0}
-"""What a plan begins with where no data say it."""
+"""Initial values of a plan without data."""
 _LEAD = "How many rows are needed, and what do the present ones guarantee?"
 _STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 _MOST_ROWS = 1_000_000
@@ -31,7 +31,7 @@ _MOST_ROWS = 1_000_000
 
 @view("planner", "Planner", 45, room="evidence", needs_data=False)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     _follow()
     scene = session.scene_of(widgets.selection())
     chosen = _chosen()
@@ -57,14 +57,14 @@ def render() -> None:
 
 
 def _chosen() -> Recipe:
-    """The question and the numbers chosen for it."""
+    """Return the question and its chosen numbers."""
     chosen = dict(widgets.selection().exhibit("plan").params).get("plan", Recipe("PLANS", FIRST))
     assert isinstance(chosen, Recipe)
     return chosen
 
 
 def _asking(plan: Recipe) -> Selection:
-    """The page with this question."""
+    """Return the page with this question."""
     return widgets.selection().with_exhibit(EXHIBITS.described("plan", plan=plan))
 
 
@@ -77,14 +77,14 @@ def _with(plan: Recipe, name: str, value: Any) -> Recipe:
 
 
 def _unfilled(plan: Recipe) -> Recipe:
-    """The same question with all that data can say left to them."""
+    """Return the same question with every value that data can provide left open."""
     return plan.without(*(param.name for param in PLANS[plan.key].params if param.default is None))
 
 
 def _filled(chosen: Recipe, scene: Scene) -> tuple[dict[str, Any], Recipe, str]:
-    """Every number of the question, and the question that is answered: where no data say them, with usual ones.
+    """Return every number of the question, and the question answered, with default values where data give none.
 
-    Third, a sentence that tells the usual ones apart from those of the data in use; empty where there are none.
+    Third, a sentence that lists the default values as opposed to those of the current data; empty if there are none.
     """
     try:
         plan = scene.get(PlanShown(chosen.build()).found(scene)).answer.plan
@@ -106,7 +106,7 @@ def _question(chosen: Recipe) -> None:
 
 
 def _control(param: Param, chosen: Recipe, value: Any) -> None:
-    """A slider, even steps or even ratios, for every number; nothing for what neither data nor anybody says."""
+    """Draw a slider for every number, with even steps or even ratios; nothing for an unknown number."""
     key, domain = f"planner.{chosen.key}.{param.name}", param.domain
     if not isinstance(domain, Range):
         widgets.recipe_controls(chosen, key=key, changed=_put, only=[param.name])
@@ -134,7 +134,7 @@ def _control(param: Param, chosen: Recipe, value: Any) -> None:
 
 
 def _ratios(domain: Range, integer: bool, value: float) -> list[Any]:
-    """Ten numbers to a factor of ten, and the value itself."""
+    """Return ten numbers per factor of ten, and the value itself."""
     most = max(min(domain.high, _MOST_ROWS), value)
     decades = range(int(np.floor(np.log10(domain.low))), int(np.ceil(np.log10(most))) + 1)
     every = [round(step * 10.0**decade, 9) for decade in decades for step in _STEPS]
@@ -143,7 +143,7 @@ def _ratios(domain: Range, integer: bool, value: float) -> list[Any]:
 
 
 def _follow() -> None:
-    """Move the mark to the place along the curve that was clicked, above it, on it or below."""
+    """Move the mark to the clicked place along the curve, above it, on it or below."""
     click, chosen = waiting("plan"), _chosen()
     amount = None if click is None else click.record.get("amount")
     param = PLANS[chosen.key].param(PLANS[chosen.key].cls.along)  # type: ignore[union-attr]

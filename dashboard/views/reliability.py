@@ -1,4 +1,4 @@
-"""The reliability view: the diagram, what is said about the place picked out in it, and the numbers of all models."""
+"""Reliability view: the diagram, details of the focused place, and the numbers of all models."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dashboard.views.exhibited import exhibited, follow
 from dashboard.views.workspace import workspace
 
 BESIDE = 3
-"""Up to this many models the numbers get a column each; more get a line each."""
+"""Number of models up to which the numbers get one column each; more get one line each."""
 
 
 @view("reliability", "Reliability", 20, room="explore")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     titles = [model.title for model in session.models(widgets.selection()).shown]
     for picture in ("reliability", pane.CLASSES, pane.MODELS):
         follow(picture, titles)

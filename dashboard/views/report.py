@@ -1,4 +1,4 @@
-"""The report room: the first page at once, the whole report as soon as it is there, and taking it home."""
+"""Report room: the first page at once, the whole report as soon as it is ready, and its export."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from dashboard.workers.durations import COSTS, Work, about_seconds
 Choices: TypeAlias = tuple[Selection, Options]
 _JOB, _MADE, _FIRST, _STOPPED = (f"calib.report.{name}" for name in ("job", "made", "first", "stopped"))
 _TALL = 1040
-"""Pixels of the preview: about one page."""
+"""Height of the preview in pixels: about one page."""
 _LONGEST = 2_000_000
-"""Letters of an address that browsers open."""
+"""Maximum length of an address that browsers open."""
 _SAFE = " !\"$&'()*+,/:;<=>?@[\\]^`{|}~"
-"""What stands in an address as it is; every letter more makes it longer."""
+"""Characters that need no escape in an address; each escape makes it longer."""
 
 
 @dataclass(eq=False)
 class Job:
-    """A report being made: for which choices, and what makes it."""
+    """Report in progress: its choices and its generator."""
 
     choices: Choices
     steps: Generator[Progress, None, Report]
@@ -41,7 +41,7 @@ class Job:
 
 @view("report", "Report", 70, room="report")
 def render() -> None:
-    """Draw the view for the present choices: the page at the left, what can be chosen of it at the right."""
+    """Draw the view for the current choices: the page at the left, its options at the right."""
     selection = widgets.selection()
     # The width is of the figures' files, not of the report.
     choices = (selection.replace(column=COLUMNS[0]), _told(selection))
@@ -69,7 +69,7 @@ def _told(selection: Selection) -> Options:
 
 
 def _options(selection: Selection) -> None:
-    """Title, author, sections; slow estimators; the width of files of figures."""
+    """Draw title, author, sections; slow estimators; the width of files of figures."""
     st.text_input("Title", placeholder="Calibration of …", **widgets.bound("title"))
     st.text_input("Subtitle", placeholder="author, purpose", **widgets.bound("author"))
     titles, refused = _sections(selection)
@@ -114,7 +114,7 @@ def _options(selection: Selection) -> None:
 
 
 def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
-    """Titles of the sections that can be made, by key, and a sentence for each that cannot and would be missed."""
+    """Return titles of the available sections, by key, and a sentence for each missing one that readers expect."""
     request = Request(selection, Options())
     if not request.models.shown:
         return {chapter.key: chapter.title for chapter in CHAPTERS}, []
@@ -125,13 +125,13 @@ def _sections(selection: Selection) -> tuple[dict[str, str], list[str]]:
 
 
 def _kept_for(name: str, choices: Choices) -> Report | None:
-    """The report kept under this name for these very choices, if there is one."""
+    """Return the report stored under this name for exactly these choices, if there is one."""
     for_choices, report = st.session_state.get(name, (None, None))
     return report if for_choices == choices else None
 
 
 def _first_page(choices: Choices) -> Report | None:
-    """The report's first section alone: mostly it needs what the overview has shown already."""
+    """Return only the report's first section: it mostly needs what the overview has already shown."""
     selection, options = choices
     first = next((chapter.key for chapter in wanted(options)), "")
     bar = st.empty()
@@ -142,14 +142,14 @@ def _first_page(choices: Choices) -> Report | None:
         try:
             st.session_state[_FIRST] = choices, _made(steps(selection, alone), bar, "the first page")
         except InputError:
-            return None  # making the whole report says why
+            return None  # building the whole report gives the reason
         finally:
             bar.empty()
     return _kept_for(_FIRST, choices)
 
 
 def _preview(report: Report) -> None:
-    """The report's own page, in a frame of no origin: nothing in it can reach the dashboard around it."""
+    """Draw the report's own page, in a frame without an origin: nothing in it can reach the dashboard around it."""
     address = f"data:text/html;charset=utf-8,{quote(report.html, safe=_SAFE)}"
     if len(address) <= _LONGEST:
         with st.container(border=True):
@@ -157,10 +157,10 @@ def _preview(report: Report) -> None:
 
 
 def _at_work(choices: Choices) -> tuple[Job | None, DeltaGenerator]:
-    """The report being made, and the place that says how far it is.
+    """Return the report in progress, and the place that shows its progress.
 
-    It begins by itself where that takes seconds. Any click runs the page again: the steps are kept, and go on from
-    where they were.
+    It starts automatically if it takes seconds. Any click reruns the page: the steps are stored and continue where they
+    were.
     """
     job: Job | None = st.session_state.get(_JOB)
     if job is not None and job.choices != choices:
@@ -189,13 +189,13 @@ def _large(choices: Choices) -> bool:
 
 
 def _work(choices: Choices) -> Work | None:
-    """A report as work: of so many models, of rows like the first's; None where it cannot be made."""
+    """Return a report as work: of this many models, with rows like the first's; None if it cannot be computed."""
     shown = Request(*choices).models.shown
     return work_on(session.RESULTS.get(shown[0].predictions), f"report of {len(shown)}") if shown else None
 
 
 def _go_on(job: Job, bar: DeltaGenerator) -> None:
-    """Make what is still to be made, then draw the page with the report."""
+    """Build the remaining steps, then draw the page with the report."""
     try:
         _made(job.steps, bar, "the report")
     except InputError as why:
@@ -206,7 +206,7 @@ def _go_on(job: Job, bar: DeltaGenerator) -> None:
 
 
 def _made(making: Generator[Progress, None, Report], bar: DeltaGenerator, what: str) -> Report | None:
-    """What is left of a report's steps, each said as it begins; None where none is left of a report that was made."""
+    """Run the remaining steps of a report, each announced as it begins; None if the report is already finished."""
     while True:
         try:
             step = next(making)
@@ -222,7 +222,7 @@ def _start(choices: Choices) -> None:
 
 
 def _kept(choices: Choices) -> Generator[Progress, None, Report]:
-    """The steps of a report, which is kept when it is there."""
+    """Yield the steps of a report, and store the report when it is finished."""
     with COSTS.learning(_work(choices)):
         report = yield from steps(*choices)
     st.session_state[_MADE] = (choices, report)
@@ -231,13 +231,13 @@ def _kept(choices: Choices) -> Generator[Progress, None, Report]:
 
 
 def _stop(choices: Choices | None = None) -> None:
-    """Drop what is being made; for these choices it does not begin again by itself."""
+    """Drop the report in progress; for these choices it does not start automatically again."""
     st.session_state.pop(_JOB, None)
     st.session_state[_STOPPED] = choices
 
 
 def _take_home(selection: Selection, report: Report) -> None:
-    """Downloads of a made report; pictures and PDF are made when they are asked for."""
+    """Draw downloads of a finished report; pictures and PDF are produced on request."""
     document = report.document
     with st.container(horizontal=True, vertical_alignment="center"):
         widgets.download("Download the report", f"{report.stem}.html", lambda: report.html, primary=True)

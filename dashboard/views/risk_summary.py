@@ -1,4 +1,4 @@
-"""Beside the diagram of a risk: its gap from the smooth curve, calibration in the large in short, and the verdict."""
+"""Summary next to the diagram of a risk: gap from the smooth curve, calibration-in-the-large, and the verdict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NONE = "\u2013"
 
 
 def draw(scene: Scene) -> None:
-    """Draw the verdict and both tables of the model in focus."""
+    """Draw the verdict and both tables of the focused model."""
     exhibit: Exhibit = EXHIBITS.make("curve-gaps")
     with progress(scene) as watched:
         try:
@@ -54,7 +54,7 @@ def _lines(found: pd.DataFrame, keys: tuple[str, ...]) -> list[tuple[str, Any]]:
 
 
 def _reasons(found: pd.DataFrame) -> list[str]:
-    """Why numbers of both tables are missing, each reason once."""
+    """Return why numbers of both tables are missing, each reason once."""
     noted: dict[str, list[str]] = {}
     for key, line in _lines(found, CURVE + LARGE):
         if line["note"] and not math.isfinite(line["low"]):
@@ -63,7 +63,7 @@ def _reasons(found: pd.DataFrame) -> list[str]:
 
 
 def _verdict(scene: Scene) -> None:
-    """The verdict on the line that decides, for the model in focus."""
+    """Draw the verdict on the primary measure for the focused model."""
     try:
         wanted = call(cc.inference.verdicts, line_words.primaries(scene), eps=scene.tolerance, ratio=scene.ratio)
         found = scene.get(wanted).set_index("model")
@@ -81,7 +81,7 @@ def _verdict(scene: Scene) -> None:
 
 
 def _in_short(line: Any, scene: Scene) -> str:
-    """Both measures of the verdict beside their tolerances."""
+    """Return both measures of the verdict with their tolerances."""
     ends = between(line["low"], line["high"], scene.tolerance).removesuffix(" %")
     error = f"Average error {short_percent(line['point'])} ({ends}); tolerance {short_percent(scene.tolerance)}."
     if not all(math.isfinite(line.get(key) or math.nan) for key in ("ratio", "ratio_low", "ratio_high", "ratio_limit")):

@@ -1,4 +1,4 @@
-"""Some test rows as a table: sortable, with the columns of the user's own file, to take home."""
+"""Test rows as a table: sortable, with the columns of the user's own file, and exportable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dashboard.export import csv_bytes
 from dashboard.theme import markdown_plain
 
 ROWS_SHOWN = 5000
-"""Rows put on screen; the download has all of them."""
+"""Maximum number of rows on screen; the download has all of them."""
 
 
 def show(table: pd.DataFrame, title: str, *, key: str, file_name: str) -> None:

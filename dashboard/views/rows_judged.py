@@ -1,4 +1,4 @@
-"""Which rows all the numbers are about: held-out ones, or all, cross-fitted; the other way is one click away."""
+"""Rows behind all numbers: held-out ones, or all by cross-fitting; a click switches between them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dashboard.views.data_rows import divide
 
 
 def draw() -> None:
-    """Draw the rows judged, and the switch where both ways are open."""
+    """Draw the evaluated rows, and the switch if both ways are open."""
     source = widgets.selection().source
     try:
         by, words = session.split_by(source), judged_words(source)
-    except InputError:  # the page says why
+    except InputError:  # the page gives the reason
         return
     if len(words) < 2:
         st.caption(f"Judged on {words[by]}." if words else "")
@@ -35,9 +35,9 @@ def draw() -> None:
 
 
 def judged_words(source: Source) -> dict[str, str]:
-    """The ways to divide the rows that are one click apart, each with the rows it judges.
+    """Return the divisions of the rows that are one click away, each with its evaluated rows.
 
-    The present one alone where there is no other.
+    Only the current one if there is no other.
     """
     by = session.split_by(source)
     held_out = "column" if session.reading(source.data, source.reading).split is not None else "share"
@@ -52,7 +52,7 @@ def judged_words(source: Source) -> dict[str, str]:
 
 
 def _to(source: Source, chosen: str | None) -> None:
-    """Judge the other rows; what is the rule anyhow needs no choice in the link."""
+    """Evaluate the other rows; the default needs no choice in the link."""
     if chosen is None:
         return
     by_rule = session.split_by(dataclasses.replace(source, by="auto", test="", test_reading=""))

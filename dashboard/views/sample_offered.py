@@ -1,4 +1,4 @@
-"""The rows that a summary keeps: a click that looks at them where counts do not say, and one that goes back."""
+"""Rows sampled in a summary: a click to use them where counts are not enough, and one to return."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dashboard.theme import markdown_plain
 
 
 def needed(why: str, scene: Scene, place: str) -> None:
-    """Why rows are needed, and the click that looks at those that are kept; ``place`` tells several apart."""
+    """Draw why rows are needed, and a button to use the sampled ones; ``place`` identifies one of several."""
     st.info(markdown_plain(f"{begun(why)}."))
     offer(scene, place)
 
 
 def offer(scene: Scene, place: str) -> None:
-    """The click alone; nothing where no rows are kept."""
+    """Draw only the button; nothing if no rows are sampled."""
     if scene.rows_kept:
         st.button(
             f"Look at the {count(scene.rows_kept)} rows it keeps",
@@ -29,7 +29,7 @@ def offer(scene: Scene, place: str) -> None:
 
 
 def whole_view(title: str) -> bool:
-    """Say it in place of a view that reads rows; False, and nothing drawn, where rows are at hand."""
+    """Draw the offer in place of a view that needs rows; return False, and draw nothing, if rows are available."""
     try:
         scene = session.scene_of(widgets.selection())
     except InputError:

@@ -1,4 +1,4 @@
-"""The simplex view: three classes as a triangle, its cells and their arrows, and what calibrators do to every point."""
+"""Simplex view: three classes as a triangle, its cells and their arrows, and the calibrators' map of every point."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _OTHERS = {"pool": "Pooled with the third", "condition": "Left out"}
 _CORNERS = ("First corner, top", "Second corner, right", "Third corner, left")
 
 AT_ONCE = 20_000
-"""Up to so many test rows canonical errors, with intervals and noise floors, are made without being asked for."""
+"""Number of test rows up to which canonical errors, with intervals and noise floors, are computed automatically."""
 
 
 def missing() -> str:
-    """Why no triangle can be drawn of these data; empty where one can."""
+    """Return why no triangle can be drawn of these data; empty if one can."""
     try:
         largest_three(session.parts(widgets.selection().source).test)
     except NotAnswerable as why:
         return str(why)
     except InputError:
-        return ""  # data that cannot be used: said where the view would be
+        return ""  # unusable data: reported in place of the view
     return ""
 
 
 @view("simplex", "Simplex", 40, room="explore", missing=missing, reads="rows")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     selection = widgets.selection()
     try:
         source = session.triangle(selection.source, selection.three)
@@ -74,14 +74,14 @@ def render() -> None:
         with right:
             exhibited("calibration-maps", scene, name="simplex-maps", title=None, limits={"wrong": False}, folded=True)
         _about_corners(session.parts(source), chosen=bool(selection.three))
-        # Not in a popover: sliders in one were seen to report their least value when it opened.
+        # Not in a popover: sliders in one were seen to report their minimum when it opened.
         with st.container(key="simplex-settings"):
             _controls(selection, scene)
         if len(selection.partitions) > 1:
             with st.container(key="simplex-others"):
                 _others(selection, scene, part)
         else:
-            st.empty()  # one that was taken away goes at once, not when all below it is made
+            st.empty()  # a removed one disappears at once, not when all below it is computed
         if scene.models.recalibrated and session.truth(source):
             title = "Remaining error: each calibrator minus the true map"
             exhibited("calibration-maps", scene, name="simplex-wrong", title=title, limits={"wrong": True}, folded=True)
@@ -91,13 +91,13 @@ def render() -> None:
 
 
 def _about(selection: Selection, source: Source) -> None:
-    """Which classes are the corners, where the file has more than three."""
+    """Draw the choice of corner classes, if the file has more than three."""
     if source.corners:
         _corners(session.parts(selection.source).test.class_names or (), *read_corners(source.corners))
 
 
 def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -> None:
-    """Which classes stand in the corners, and what becomes of the others."""
+    """Draw the choice of the classes in the corners, and the treatment of the others."""
 
     def put(corner: int, code: int) -> None:
         # A class chosen twice changes places with the one that was here.
@@ -129,7 +129,7 @@ def _corners(names: tuple[str, ...], three: tuple[int, int, int], others: str) -
 
 
 def _about_corners(rows: Division, *, chosen: bool) -> None:
-    """What was made of the file's classes, where it has more than three."""
+    """Draw how the file's classes were combined, if it has more than three."""
     if rows.merging:
         found = " These are the classes most often confused in the rows that are judged."
         st.caption(
@@ -139,7 +139,7 @@ def _about_corners(rows: Division, *, chosen: bool) -> None:
 
 
 def _controls(selection: Selection, scene: Scene) -> None:
-    """Which partitions are drawn of whose predictions, and how many rows an arrow needs."""
+    """Draw the choice of partitions and models, and of the minimum number of rows for an arrow."""
 
     def tick(keys: list[str]) -> None:
         kept = [recipe for recipe in selection.partitions if recipe.key in keys]
@@ -174,7 +174,7 @@ def _controls(selection: Selection, scene: Scene) -> None:
 
 
 def _triangle(selection: Selection, scene: Scene, part: int) -> None:
-    """One partition of the triangle, with its rows, arrows and settings."""
+    """Draw one partition of the triangle, with its rows, arrows and settings."""
     recipe = selection.partitions[part]
     cell = selection.cell if part == selection.part else None
     title = recipe.title if len(selection.partitions) > 1 else None
@@ -183,7 +183,7 @@ def _triangle(selection: Selection, scene: Scene, part: int) -> None:
 
 
 def _others(selection: Selection, scene: Scene, first: int) -> None:
-    """The triangles of the other partitions ticked, two in a row."""
+    """Draw the triangles of the other ticked partitions, two in a row."""
     rest = [part for part in range(len(selection.partitions)) if part != first]
     for start in range(0, len(rest), 2):
         for part, place in zip(rest[start : start + 2], st.columns(2, gap="small"), strict=False):
@@ -192,7 +192,7 @@ def _others(selection: Selection, scene: Scene, first: int) -> None:
 
 
 def _follow_click(scene: Scene) -> None:
-    """A click on a mark chooses its partition and cell."""
+    """Choose the partition and cell of a clicked mark."""
     for part in range(len(widgets.selection().partitions)):
         click = waiting(_key(part))
         cell = None if click is None else click.record.get("cell")
@@ -205,14 +205,14 @@ def _key(part: int) -> str:
 
 
 def _places_of(scene: Scene, part: int) -> tuple[str, ...]:
-    """Where the cells with rows of one partition lie, in words; none where it is not answered."""
+    """Return the positions of one partition's cells with rows, in words; empty if it is not answered."""
     triangle = EXHIBITS.described("triangle", partition=scene.partitions[part]).build()
     table = triangle.table(scene)
     return () if scene.refusal(table) else tuple(scene.get(table)["place"])
 
 
 def _settings(selection: Selection, part: int) -> None:
-    """The parameters of one partition."""
+    """Draw the parameters of one partition."""
     recipe = selection.partitions[part]
 
     def changed(new: Recipe) -> None:
@@ -226,7 +226,7 @@ def _settings(selection: Selection, part: int) -> None:
 
 
 def _errors(scene: Scene) -> None:
-    """The canonical errors; of many rows once they are asked for."""
+    """Draw the canonical errors; for many rows on request."""
     table = EXHIBITS.make("canonical-errors").table(scene)
     many = scene.get(scene.model.predictions).n_rows > AT_ONCE and not scene.knows(table)
     if many and not st.button("Canonical errors, with intervals and noise floors", key="simplex.errors"):

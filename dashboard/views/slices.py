@@ -1,4 +1,4 @@
-"""The slices view: who is it wrong about? A column chosen, its slices ranked, their diagrams, and a scan of all."""
+"""Slices view: subgroups of a chosen column, ranked, with their diagrams, and a scan of all columns."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from dashboard.views.on_request import on_request
 from dashboard.views.workspace import model_in_focus
 
 _PICTURES = ("slices", "slice-panels", "slice-scan")
-"""Pictures whose marks stand for slices."""
+"""Pictures whose marks represent slices."""
 _NONE = "no second column"
 _SHARED = ("by", "crossed", "parts", "edges")
 
 
 def missing() -> str:
-    """Why there is nothing to slice by; empty where there is."""
+    """Return why there is nothing to slice by; empty if there is."""
     try:
         test = session.parts(widgets.selection().source).test
     except InputError:
@@ -41,7 +41,7 @@ def missing() -> str:
 
 @view("slices", "Slices", 35, room="explore", missing=missing)
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     for picture in _PICTURES:
         follow_slice(picture)
     scene = session.scene_of(widgets.selection())
@@ -74,7 +74,7 @@ def render() -> None:
 
 
 def follow_slice(picture: str) -> None:
-    """Judge the slice that was clicked alone, or all rows again."""
+    """Filter to the clicked slice, or return to all rows."""
     click, within = waiting(picture), widgets.selection().source.within
     record = {} if click is None else click.record
     if not record.keys() & {"slice", "clear"}:
@@ -89,7 +89,7 @@ def follow_slice(picture: str) -> None:
 
 
 def _choose(split: BySlice, names: tuple[str, ...], scene: Scene) -> None:
-    """The column, a second one, and how numbers are cut."""
+    """Draw the choice of the column, of a second one, and of how numbers are cut."""
 
     def chosen(**options: object) -> None:
         kept = {name: getattr(split, name) for name in _SHARED} | options

@@ -1,4 +1,4 @@
-"""The first visit: what this is for, a place to drop a file, and examples that teach something."""
+"""First visit: the purpose of the dashboard, a place to drop a file, and examples with a lesson."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IN_A_ROW = 4
 
 
 def headline() -> None:
-    """The question that brings people here."""
+    """Draw the question that brings people here."""
     st.markdown("# When your model says 90\u00a0%, how often is it right?")
     st.markdown(
         "Open its predictions with the true labels. See where its probabilities can be trusted, where not, and "
@@ -48,7 +48,7 @@ def render() -> None:
 
 
 def _tile(demo: Demo) -> None:
-    """One example: its picture, what it says beside how often it is right, its moral, and the way into it."""
+    """Draw one example: its picture, its confidence next to its accuracy, its lesson, and its link."""
     tile = TILES[demo.key]
     picture, numbers = st.columns([1.5, 1], gap="small", vertical_alignment="bottom")
     picture.image(diagram_spark(tile.points), alt=f"{demo.title}: a tiny reliability diagram", width="stretch")
@@ -74,6 +74,6 @@ def _tile(demo: Demo) -> None:
 
 
 def _open(key: str) -> None:
-    """Use a demo, with nothing left of how another file was read, and show the answer."""
+    """Use a demo, without any changes to how another file was read, and show the answer."""
     choose("data", key)
     widgets.change(view="overview")

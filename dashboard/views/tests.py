@@ -1,4 +1,4 @@
-"""The tests view: is there an error of any size, how large can it be at most, and what do scores say?"""
+"""Tests view: evidence of any error, its upper bound, and the distribution of scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dashboard.views.on_request import on_request
 
 @view("tests", "Tests", 20, room="evidence")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     scene = session.scene_of(widgets.selection())
     widgets.refusals(scene.models.failed)
     exhibited("tests", scene)

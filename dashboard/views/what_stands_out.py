@@ -1,4 +1,4 @@
-"""What stands out: every place where the model is off beyond chance, in sentences; a click looks closer."""
+"""Findings view: every place where the model is significantly off, in sentences; a click focuses it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dashboard.views.workspace import workspace
 
 @view("findings", "Main findings", 22, room="explore", reads="rows")
 def render() -> None:
-    """Draw the view for the present choices."""
+    """Draw the view for the current choices."""
     follow_slice("findings")
     click = waiting("findings")
     if click is not None and "model" in click.record:
-        # A place without a class or a bin leaves none from before.
+        # A place without a class or a bin clears earlier ones.
         widgets.change(**NOWHERE)
     follow("findings", [model.title for model in session.models(widgets.selection()).shown])
     scene = session.scene_of(widgets.selection())

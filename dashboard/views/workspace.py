@@ -1,4 +1,4 @@
-"""The workspace of Explore: the model in focus, a picture, and the details of the place in focus."""
+"""Workspace of Explore: the focused model, a picture, and the details of the focused place."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dashboard.theme import markdown_plain
 from dashboard.views import pane
 
 FEW = 5
-"""Up to this many models have a button each; more are chosen from a list."""
+"""Number of models up to which they have one button each; more are chosen from a list."""
 
 
 def model_in_focus(scene: Scene, place: str) -> None:
-    """Name the model whose findings are shown, and offer the others; nothing where there is one model.
+    """Draw the name of the model whose findings are shown, and a choice of the others; nothing for a single model.
 
-    ``place`` tells the switches of several views apart.
+    ``place`` identifies the switch of one of several views.
     """
     titles = list(scene.titles)
     if len(titles) < 2:
@@ -46,7 +46,7 @@ def model_in_focus(scene: Scene, place: str) -> None:
 
 @contextmanager
 def workspace(scene: Scene) -> Iterator[None]:
-    """Draw what follows on the left; the detail pane stays on screen at the right, folded while it is empty."""
+    """Draw the following on the left; the detail pane stays on screen at the right, folded while it is empty."""
     left, right = st.columns([0.68, 0.32], gap="medium")
     with left:
         model_in_focus(scene, "workspace")
