@@ -55,7 +55,7 @@ class View:
 
 
 VIEWS: dict[str, View] = {}
-"""Every view by its key, room by room, in order."""
+"""Views by key, room by room, in order."""
 
 
 def view(

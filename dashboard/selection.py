@@ -1,4 +1,4 @@
-"""All choices on screen as one frozen value, and its query string: a link reopens the same page."""
+"""Choices on screen as one frozen value, and its query string: a link reopens the same page."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ class Focus:
     Parameters
     ----------
     model : title of the model; empty: the first.
-    notion : notion of calibration; empty where nobody chose one.
+    notion : notion of calibration; empty if none was chosen.
     bin : number of a bin of the reliability diagram.
     between : a range of confidence or risk in place of a bin.
     code : position of a class: of rows predicted as it, or of claims about it.
-    label : position of the class that rows predicted as ``code`` really are of.
+    label : position of the true class of rows predicted as ``code``.
     cell : number of a cell of the triangle.
     """
 
@@ -146,7 +146,7 @@ def _is_range(ends: Any) -> TypeGuard[Sequence[float]]:
 
 @dataclass(frozen=True)
 class Selection:
-    """All choices: the source of rows, the view, the ticked calibrators, the bins, and the choices of each view.
+    """Choices of a page: the source of rows, the view, the ticked calibrators, the bins, and the choices of each view.
 
     ``others`` are files of other models on the same rows, each with the changes to how it is read. ``exhibits`` are
     those whose options differ from the defaults. ``notion`` is the chosen one; empty for that of the verdict.

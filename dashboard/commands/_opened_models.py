@@ -89,7 +89,7 @@ def _title(path: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """One model of a file that was read: its path, its rows, their reading, and the evaluated rows (``source``)."""
+    """Model of a file that was read: its path, its rows, their reading, and the evaluated rows (``source``)."""
 
     path: Path
     file: File
@@ -273,7 +273,7 @@ _NOT_MARKED = "{} has no column that marks calibration and test rows; leave --ro
 
 @dataclass(frozen=True)
 class _NamedRows(Model):
-    """Predictions of a file on the rows named by --rows, whichever rows would be held out: nothing is fitted."""
+    """Predictions of a file on the rows named by --rows, without held-out rows: nothing is fitted."""
 
     which: str = "all"
 

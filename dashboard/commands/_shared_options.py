@@ -76,11 +76,11 @@ class ReadingOptions:
     Parameters
     ----------
     read : fields of Reading, as name=value.
-    labels : the file that the labels are in; None where the predictions have them.
-    keys : columns that tell rows of both apart; none where one is to be found.
+    labels : the file of the labels; None if the predictions have them.
+    keys : columns that identify rows in both files; empty if one is to be detected.
     by_place : row i is joined with row i.
-    label : the column of the labels; None where the file suggests it.
-    event : the class of two that is the event; None where its name suggests it.
+    label : the column of the labels; None if the file suggests it.
+    event : the class of two that is the event; None if its name suggests it.
     """
 
     read: tuple[str, ...] = ()

@@ -32,7 +32,7 @@ def settings(selection: Selection) -> None:
 
 
 def _judged(selection: Selection) -> None:
-    """For two classes, let the user choose between the risk of the event and the confidence of the predicted class."""
+    """Draw the choice between the risk of the event and the confidence of the predicted class, for two classes."""
     named = event.named(selection)
     if named is None:
         return

@@ -81,7 +81,7 @@ def payload(
 ) -> dict[str, Any]:
     """Return the data sent: for every model and slider position, the numbers of the picture and its text.
 
-    ``asked`` and ``low`` are numbers of places; those of a confidence are whole percents.
+    ``asked`` and ``low`` are indices of slider positions; those of a confidence are whole percents.
     """
     looked = numbers(answers, looks)
     first = next(iter(answers.values()))

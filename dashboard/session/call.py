@@ -197,7 +197,7 @@ def _methods(part: Part) -> Iterator[str]:
 
 
 def call(function: Callable[..., T] | str, *args: Any, stem: str = "", **options: Any) -> Call[T]:
-    """Return a call after checks: its function can be imported by whoever copies it, and takes these arguments.
+    """Return a call after checks: its function can be imported and takes these arguments.
 
     It is public in calib_core, or defined at the top of a module of another package; otherwise InputError. Functions
     that need Plotly are given by name ("figures.reliability"). Defaults are omitted, so that equal calls have equal

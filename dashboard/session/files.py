@@ -167,7 +167,7 @@ class Uploads(Generic[T]):
         return {array: size for arrays in found for array, size in arrays.items()}
 
     def has(self, key: str) -> bool:
-        """Return True if an upload is stored, whoever owns it."""
+        """Return True if an upload is stored, for any owner."""
         with self._changed:
             return key in self._kept
 

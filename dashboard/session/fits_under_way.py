@@ -36,7 +36,7 @@ GRACE = 10.0
 """Seconds that a fit continues without a waiting page: a redraw of the page takes some."""
 
 CLOSED_GRACE = 2.0
-"""Seconds that a fit continues after the page's tab is closed: a reloaded page asks soon, or starts again."""
+"""Seconds that a fit continues after the page's tab is closed: a reloaded page may still wait for it."""
 
 
 class Abandoned(BaseException):
@@ -94,7 +94,7 @@ class Fit:
         return self._grace if is_open(who) else min(self._grace, CLOSED_GRACE)
 
     def run(self, make: Callable[[Progress], object]) -> None:
-        """Run the computation; a refusal is reported to whoever reads the result."""
+        """Run the computation; a refusal is reported when the result is read."""
         try:
             make(self.tell)
         except (InputError, Abandoned):

@@ -24,7 +24,7 @@ NEVER = {
 
 
 def draw(key: str, changed: str) -> None:
-    """Draw the card of a file as it is read."""
+    """Draw the card of a file with its current reading."""
     file, predictions = session.file(key), session.whole(key, changed)
     _numbers(predictions)
     st.caption(kind_sentence(predictions))

@@ -89,7 +89,7 @@ class _Worker:
         return kind, value
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """End the process, even during a job."""
         self.process.kill()
         self.process.wait()
         self.line.close()
