@@ -1,4 +1,4 @@
-"""Laws every binary calibrator obeys: a map of scores in [0, 1], fitted on scores and outcomes."""
+"""Laws of every binary calibrator: a map of scores in [0, 1], fitted on scores and outcomes."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ CASES = dict(cases())
 
 @st.composite
 def claims(draw, min_rows=1):
-    """Scores, outcomes and whole-number weights of one stratum."""
+    """Draw scores, outcomes and whole-number weights of one stratum."""
     n = draw(st.integers(min_rows, 50))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     style = draw(st.sampled_from(("spread", "tenths", "ends", "equal", "separable")))

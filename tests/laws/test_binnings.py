@@ -1,4 +1,4 @@
-"""Laws every interval binning obeys: each score in exactly one bin, ties together, ends included."""
+"""Laws of every interval binning: each score in exactly one bin, ties together, ends included."""
 
 from fractions import Fraction
 
@@ -50,7 +50,7 @@ def table_of(scores, scheme, weights=None):
 
 
 def bins_of(scores, table):
-    """The bin of each score, told from the table's own edges by comparison with both of them."""
+    """Return the bin of each score, by comparison with both edges of each bin in the table."""
     lower, upper = (edge[0].astype(scores.dtype) for edge in (table.lower, table.upper))
     inside = (scores[:, None] >= lower) & ((scores[:, None] < upper) | (np.arange(len(upper)) == len(upper) - 1))
     assert (inside.sum(1) == 1).all(), "every score lies in exactly one bin"
@@ -135,7 +135,7 @@ def test_distinct_has_one_bin_a_value(scores):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("bins", range(1, 41))
 def test_two_decimal_scores_are_binned_as_exact_fractions_say(bins, dtype):
-    """A score of 0.29 as float32 is not the number 0.29: casting the edges to the scores' dtype makes up for it."""
+    """A score of 0.29 as float32 is not the number 0.29: casting the edges to the scores' dtype corrects this."""
     hundredths = np.arange(101)
     scores = (hundredths / 100).astype(dtype)
     exact = [min(int(Fraction(int(h), 100) * bins), bins - 1) for h in hundredths]
@@ -163,7 +163,7 @@ def test_edges_too_close_for_the_scores_dtype_leave_an_empty_bin_and_count_nothi
 
 @given(scores=score_lists())
 def test_columns_are_binned_one_by_one_as_listed_claims_are(scores):
-    """Both shapes of claims, the matrix by subtraction and the list by codes, give the same table, strata apart."""
+    """The matrix form (by subtraction) and the list form (by codes) of claims give the same table in each stratum."""
     matrix = np.column_stack([scores, 1 - scores])
     p = Predictions.from_scores(matrix, np.zeros(len(scores), int))
     for scheme in SCHEMES:
@@ -179,7 +179,7 @@ def test_columns_are_binned_one_by_one_as_listed_claims_are(scores):
 @pytest.mark.parametrize("scheme", [PointsPerBin(1), PointsPerBin(3), RootMass(), RootWidth()], ids=repr)
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_bins_never_exceed_rows_however_the_weights_are_scaled(scheme, scale):
-    """Rows that carry weight are counted, not what their weights add up to."""
+    """The number of bins is limited by the rows with weight, not by the sum of their weights."""
     rng = np.random.default_rng(0)
     scores, weights = np.sort(rng.random(20)), rng.random(20) * (np.arange(20) % 4 > 0) * scale
     edges = scheme.edges(scores, weights)

@@ -1,4 +1,4 @@
-"""Laws every calibrator obeys, over the registry, kinds of composition, and small parameters that make several bins."""
+"""Laws of every calibrator, over the registry, kinds of composition, and small parameters that give several bins."""
 
 import re
 
@@ -29,23 +29,26 @@ FEW = settings(max_examples=8)
 
 
 EASY = {"accuracy": 0.01}
-"""A wanted accuracy among answered rows that nearly all rows can carry."""
+"""Required accuracy among answered rows that nearly all rows can reach."""
 
 
 def easy(key):
-    """A member that seldom refuses the small and noisy rows drawn here."""
+    """Return a calibrator that seldom refuses the small and noisy rows drawn here."""
     names = {p.name for p in CALIBRATORS.entry(key).params}
     return CALIBRATORS.make(key, **{name: value for name, value in EASY.items() if name in names})
 
 
 PART = Part("BINARY_CALIBRATORS")
 COMPOSED = ("identity", "metacal-accuracy", "top-label", "class-wise", "top-k-label", "normalised-hb")
-"""One key for each kind of output, for abstention and for refusal: where the laws hold for the parts, they hold for the
-parts one after the other, and that a composition is this is proved for every key further down."""
+"""One key for each kind of output, for abstention and for refusal.
+
+Laws that are valid for the parts are valid for their composition; a test below proves for every key that a composition
+is its parts in sequence.
+"""
 
 
 def binary_parts(wrappers):
-    """(wrapper, binary part): every part around the predicted classes, and in turn around something else.
+    """Return pairs of wrapper and binary part: every part in the top-label wrapper, and in turn in another one.
 
     The parts obey laws of their own and a wrapper does the same with each; the predicted classes give them the fewest
     rows, and rows of a single class.
@@ -57,7 +60,7 @@ def binary_parts(wrappers):
 
 
 def cases():
-    """(id, maker): every key, few points per bin, compositions of every kind, every binary part."""
+    """Return pairs of id and maker: every key, few points per bin, compositions of every kind, every binary part."""
     for key in CALIBRATORS:
         yield key, lambda key=key: easy(key)
         if "points_per_bin" in {p.name for p in CALIBRATORS[key].params}:
@@ -85,7 +88,7 @@ def contract(case):
 
 
 def fitted(case, predictions):
-    """Fitted on these rows; inside a law, rows that the calibrator may and does refuse are drawn again."""
+    """Return the calibrator fitted on these rows; inside a law, rows that it may refuse are drawn again."""
     try:
         return CASES[case]().fit_on(predictions)
     except NotAnswerable:
@@ -95,14 +98,14 @@ def fitted(case, predictions):
 
 
 def numbers(predictions):
-    """Everything recalibrated predictions say."""
+    """Return every number of recalibrated predictions."""
     if predictions.kind in ("full", "per-class"):
         return predictions.probs
     return predictions.top(predictions.n_ranked)[1]
 
 
 def tolerance(predictions):
-    """Sums in another order differ by rounding, which for float32 rows is that of float32."""
+    """Return the tolerance for sums in another order, that of float32 for float32 rows."""
     return 1e-9 if predictions.probs.dtype == np.float64 else 2e-5
 
 
@@ -115,7 +118,7 @@ def pairs(case):
 
 
 def drawn_rows(case, n, seed):
-    """Probabilities of three classes, or of as many as the calibrator is for, and labels drawn from them."""
+    """Return probabilities of three classes, or of as many as the calibrator needs, and labels drawn from them."""
     rng = np.random.default_rng(seed)
     probs = rng.dirichlet(np.ones(classes_for(case, 3)), n)
     return probs, (rng.random(n)[:, None] > probs.cumsum(1)[:, :-1]).sum(1)
@@ -127,7 +130,7 @@ def assert_sentence(message):
 
 
 def fitted_or_skipped(case, probs, labels):
-    """Fitted on rows that no law draws: a calibrator that may refuse them is told so and let go."""
+    """Return the calibrator fitted on fixed rows; skip the test if it is allowed to refuse them."""
     try:
         return CASES[case]().fit(probs, labels)
     except NotAnswerable as why:

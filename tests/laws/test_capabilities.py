@@ -1,4 +1,4 @@
-"""What methods can do is declared and true; no module of the library finds it out from a method's type."""
+"""Declared capabilities of methods are true, and no module of the library infers them from a method's type."""
 
 import ast
 from pathlib import Path
@@ -58,14 +58,14 @@ ALLOWED = {
 
 
 def method_names():
-    """Names of every registered class and of its bases in the library."""
+    """Return the names of every registered class and of its bases in the library."""
     classes = {registry[key].cls for registry in FAMILIES.values() for key in registry}
     bases = {base for cls in classes for base in cls.__mro__ if base.__module__.startswith("calib_core")}
     return {base.__name__ for base in bases} | PROTOCOLS
 
 
 def type_tests(source, names):
-    """(line, function, kind) of every test of a method's type: isinstance, type(x) is, hasattr, getattr, except."""
+    """Return (line, function, kind) of every type test: isinstance, type(x) is, hasattr, getattr, except."""
     owner = {}
     tree = ast.parse(source)
     for node in ast.walk(tree):  # outer functions come first, so that the innermost has the last word

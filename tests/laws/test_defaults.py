@@ -1,4 +1,4 @@
-"""One home of each default: a level changed in ``calib_core.defaults`` changes every answer, not most of them."""
+"""Each default has one home: a level changed in ``calib_core.defaults`` changes every result."""
 
 import ast
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ HELD = {
 
 
 def literals(source: str) -> Iterator[tuple[int, str, object]]:
-    """Parameters of functions, and fields of classes, that repeat what ``defaults`` holds."""
+    """Yield parameters of functions, and fields of classes, that repeat values of ``defaults``."""
     for node in ast.walk(ast.parse(source)):
         pairs: list[tuple[str, ast.expr | None]] = []
         if isinstance(node, ast.FunctionDef):

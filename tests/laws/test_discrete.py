@@ -1,4 +1,4 @@
-"""Outputs declared discrete are few, others are not: over the registry, its compositions and every binary part."""
+"""Outputs declared discrete have few values, others many: over the registry, compositions and every binary part."""
 
 import pickle
 
@@ -34,7 +34,7 @@ CASES = dict(cases())
 
 @pytest.fixture(scope="module")
 def rows():
-    """500 calibration rows and 5,000 others, uniform on the triangle: scores reach every bin."""
+    """Return 500 calibration rows and 5,000 others, uniform on the triangle: scores reach every bin."""
     return rows_of(K)
 
 
@@ -47,7 +47,7 @@ def rows_of(k):
 
 
 def most_values(judged):
-    """The most values that the confidences of a predicted class take."""
+    """Return the largest number of distinct confidences of a predicted class."""
     if judged.kind == "confidence":
         return len(np.unique(judged.confidence))
     claims = TopLabel().split(judged)
@@ -98,7 +98,7 @@ def test_the_mark_comes_along_with_rows_and_goes_with_other_probabilities(rows):
         *made.split(0.5),
         made.relabelled(np.zeros(5000, int)),
         of_weighed.written_out(),
-        pickle.loads(pickle.dumps(made)),  # noqa: S301  made here
+        pickle.loads(pickle.dumps(made)),  # noqa: S301  created here
         cc.load_calibrator(CALIBRATORS.make("sierpinski").fit_on(rows[0]).to_json()).apply(rows[1]),
     ):
         assert kept.discrete
@@ -136,7 +136,7 @@ def test_discrete_outputs_are_judged_one_bin_a_value_unless_bins_are_given(rows)
 
 
 def slow_ece(claims):
-    """Value by value, class by class."""
+    """Return the ECE value by value, class by class."""
     total = 0.0
     for code, score in set(zip(claims.codes, claims.scores, strict=True)):
         mine = (claims.codes == code) & (claims.scores == score)

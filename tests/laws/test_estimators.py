@@ -1,4 +1,4 @@
-"""Laws every estimator obeys in every notion, over the whole registries."""
+"""Laws of every estimator in every notion, over the whole registries."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ DOUBLING_CHANGES = {
 
 
 def values(predictions, notion, estimators=None):
-    """The value of every estimator in one notion."""
+    """Return the value of every estimator in one notion."""
     return np.array([estimate(predictions, notion, e).value for e in estimators or ALL])
 
 
@@ -92,7 +92,7 @@ def test_a_whole_weight_is_that_many_copies(notion, predictions):
 @given(predictions=full_predictions(weighted=False), factor=st.sampled_from((0.5, 3.0)))
 def test_equal_weights_are_no_weights(notion, predictions, factor):
     predictions = asked_of(notion, predictions)
-    chosen = ALL  # equal weights that are no counts of copies are held as 1
+    chosen = ALL  # equal weights that are not counts of copies are stored as 1
     if factor == 3:  # three copies of every row: bins by count round differently, smaller corrections for noise
         by_count = PointsPerBin | EqualMass | RootMass | RootWidth
         by_copies = DebiasedL2 | DebiasedECE | KernelCalibrationError
@@ -130,7 +130,7 @@ def test_values_lie_where_they_should_and_are_the_mean_of_their_strata(notion, p
 
 @given(predictions=full_predictions(), bins=st.integers(1, 30))
 def test_confidence_error_is_at_most_the_top_label_error_on_the_same_bins(predictions, bins):
-    """P1 Prop. 4; false when bins are chosen per class, so claimed for fixed bins only."""
+    """P1 Prop. 4: the inequality is false if bins are chosen per class, so it is tested for fixed bins only."""
     for order in (1, 2):
         estimator = Binned(EqualWidth(bins), order)
         confidence, top_label = (estimate(predictions, n, estimator).value for n in ("confidence", "top-label"))
@@ -140,7 +140,7 @@ def test_confidence_error_is_at_most_the_top_label_error_on_the_same_bins(predic
 @pytest.mark.parametrize("notion", BINARY_NOTIONS)
 @given(predictions=full_predictions(), bins=st.integers(1, 12), factor=st.sampled_from((2, 3)))
 def test_a_nested_finer_partition_never_lowers_the_plug_in_error(notion, predictions, bins, factor):
-    """P2 Prop. 3.3 for L1 and L2; 10 -> 15 bins is not nested and can lower it."""
+    """P2 Prop. 3.3 for L1 and L2; a change from 10 to 15 bins is not nested and can lower the error."""
     predictions = asked_of(notion, predictions)
     for order in (1, 2):
         coarse, fine = (

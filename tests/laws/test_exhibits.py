@@ -1,4 +1,4 @@
-"""The law of exhibits: screen, report, command and copied code show the same numbers, or refuse in the same words."""
+"""Screen, report, command and copied code show the same numbers of every exhibit, or the same refusal."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from tests.laws.test_words import code_in
 pytestmark = pytest.mark.law
 ORDINARY = ("synthetic-three-class", "language-model", "breast-cancer-svm")
 DATA = law_data() if EVERYTHING else [LawData(name) for name in ORDINARY]
-"""In an ordinary run three classes, confidences only, which are refused most, and the event of two classes."""
+"""Data of an ordinary run: three classes, confidences only (refused most often), and the event of two classes."""
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
 CELL, CODE, ZOOM = 2, 1, 12
-"""The cell of a triangle, the class and the bin that are looked at."""
+"""Focused cell of a triangle, class and bin."""
 ON_REQUEST = {"slow", "published", "with_demos", "intervals", "which", "size", "experiment", "measure"}
-"""Switches and choices for what takes so long that people are asked first: left to `make laws`."""
+"""Switches and choices whose computation takes so long that the user confirms it: left to `make laws`."""
 
 
 RUN = """
@@ -92,7 +92,7 @@ for line in sys.stdin:
 
 
 def variants() -> list[Recipe]:
-    """Every exhibit with its defaults, and with every other value of its choices and switches."""
+    """Return every exhibit with its defaults, and with every other value of its choices and switches."""
     found: list[Recipe] = []
     for key in EXHIBITS:
         found.append(Recipe("EXHIBITS", key))
@@ -111,7 +111,7 @@ def variants() -> list[Recipe]:
 
 
 def table_of(recipe: Recipe, scene: Scene) -> pd.DataFrame | str:
-    """The table on screen, or the sentence in its place."""
+    """Return the table on screen, or the message in its place."""
     exhibit: Exhibit = recipe.build()
     try:
         return scene.get(exhibit.table(scene))
@@ -130,7 +130,7 @@ def data(request: pytest.FixtureRequest) -> LawData:
 
 @pytest.fixture(scope="module")
 def folder(data: LawData, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the file in it, where it is no demo."""
+    """Return the folder of the file, unless it is a demo."""
     place = tmp_path_factory.mktemp("here")
     if data.path:
         shutil.copy(data.path, place)
@@ -139,7 +139,7 @@ def folder(data: LawData, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scene(data: LawData) -> Scene:
-    """What is on screen: several calibrators, one that abstains; fewer where rows say less."""
+    """Return the scene: several calibrators, one that abstains; fewer if the rows allow fewer."""
     key = session.hold(*data.file()).key if data.path else f"demo:{data.name}"
     ticked = tuple(Recipe("CALIBRATORS", key) for key in CALIBRATORS)
     return session.scene_of(Selection(source=Source(data=key), calibrators=ticked, cell=CELL, code=CODE, bin=ZOOM))
@@ -147,7 +147,7 @@ def scene(data: LawData) -> Scene:
 
 @pytest.fixture
 def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    """`calib show` with the same choices."""
+    """Return a call of `calib show` with the same choices."""
     monkeypatch.chdir(folder)
     file = data.path.name if data.path else f"demo:{data.name}"
     looked_at = f"cell={CELL}&code={CODE}&bin={ZOOM}"
@@ -161,7 +161,7 @@ def show(data: LawData, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Callable[[Path, str], Any]]:
-    """What copied Python makes in this folder, in one fresh interpreter that knows of no dashboard."""
+    """Yield a function that runs copied Python in this folder, in a fresh interpreter without the dashboard."""
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", RUN], stdin=pipe, stdout=pipe) as interpreter:
         assert interpreter.stdin
@@ -178,7 +178,7 @@ def run() -> Iterator[Callable[[Path, str], Any]]:
 
 
 def cases() -> Iterator[Any]:
-    """Data and recipes: in an ordinary run only the first data show every value of every choice."""
+    """Yield data and recipes: in an ordinary run only the first data show every value of every choice."""
     for data in DATA:
         for recipe in variants():
             if data is DATA[0] or EVERYTHING or recipe == Recipe("EXHIBITS", recipe.key):
@@ -226,7 +226,7 @@ def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def test_with_everything_chosen_nothing_is_refused(data: LawData, scene: Scene) -> None:
-    """But for what takes many fits, which is asked for."""
+    """The exception is work that needs many fits and is computed on request."""
     if data.name == "synthetic-three-class":
         refused = {key for key in EXHIBITS if isinstance(table_of(Recipe("EXHIBITS", key), scene), str)}
         assert refused == {
@@ -262,7 +262,7 @@ def test_exhibits_speak_plainly(scene: Scene) -> None:
 
 
 def shown_by(key: str, scene: Scene) -> Iterator[str]:
-    """Headings and words of an exhibit; or the sentence in its place."""
+    """Yield headings and words of an exhibit, or the message in its place."""
     exhibit = EXHIBITS.make(key)
     try:
         frame, words = scene.get(exhibit.table(scene)), exhibit.words(scene)
@@ -283,7 +283,7 @@ def test_an_exhibit_registered_here_is_everywhere(
 ) -> None:
     @dataclass(frozen=True)
     class Rows(Exhibit):
-        """How many rows each model answers."""
+        """Number of rows that each model answers."""
 
         def table(self, scene: Scene) -> Call[pd.DataFrame]:
             return call(cc.calls.stacked, scene.each(lambda m: call(cc.diagrams.reliability, m.predictions, bins=1)))

@@ -1,4 +1,4 @@
-"""The law of exhibits over a summary: those that read counts are shown of one, all others say that they need rows."""
+"""Exhibits of a summary: those that need only counts are shown, all others report that they need rows."""
 
 from pathlib import Path
 
@@ -19,12 +19,12 @@ pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.law
 COUNTED = [key for key in EXHIBITS if EXHIBITS[key].factory.reads == "counts"]
 SLOW = {"paper-tables", "lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection"}
-"""Of no data at all, so that a summary is nothing to them; the laws of all exhibits make them."""
+"""Exhibits without data, which do not depend on a summary; the laws of all exhibits cover them."""
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """Two models, each known by a summary with slices."""
+    """Return a scene of two models, each a summary with slices."""
     rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("summaries")
     z = rng.normal(size=(600, 3))
     y = (np.log(rng.random(z.shape)) * -np.exp(-z)).argmin(axis=1)
@@ -40,7 +40,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Scene:
 
 
 def made(exhibit: Exhibit, scene: Scene) -> None:
-    """Everything that a screen shows of it."""
+    """Compute everything that a screen shows of the exhibit."""
     frame = scene.get(exhibit.table(scene))
     exhibit.columns(frame)
     exhibit.words(scene)

@@ -1,4 +1,4 @@
-"""Laws of exports, over the registry: a calibrator's export equals it, or it is refused in a sentence."""
+"""Laws of exports, over the registry: a calibrator's export equals it, or is refused with a message."""
 
 import numpy as np
 import pytest

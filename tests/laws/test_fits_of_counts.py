@@ -1,4 +1,4 @@
-"""Laws of fits on summaries and parts: what declares them gives the map of the rows, what needs rows says so."""
+"""Laws of fits on summaries and parts: declared ones equal the fit on rows, all others report that they need rows."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ NEW = np.array([0.0, 0.001, 0.2, 0.3, 0.5, 0.777, 0.95, 1.0])
 
 
 def claims(seed, n, dtype=np.float64):
-    """Scores away from 0 and 1, a third of them tied on edges of the grid, and their outcomes."""
+    """Return scores away from 0 and 1, a third of them tied on edges of the grid, and their outcomes."""
     rng = np.random.default_rng(seed)
     s = rng.uniform(0.01, 0.99, n)
     s = np.where(rng.random(n) < 0.3, rng.choice(EDGES[20:-20], n), s).astype(dtype)
@@ -25,7 +25,7 @@ def counted(s, y):
 
 
 def stand_in(s, y, how):
-    """A slow twin: what stands for each claim, one by one."""
+    """Return the representative of each claim, one by one: a slow twin."""
     cell = cells_of(s)
     if how == "edges":
         return lowest(cell, s.dtype)
@@ -124,7 +124,7 @@ def test_the_summary_of_parts_is_that_of_the_rows(rows):
 
 
 def test_with_too_many_classes_for_a_hessian_a_sample_is_no_start(monkeypatch):
-    """From the optimum of a few rows, which they separate, the search ended elsewhere."""
+    """Starting from the optimum of a few rows, which they separate, the search ended elsewhere."""
     monkeypatch.setattr("calib_core.calibrators.fitting.softmax_loss._SAMPLE_VALUES", 20_000)
     rng = np.random.default_rng(5)
     z = 4 * rng.standard_normal((800, 130))

@@ -1,4 +1,4 @@
-"""The law of other tools' files: every registered shape is written by something and read back as what was written."""
+"""Every registered file shape of another tool can be written, and is read back with the same content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = {f"{key}: {file.what}": (key, file) for key, every in WRITERS.items() fo
 
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parquet is decoded in this process: one of its own a file would load pyarrow anew each time."""
+    """Decode Parquet in this process: a process per file would load pyarrow again each time."""
     monkeypatch.setattr("calib_core.readers.formats.parquet._HAS_LIMITS", False)
 
 
@@ -62,13 +62,13 @@ def test_a_file_is_read_as_what_was_written_or_asks(which: str) -> None:
 
 
 def tells(column: pd.Series, correct: NDArray[np.bool_]) -> bool:
-    """Whether a column of few values is always of another value where an answer is right."""
+    """Return True if a column of few values always differs between right and wrong answers."""
     few, both = 1 < column.nunique() < len(column) / 2, correct.any() and not correct.all()
     return bool(few and both and pd.Series(correct).groupby(column.to_numpy()).nunique().eq(1).all())
 
 
 def refused(file: ForeignFile) -> list[str]:
-    """The sentence with which a file is refused, if it is."""
+    """Return the message with which a file is refused, if it is."""
     try:
         propose(file.table, **file.chosen)
     except cc.InputError as e:

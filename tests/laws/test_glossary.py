@@ -1,4 +1,4 @@
-"""The law of terms: each has one plain sentence, a picture and words for it; exhibits name those that are."""
+"""Laws of glossary terms: each has one plain sentence, a picture and its description; exhibits name existing terms."""
 
 from __future__ import annotations
 

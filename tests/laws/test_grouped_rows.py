@@ -1,7 +1,7 @@
-"""Laws of grouped rows: rows of a group are never taken for independent, and what a group is called never matters.
+"""Laws of grouped rows: rows of a group never count as independent, and the names of groups never matter.
 
-Every row is copied four times as one group: the copies tell no more than the row alone, so that every answer is about
-as unsure as for the rows once, or is refused in a sentence.
+Every row is copied four times as one group: the copies add no information, so every result is about as uncertain as for
+the original rows, or is refused with a message.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def spread(frame, low, high):
 
 
 def in_levels(rows):
-    """The same rows, stating one of two confidences."""
+    """Return the same rows with one of two confidences."""
     sure = rows.probs.max(axis=1, keepdims=True) > 0.7
     return rows.with_probs(np.where(sure, [0.8, 0.15, 0.05], [0.5, 0.3, 0.2]))
 
@@ -100,7 +100,7 @@ def of_changes(rows):
 
 
 def of_p(test):
-    """A p-value as a width: what is surer is smaller."""
+    """Return a p-value as a width: more certain results have smaller values."""
     return np.array([test.p_value])
 
 
@@ -171,7 +171,7 @@ ACCURACY = ESTIMATORS.make("accuracy")
 
 
 def answer(ask, rows):
-    """What is answered; None where it is refused because of the groups."""
+    """Return the result; None if it is refused because of the groups."""
     try:
         return ask(rows)
     except NotAnswerable as why:
@@ -198,7 +198,7 @@ BUILT_ON_THEM = {
     "verdict", "verdicts", "verdict_strip", "gate_check", "baseline", "increase", "local_frequency", "risk_diagram",
     "large_lines", "event_ratio", "updated_frequency", "other_errors", "other_errors_of",
 }  # fmt: skip
-"""Made of estimates, whose answers are those above."""
+"""Functions based on estimates, whose results are tested above."""
 WITHOUT_CHANCE = {
     "bin_rows", "binary_map", "class_confusions", "class_curves", "class_list", "class_panels", "class_rows",
     "class_table", "class_validity", "constraint", "corp", "fitted_parameters", "map_scale", "movement",
@@ -206,7 +206,7 @@ WITHOUT_CHANCE = {
     "validity_against", "validity_by_cell", "validity_of", "validity_pair", "wanted_rates", "canonical_validity",
     "recalibration", "claimed_rows", "notion_looked_at", "opening", "mean_gap",
 }  # fmt: skip
-"""They count and say nothing of chance, or are given promises of calibrators, which have a law below."""
+"""Functions that count without statistics, or that receive guarantees of calibrators, which have a law below."""
 
 
 def test_every_function_of_rows_is_looked_at():
@@ -260,13 +260,13 @@ def test_nothing_is_promised_of_calibration_rows_that_belong_together(key):
         return
     assert not fitted.guarantee().holds
     assert not promised or "belong to 150 groups" in fitted.guarantee().sentence
-    # Fitted again on rows that stand alone it promises what it did.
+    # Fitted again on independent rows, it has the same guarantee as before.
     assert fitted.fit_on(rows).guarantee().holds == promised
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_error_of_grouped_rows_lies_below_their_mean_gap(seed):
-    """The ends of the mean gap's size as the interval at twice the level, both signs counted, says by itself."""
+    """Both ends of the mean gap equal those of the interval at twice the level, because both signs count."""
     rng = np.random.default_rng(seed)
     said, group = rng.beta(5, 1.5, 400), np.repeat(np.arange(80), 5)
     p = Predictions.from_confidence(said, rng.random(400) < said - 0.08 * seed, groups=group)
@@ -298,7 +298,7 @@ def test_no_word_of_grouped_rows_promises_more_than_as_many_independent_rows():
 
 
 def visits(seed, people=100, visits=6, hang=1.0):
-    """Risks of visits: the people's own effects make the outcomes of one person alike."""
+    """Return risks of visits: effects of persons make the outcomes of one person similar."""
     rng = np.random.default_rng([31, seed])
     person = np.repeat(np.arange(people), visits)
     x = rng.normal(0, 1, len(person))
@@ -334,7 +334,7 @@ def test_a_bin_and_a_slice_of_grouped_rows_have_one_interval(weighted):
 
 
 def test_intervals_of_bins_of_grouped_rows_miss_rarely_and_those_of_single_rows_do_not():
-    """300 samples of 100 people: each end of a bin misses in at most 5 % of them, beyond what 300 cannot tell."""
+    """300 samples of 100 people: each end of a bin misses in at most 5 % of them, up to the error of 300 samples."""
     effects = np.random.default_rng(1).normal(0, 1, 4000)
     missed, alone, bins = np.zeros(2), np.zeros(2), 0
     for seed in range(300):

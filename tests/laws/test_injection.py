@@ -1,4 +1,4 @@
-"""The law of names: whatever writes them down, none becomes code, and a reader sees each; `make scoreboard` counts."""
+"""Names never become code in any output, and readers see each of them; `make scoreboard` counts."""
 
 from __future__ import annotations
 

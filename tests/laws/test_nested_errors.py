@@ -1,4 +1,4 @@
-"""No answer contradicts that about an error it dominates: points, ends, p-values and words, over all kinds of data."""
+"""No result contradicts that of an error it dominates: points, ends, p-values and words, over all kinds of data."""
 
 import re
 
@@ -37,7 +37,7 @@ def drawn(law, truth, n, k, seed=0, weighted=False):
 
 
 def assert_in_order(lower, upper):
-    """Of two answers (low, point, high, p, word), the second of which is about an error never below the first's."""
+    """Check two results (low, point, high, p, word), the second about an error never below the first's."""
     for a, b in zip(lower[:3], upper[:3], strict=True):
         assert a <= b + SLACK, (lower, upper)
     assert lower[3] >= upper[3] - SLACK
@@ -110,7 +110,7 @@ def test_of_two_classes_confidence_event_and_top_label_are_in_order(truth, weigh
 
 
 def test_an_event_off_on_both_sides_is_seen_in_its_own_words():
-    """Risks too far out on both sides of 1/2: the mean risk is right, and each class is claimed too surely."""
+    """Risks too extreme on both sides of 1/2: the mean risk is right, and each class is overconfident."""
     rng = np.random.default_rng(1)
     risk = 1 / (1 + np.exp(-rng.normal(0, 1.2, (12, 2000))))
     points, sure = [], 0
@@ -119,7 +119,7 @@ def test_an_event_off_on_both_sides_is_seen_in_its_own_words():
         span = estimate(cc.Predictions(np.column_stack([1 - p, p]), rng.random(2000) < q), "event").interval()
         points.append(span.point - np.abs(p - q).mean())
         sure += span.low > 0.02
-    assert abs(np.mean(points)) < 0.006  # 0.019 too low where the event had its own bins alone
+    assert abs(np.mean(points)) < 0.006  # 0.019 too low when only the event had separate bins
     assert sure >= 6
 
 
@@ -164,7 +164,7 @@ def test_the_level_is_fixed_by_the_scores():
 
 
 def test_without_the_lines_below_the_order_breaks():
-    """The falsified twin: each line by itself contradicts those it dominates."""
+    """Without the dominated lines the order breaks: each line by itself contradicts those that it dominates."""
     broken = 0
     for seed in range(4):
         p = drawn("network", "shift .05", 600, 100, seed)
@@ -175,7 +175,7 @@ def test_without_the_lines_below_the_order_breaks():
 
 
 def test_top_label_intervals_are_narrower_the_more_rows_there_are():
-    """By the groups that are chosen; in groups of twenty rows they are not."""
+    """More rows give narrower top-label intervals for the chosen groups; for groups of twenty rows they do not."""
     widths, twenty = [], []
     for n in (1000, 2000, 5000, 10_000):
         p = drawn("network", "calibrated", n, 100)
@@ -252,7 +252,7 @@ def test_no_error_lies_below_the_mean_absolute_one_in_the_same_bins(name, above)
 
 @pytest.mark.parametrize("bins", [None, 8])
 def test_no_largest_error_lies_below_the_root_mean_square_one(bins):
-    """The falsified twin, the largest error's own answer, contradicts it in low ends or in p-values."""
+    """The uncorrected result for the largest error contradicts the root mean square one in low ends or in p-values."""
     broken = 0
     cases = [(drawn(*LAWS[name]), notion) for name in LAWS for notion in ("confidence", "top-label")]
     cases += [(drawn(*LAWS[name]), "class-wise") for name in ("network, over", "one class off", "few rows")]
@@ -270,7 +270,7 @@ def test_no_largest_error_lies_below_the_root_mean_square_one(bins):
 
 
 def test_what_an_error_is_about_names_other_bins_whose_error_it_respects():
-    """Squared errors of all classes are judged in wider bins than absolute ones, which they are never smaller than."""
+    """Squared errors of all classes use wider bins than absolute ones, and are never smaller than these."""
     p = drawn(*LAWS["network, over"])
     alike, wider = (estimate(p, notion, "rmsce").interval().about for notion in ("confidence", "class-wise"))
     assert "ECE in its own bins" in wider
@@ -280,7 +280,7 @@ def test_what_an_error_is_about_names_other_bins_whose_error_it_respects():
 
 
 def textbook(p):
-    """Two-sided exact test of the number of events, each row's chance its risk (Poisson-binomial, by convolution)."""
+    """Return a two-sided exact p-value of the number of events, with risks as chances (Poisson-binomial)."""
     chances = np.ones(1)
     for risk in p.probs[:, p.event]:
         chances = np.convolve(chances, [1 - risk, risk])
@@ -318,7 +318,7 @@ def test_bins_that_no_mirror_keeps_leave_the_classes_their_own_error():
 
 
 def test_draws_of_the_event_are_those_of_its_bins():
-    """The event's share of the joint draws is what it would be drawn alone: binomial in its own bins."""
+    """The event's part of the joint draws has its separate distribution: binomial in its own bins."""
     p = of_two("network", 3, 500, 1.0)
     chain = Chain.of(estimate(p, "event").question, 0)
     sizes, _ = chain._draws
@@ -429,7 +429,7 @@ def test_the_largest_error_has_a_p_value_at_most_that_of_the_mean_absolute_one()
 
 
 def printed_audit(path, risks, outcomes):
-    """What ``calib audit`` prints of a file: the size of the mean gap and the errors it is part of, in points."""
+    """Return from ``calib audit`` the size of the mean gap and the errors that contain it, in points."""
     rows = "".join(f"{risk:.6f},{outcome:d}\n" for risk, outcome in zip(risks, outcomes, strict=True))
     path.write_text(f"risk,died\n{rows}", encoding="utf-8")
     text = CliRunner().invoke(main, ["audit", str(path), "--estimator", "ece"], catch_exceptions=False).output

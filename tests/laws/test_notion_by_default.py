@@ -1,4 +1,4 @@
-"""Where no notion is given, everything public is about the event of two classes."""
+"""Without a given notion, every public function is about the event of two classes."""
 
 import inspect
 import pkgutil
@@ -73,7 +73,7 @@ MORE: dict[str, dict[str, Any]] = {
 
 
 def _public() -> Iterator[tuple[str, Callable[..., Any], str]]:
-    """Every public function by name, and the option that names a notion."""
+    """Yield every public function by name, and the option that names a notion."""
     seen = set()
     rooms = ["calib_core", *(f"calib_core.{found.name}" for found in pkgutil.iter_modules(cc.__path__))]
     for room in rooms:
@@ -97,7 +97,7 @@ def test_exceptions_are_public_options():
 
 
 def _shown(answer: Any) -> str:
-    """An answer with all its numbers, where it has a table or fields."""
+    """Return a result with all its numbers, from its table or fields."""
     table = answer.frame() if hasattr(answer, "frame") else answer
     return table.to_csv() if isinstance(table, pd.DataFrame) else f"{getattr(table, 'value', '')} {table}"
 
@@ -117,7 +117,7 @@ ABSTAINED = np.abs(ONE.probs[:, 1] - 0.5) < 0.1
 
 
 def test_rows_without_an_answer_leave_the_event_the_default() -> None:
-    """A row that the model abstains on is left out of every number; what the numbers are about stays."""
+    """A row on which the model abstains is left out of every number; the notion stays the same."""
     silent = ONE.with_probs(ONE.probs, abstained=ABSTAINED)
     rest = ONE.take(np.flatnonzero(~ABSTAINED))
     assert 0 < ABSTAINED.sum() < ONE.n_rows

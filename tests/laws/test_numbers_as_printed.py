@@ -1,4 +1,4 @@
-"""Numbers as they are printed lie on the side of a threshold that decides: p-values, ratios, intervals of squares."""
+"""Printed numbers are on the correct side of a decision threshold: p-values, ratios, intervals of squares."""
 
 import re
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_an_end_of_a_square_is_told_from_its_tolerance() -> None:
 
 
 def test_wide_intervals_are_said_from_the_lowest_risk_on_that_has_them() -> None:
-    """A narrow one among them, of a bin in which nothing happened, does not end the part where rows are few."""
+    """A narrow interval among them, of a bin without events, does not end the range with few rows."""
     widths = [0.1, 0.15, 0.35, 0.4, 0.28, 0.6, 0.7]
     first, wide = wide_from(widths)
     assert (first, wide) == (2, sum(width > WIDE for width in widths))
@@ -76,7 +76,7 @@ def test_a_half_of_a_decimal_is_rounded_up_too() -> None:
 
 
 def test_no_share_is_written_in_percent_by_a_rule_of_its_own() -> None:
-    """Of fixed digits: a number of significant digits (``:.3g``) is for levels and settings, which are short."""
+    """Applies to fixed digits: significant digits (``:.3g``) are for levels and settings, which are short."""
     own = re.compile(r"100(\.0)? \* [^{}]*:[.,0-9]*f\}|:\.\d%\}(?!\})")
     lines = {
         f"{path.relative_to(ROOT)}: {line.strip()}"

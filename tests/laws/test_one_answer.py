@@ -1,4 +1,4 @@
-"""One answer: whatever speaks of a model, by whatever way, gives the same number of the same rows, with the same word.
+"""Every output about a model gives the same number for the same rows, with the same word.
 
 Facts are collected from every exhibit, from the cards, the advice and the records of commands; each has one value.
 """
@@ -37,11 +37,11 @@ from dashboard.selection import Selection, Source
 from dashboard.views.rows_judged import judged_words
 
 NUMBERS = ("value", "point", "low", "high", "floor", "p", "verdict", "rows", "ratio", "ratio_low", "ratio_high")
-"""What a line says of a model, a notion and an estimator."""
+"""Numbers of a line about a model, a notion and an estimator."""
 
 
 class Fact(NamedTuple):
-    """One number or word, of one model, and where it is said."""
+    """Number or word about one model, and its place."""
 
     model: str
     notion: str
@@ -56,7 +56,7 @@ def unknown(value: Any) -> bool:
 
 
 def contradictions(facts: Iterable[Fact]) -> list[str]:
-    """Two different values of one fact, each as a sentence."""
+    """Return a sentence for each fact with two different values."""
     by_key: dict[tuple[str, ...], list[Fact]] = defaultdict(list)
     for fact in facts:
         if not unknown(fact.value):
@@ -86,7 +86,7 @@ def test_the_law_finds_a_contradiction() -> None:
 
 
 def clinical(n: int, seed: int) -> tuple[bytes, str]:
-    """Risks that are twice too high, at four sites."""
+    """Return risks that are twice too high, at four sites."""
     rng = np.random.default_rng(seed)
     risk = rng.beta(2, 5, n)
     frame = pd.DataFrame({"risk": risk, "died": (rng.random(n) < risk / 2).astype(int)})
@@ -111,7 +111,7 @@ DATA = {
 
 @lru_cache(len(DATA))
 def selected(name: str) -> Selection:
-    """The data as they open, with what is recommended ticked beside temperature scaling."""
+    """Return the data in their default state, with the recommended calibrator and temperature scaling ticked."""
     data, file = DATA[name]
     source = Source(data=session.hold(data, file).key)
     chosen = Selection(source=source)
@@ -126,7 +126,7 @@ def selected(name: str) -> Selection:
 
 
 def of_lines(lines: Iterable[dict[Any, Any]], said: str, *, overall: bool = False) -> Iterator[Fact]:
-    """Of lines of estimates; those in other bins than declared are about something else.
+    """Return the facts of lines of estimates; lines in other than the default bins are about something else.
 
     The word of a line that decides (``overall``) is about observed : expected too, that of others about its error.
     """
@@ -142,13 +142,13 @@ def of_lines(lines: Iterable[dict[Any, Any]], said: str, *, overall: bool = Fals
             for end in ("", "_low", "_high"):
                 yield Fact(line["model"], "event", "large", f"ratio{end or '_value'}", line[f"ratio{end}"], said)
         if line.get("estimator") in ("brier", "log-loss") and line["notion"] in ("event", None):
-            # Of two classes both are the event's, whatever notion they are asked in.
+            # For two classes both are the event's, in any notion.
             for name in ("value", "low", "high"):
                 yield Fact(line["model"], "two classes", line["estimator"], name, line.get(name), said)
 
 
 def of_large(measures: Iterable[dict[Any, Any]], model: str, said: str) -> Iterator[Fact]:
-    """Of a table of measures of the event's risk."""
+    """Return the facts of a table of measures of the event's risk."""
     for line in measures:
         ends = {"value": line["value"], "low": line["low"], "high": line["high"]}
         for name, number in ends.items():
@@ -158,7 +158,7 @@ def of_large(measures: Iterable[dict[Any, Any]], model: str, said: str) -> Itera
 
 
 def on_screen(selection: Selection) -> Iterator[Fact]:
-    """What every exhibit says, and the cards and the advice."""
+    """Yield the facts of every exhibit, the cards and the advice."""
     scene = session.scene_of(selection)
     for key in EXHIBITS:
         try:
@@ -188,7 +188,7 @@ def on_screen(selection: Selection) -> Iterator[Fact]:
 
 
 def of_cards(selection: Selection) -> Iterator[Fact]:
-    """What the cards of calibrators say, and the recommendation."""
+    """Yield the facts of calibrator cards, and of the recommendation."""
     scene = session.scene_of(selection)
     notion = next(iter(scene.get(EXHIBITS.make("verdict").table(scene))["notion"]))
     base = scene.titles[0]
@@ -208,7 +208,7 @@ def of_cards(selection: Selection) -> Iterator[Fact]:
 
 
 def of_choice(record: dict[str, Any], title: str, base: str, said: str, *, full: bool) -> Iterator[Fact]:
-    """Score and gain of what is recommended."""
+    """Yield score and gain of the recommended calibrator."""
     yield Fact("", "", "advice", "recommended", json.dumps(record["recommended"], sort_keys=True), said)
     yield Fact("", "", "advice", "said", record["sentences"][0], said)
     yield Fact("", "", "advice", "judged on", record["judged_on"], said)
@@ -221,7 +221,7 @@ def of_choice(record: dict[str, Any], title: str, base: str, said: str, *, full:
 
 
 def rows_of(name: str) -> Any:
-    """The predictions of a file, of all of its rows."""
+    """Return the predictions of a file, for all of its rows."""
     with pytest.warns(UserWarning, match="outcome"):
         return cc.read_predictions(*DATA[name])
 
@@ -233,7 +233,7 @@ def run(*words: object, exits: tuple[int, ...] = (0,)) -> Any:
 
 
 def by_commands(name: str, selection: Selection, folder: Path) -> Iterator[Fact]:
-    """What the commands say about the same file, each by its own default."""
+    """Yield the facts of the commands about the same file, each with its defaults."""
     data, file = DATA[name]
     (path := folder / file).write_bytes(data)
     scene = session.scene_of(selection)
@@ -271,7 +271,7 @@ def by_commands(name: str, selection: Selection, folder: Path) -> Iterator[Fact]
 
 
 def of_report(scene: Any) -> Iterator[Fact]:
-    """What page one of the report says of AUROC, Brier score and O:E, as it is written."""
+    """Yield AUROC, Brier score and O:E on page one of the report, as printed."""
     facts = for_event.in_the_large(scene)
     written = {} if facts is None else dict(facts.items)
     table = {} if facts is None else large_of_screen(scene)
@@ -368,7 +368,7 @@ def test_the_brier_score_of_two_classes_is_the_events_in_every_table() -> None:
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_one_p_value_decides_whether_all_rows_are_off(grouped: bool) -> None:
-    """The card of all rows, calibration in the large and the findings: the same gap, the same p, the same answer."""
+    """The card of all rows, calibration-in-the-large and the findings have the same gap, p and decision."""
     answers, by_interval = [], []
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -390,14 +390,14 @@ def test_one_p_value_decides_whether_all_rows_are_off(grouped: bool) -> None:
         answers.append(large.differs)
         by_interval.append(not large.gap_low <= 0 <= large.gap_high)
     assert len(set(answers)) == 2
-    # Of rows that stand alone p is at most .05 exactly where the interval leaves the claim out, of others never else.
+    # For independent rows p is at most .05 exactly if the interval excludes the claim; for others only if it does.
     assert answers == by_interval or (
         grouped and not any(a and not b for a, b in zip(answers, by_interval, strict=True))
     )
 
 
 def test_a_p_value_of_an_error_within_this_one_says_whose_it_is() -> None:
-    """A measured value below its own floor has a small p where an error that it contains stands out."""
+    """A value below its noise floor has a small p if an error that it contains is significant."""
     named = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -415,11 +415,11 @@ def test_a_p_value_of_an_error_within_this_one_says_whose_it_is() -> None:
 
 
 PREDICTED_OBSERVED = (("claimed", "right"), ("says", "right"), ("mean_score", "mean_outcome"))
-"""Columns of what is predicted and observed, as tables of places call them."""
+"""Columns of predicted and observed values, in tables of places."""
 
 
 def test_every_gap_is_observed_less_predicted() -> None:
-    """Risks twice too high: the gap over all rows is below 0 everywhere, and headings say which way it goes."""
+    """For risks twice too high, the gap over all rows is negative everywhere, and headings state its direction."""
     scene, rows = session.scene_of(selected("clinic, few rows")), rows_of("clinic, few rows")
     large = cc.risk.in_the_large(rows)
     keys = ("overall", "findings", "slices", "slice-columns", "slice-panels", "slice-scan", "classes", "class-panels")
@@ -441,7 +441,7 @@ def test_every_gap_is_observed_less_predicted() -> None:
 
 @pytest.mark.parametrize("name", ["clinic, few rows", "clinic, many rows"])
 def test_the_first_sentence_states_the_predicted_risk_of_its_line_of_the_table(name: str) -> None:
-    """Not the place of the slider, which is another number and has a column of its own; the slider shows the first."""
+    """The position of the slider is another number with its own column; the slider shows the former."""
     scene, exhibit = session.scene_of(selected(name)), Hero()
     frame = scene.get(exhibit.table(scene))
     headings = {column.made_of[0]: column.heading for column in exhibit.columns(frame)}

@@ -1,4 +1,4 @@
-"""Every option of every command changes what the command writes: numbers, files, or how it ends.
+"""Every option of every command changes its output: numbers, files, or exit code.
 
 Options are found in the commands, so that a new one without a case fails. A case is three pieces of a command line:
 what all calls have, what the first has and what the second has; `FILE` is the file of the option's group.
@@ -37,7 +37,7 @@ FORM = {
 
 
 WITH = "--with"
-"""Every command takes it: what a package adds is tried in tests/dashboard/test_extensions.py and tests/extension."""
+"""Option of every command: added packages are tested in tests/dashboard/test_extensions.py and tests/extension."""
 
 
 def commands(group: click.Group, *before: str) -> Iterator[tuple[str, click.Command]]:
@@ -69,7 +69,7 @@ def columns() -> dict[str, Any]:
 
 
 def three(seed: int = 1, sure: float = 2.5) -> pd.DataFrame:
-    """Three classes, far too sure; another column of labels."""
+    """Return three very overconfident classes, with another column of labels."""
     rng = np.random.default_rng(1)
     logits = rng.normal(size=(N, 3))
     label = (logits + rng.gumbel(size=(N, 3))).argmax(axis=1)
@@ -81,7 +81,7 @@ def three(seed: int = 1, sure: float = 2.5) -> pd.DataFrame:
 
 
 def sure() -> pd.DataFrame:
-    """Three classes, mostly right, and rows enough to withhold some of them."""
+    """Return three classes, mostly right, with enough rows to withhold some of them."""
     rng = np.random.default_rng(5)
     logits = 3.0 * rng.normal(size=(900, 3))
     label = (logits + rng.gumbel(size=(900, 3))).argmax(axis=1)
@@ -90,7 +90,7 @@ def sure() -> pd.DataFrame:
 
 
 def risk() -> pd.DataFrame:
-    """The risk of an event, too high at one site; what a judge and people say."""
+    """Return the risk of an event, too high at one site, with marks of a judge and of people."""
     rng = np.random.default_rng(2)
     p = rng.beta(2, 5, N)
     died = rng.random(N) < p * np.where(np.arange(N) % 4 == 2, 0.4, 0.85)
@@ -107,7 +107,7 @@ def risk() -> pd.DataFrame:
 
 @pytest.fixture(scope="module", autouse=True)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The files of all cases, in the folder of all calls."""
+    """Yield the folder of all calls, with the files of all cases."""
     place = tmp_path_factory.mktemp("options")
     _write(place)
     with pytest.MonkeyPatch.context() as patch:
@@ -168,12 +168,12 @@ def _write(place: Path) -> None:
 # ---- calls ---------------------------------------------------------------------------------------------------
 
 NOT_ANSWERS = ("options", "versions", "python", "exhibit", "file", "files", "seconds", "command", "date", "judged_on")
-"""Parts of a record that only repeat what was asked."""
+"""Parts of a record that only repeat the input."""
 
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What would have been served or built."""
+    """Record what would have been served or built."""
     found: list[Any] = []
     call(cc.summaries.tally, None)  # it finds functions by what they are, once: before one of them is another
     monkeypatch.setattr(sys, "argv", list(sys.argv))
@@ -212,7 +212,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def run(words: str, found: list[Any], folder: Path) -> dict[str, Any]:
-    """What a call writes, where, what it would have started, and how it ends."""
+    """Return a call's outputs: printed text, files, what it would have started, and the exit code."""
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
     found.clear()
     ended = CliRunner().invoke(main, shlex.split(words), prog_name="calib")
@@ -236,14 +236,14 @@ KNOWN: dict[str, dict[str, Any]] = {}
 
 
 def known(words: str, found: list[Any], folder: Path) -> dict[str, Any]:
-    """The same of a call that many cases begin with, made once."""
+    """Return the cached outputs of a call that many cases begin with."""
     if words not in KNOWN:
         KNOWN[words] = run(words, found, folder)
     return KNOWN[words]
 
 
 def answers(made: dict[str, Any], option: str) -> Any:
-    """What a call says beyond what it was asked; remarks about the file are no answer where there is a record."""
+    """Return a call's output beyond its input; remarks about the file do not count if there is a record."""
     name = "" if made["called"] else option.lstrip("-").replace("-", "_")
     told = made if not isinstance(made["answer"], (dict, list)) else {k: v for k, v in made.items() if k != "said"}
     asked = () if made["called"] else NOT_ANSWERS
@@ -271,7 +271,7 @@ BASE = {
     "serve": "serve --memory-gb 4 --processes 1",
     "reproduce": "reproduce p1-example-1 --kept --json",
 }
-"""A quick call of each command."""
+"""Quick call of each command."""
 COMMON: dict[str, tuple[str, str, str]] = {
     "--debug": ("nowhere.csv", "", "--debug"),
     "--read": ("three.csv", "", "--read label=alt"),
@@ -301,7 +301,7 @@ COMMON: dict[str, tuple[str, str, str]] = {
     "--json": ("three.csv", "", ""),
     "--csv": ("three.csv", "", ""),
 }
-"""File, first and second words of options that many commands have."""
+"""File, first and second arguments of options that many commands have."""
 ABSTAINS = """ --calibrator '{"key": "metacal-miscoverage", "params": {"miscoverage": 0.3}}'"""
 GATE = "gate three.csv --format json"
 SERVE = "serve --memory-gb 8"
@@ -481,11 +481,11 @@ CASES: dict[str, tuple[str, str, str]] = {
     "tables --debug": ("tables nets --calibrator nothing", "", "--debug"),
     "gate --debug": ("gate nowhere.csv --max-ece 0.05", "", "--debug"),
 }
-"""Whole calls, first and second words, of single options."""
+"""Full calls, first and second arguments, of single options."""
 
 
 def asked(command: str, option: str) -> tuple[str, str]:
-    """Both calls."""
+    """Return both calls."""
     if f"{command} {option}" in CASES:
         base, first, second = CASES[f"{command} {option}"]
         return f"{base} {first}", f"{base} {second}"
@@ -521,7 +521,7 @@ def test_the_same_call_has_the_same_answer(command: str, called: list[Any], fold
 
 
 LEVEL = 0.83
-"""A level that nothing has by itself."""
+"""Level that is no default."""
 AT_DEFAULT = re.compile(
     rf"{in_percent(DEFAULT)}[^.;,0-9]*(interval|level)|level[^.;,0-9]*{in_percent(DEFAULT)}|\({in_percent(DEFAULT)}\)"
 )
@@ -538,7 +538,7 @@ def test_a_level_is_the_one_that_was_asked_for_wherever_it_is_said(
 ) -> None:
     words = f"{LEVELS[command]} --level {LEVEL}"
     record = run(words, called, folder)["answer"]
-    # A baseline is kept at the level of each of two intervals that hold together.
+    # A baseline is stored at the level of each of two simultaneous intervals.
     assert {repr(LEVEL)} <= set(echoes(record, "level")) <= {repr(LEVEL), repr(1 - (1 - LEVEL) / 2)}
     plain = re.sub(r" --json| --format json", "", words)
     text = run(plain, called, folder)["answer"]

@@ -61,7 +61,7 @@ def _sure() -> pd.DataFrame:
 
 
 def _crossed() -> pd.DataFrame:
-    """A risk that is right but where two columns meet."""
+    """Return a risk that is right except where two columns meet."""
     rng = np.random.default_rng(3)
     p = rng.beta(4, 4, 800)
     columns = pd.DataFrame({"site": np.array(list("ab"))[np.arange(800) % 2], "ward": np.arange(800) // 2 % 2})
@@ -79,7 +79,7 @@ FILES = {
 
 
 def _counted(sure: float) -> bytes:
-    """A summary of rows that are the same for all of these models."""
+    """Return a summary of rows that are the same for all of these models."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "rows.csv")
         _classes(3, sure).to_csv(path, index=False)
@@ -98,7 +98,7 @@ def key_of(name: str) -> str:
 
 
 class On(NamedTuple):
-    """What an option is shown on: its other value, other options, the data, calibrators and choices."""
+    """Setting that shows an option: its other value, other options, the data, calibrators and choices."""
 
     second: Any = None
     also: Mapping[str, Any] = {}
@@ -152,13 +152,13 @@ CASES: dict[str, On] = {
     "reliability.kernel": On(also={"overlay": "kernel"}),
     "reliability.together": On("side by side"),
 }
-"""Options whose effect the default data or the domain alone do not show."""
+"""Options without an effect on the default data, or for the values of the domain."""
 
 
 IN_WORDS = {"kernel-curve.score": "a sentence reads the curve there"}
-"""Options that only words are about."""
+"""Options that affect words only."""
 LONG = {"paper-tables.with_demos": "every calibrator on every demo"}
-"""Options whose effect takes too long to see: what is to be computed has to differ."""
+"""Options whose effect takes too long to compute: the calls have to differ."""
 
 
 def case(key: str, option: str) -> On:
@@ -185,7 +185,7 @@ def asked(key: str, option: str) -> tuple[Recipe, Recipe, Scene]:
 
 
 def shown(recipe: Recipe, scene: Scene) -> dict[str, list[Leaf] | str]:
-    """Table, picture and words."""
+    """Return table, picture and words."""
     exhibit: Exhibit = recipe.build()
     frame = scene.get(exhibit.table(scene))
     figure = exhibit.figure(scene)
@@ -207,7 +207,7 @@ def test_an_option_of_an_exhibit_changes_what_is_shown(key: str, option: str) ->
     try:
         first = shown(one, scene)
     except NotAnswerable:
-        return  # it is asked for by the option
-    # Words alone could repeat an option that nothing obeys.
+        return  # requested by the option
+    # Words by themselves could repeat an option without any effect.
     parts = ["words"] if f"{key}.{option}" in IN_WORDS else ["table", "picture"]
     assert any(first[part] != second[part] for part in parts), "nothing changes"

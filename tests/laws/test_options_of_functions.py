@@ -1,7 +1,7 @@
-"""Every option of a public function changes its answer: what is asked for is computed, not only repeated.
+"""Every option of a public function changes its result: the option is applied, not only repeated.
 
-Options are found by looking at the functions, so that a new one without a case fails. An option is asked with two
-values, on rows where the two answers have to differ beyond an echo of the option itself.
+Options are found by looking at the functions, so that a new one without a case fails. Each option is called with two
+values, on rows where the two results have to differ beyond a copy of the option itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from calib_core.evaluation.study import every_measure
 
 
 def functions() -> dict[str, Callable[..., Any]]:
-    """Public functions with options, by the shortest name they have; rooms of functions of all kinds add none to it."""
+    """Return public functions with options, by their shortest name; mixed namespaces add no names."""
     below = {
         f"{name}.{inner}": getattr(room, inner)
         for name in cc.__all__
@@ -53,28 +53,28 @@ FORM_OF = {
     "inference.other_errors_of.ratio": "an event that its ratio alone shows to be off had no other line that shows an "
     "error on any data tried; that it is passed on, its verdict shows",
 }
-"""Single options that change no answer, with the reason."""
+"""Single options that change no result, with the reason."""
 FORM = {"progress": "shows how far the work is", "done": "shows how far the work is", "jobs": "how many processes work",
         "threads": "how many processes work"}  # fmt: skip
-"""Options that change no answer, with the reason."""
+"""Options that change no result, with the reason."""
 
 
 # ---- rows ----------------------------------------------------------------------------------------------------
 
 
 def _columns(n: int) -> pd.DataFrame:
-    """Two columns to slice by, and marks of people on a third of the rows."""
+    """Return two columns to slice by, and marks of people on a third of the rows."""
     site = np.array(list("abcd"))[np.arange(n) % 4]
     checked = np.where(np.arange(n) % 3 == 0, np.where(np.arange(n) % 9 == 0, "no", "yes"), "")
     return pd.DataFrame({"site": site, "age": np.arange(n) * 7 % 60 + 20, "checked": checked, "again": checked[::-1]})
 
 
 class Given:
-    """The arguments of all functions, by the names of their parameters; made when they are asked for."""
+    """Arguments of all functions, by the names of their parameters; created on demand."""
 
     @cached_property
     def predictions(self) -> cc.Predictions:
-        """Three classes, far too sure."""
+        """Return three very overconfident classes."""
         rng = np.random.default_rng(1)
         logits = rng.normal(size=(360, 3))
         label = (logits + rng.gumbel(size=(360, 3))).argmax(axis=1)
@@ -84,7 +84,7 @@ class Given:
 
     @cached_property
     def risk(self) -> cc.Predictions:
-        """The risk of an event, twice too high at one site and a little at others."""
+        """Return the risk of an event, twice too high at one site and a little at others."""
         rng = np.random.default_rng(2)
         risk = rng.beta(2, 5, 360)
         off = np.where(np.arange(360) % 4 == 2, 0.4, 0.85)
@@ -95,12 +95,12 @@ class Given:
 
     @cached_property
     def b(self) -> cc.Predictions:
-        """The three classes again, less sure."""
+        """Return the three classes with less confidence."""
         return cc.CALIBRATORS.make("temperature").fit_on(self.predictions).apply(self.predictions)
 
     @cached_property
     def one_site(self) -> cc.Predictions:
-        """A risk that is right but at one site, where it is six times too high."""
+        """Return a risk that is right except at one site, where it is six times too high."""
         rng = np.random.default_rng(3)
         risk = rng.beta(4, 4, 480)
         died = rng.random(480) < risk * np.where(np.arange(480) % 4 == 2, 0.15, 1.0)
@@ -187,26 +187,26 @@ class Given:
 
     @cached_property
     def nearly(self) -> cc.Predictions:
-        """The three classes with hardly other probabilities."""
+        """Return the three classes with almost the same probabilities."""
         probs = 0.99 * self.predictions.probs + 0.01 / 3
         return self.predictions.with_probs(probs)
 
     @cached_property
     def many(self) -> cc.Predictions:
-        """Twenty classes."""
+        """Return twenty classes."""
         rng = np.random.default_rng(3)
         probs = rng.dirichlet(np.full(20, 0.3), 360)
         return cc.Predictions(probs, rng.integers(0, 20, 360))
 
     @cached_property
     def rounded(self) -> cc.Predictions:
-        """Three stated confidences."""
+        """Return three stated confidences."""
         said = np.array([0.6, 0.8, 0.95])[np.arange(360) % 3]
         return cc.Predictions.from_confidence(said, np.random.default_rng(4).random(360) < 0.7)
 
     @cached_property
     def cancelling(self) -> cc.Predictions:
-        """Two classes whose gaps cancel."""
+        """Return two classes whose gaps cancel."""
         predicted = np.arange(800) % 2
         right = np.arange(800) // 2 % 10 < np.where(predicted == 0, 9, 7)
         labels = np.where(right, predicted, 1 - predicted)
@@ -214,7 +214,7 @@ class Given:
 
     @cached_property
     def folder(self) -> Path:
-        """Where files lie; the last of it is removed when Python ends."""
+        """Return the folder of files, which is removed when Python ends."""
         self._folder = tempfile.TemporaryDirectory()
         return Path(self._folder.name)
 
@@ -280,7 +280,7 @@ class Given:
 
     @cached_property
     def file(self) -> bytes:
-        """A file of confidences with a column that marks test rows, and one that tells rows apart."""
+        """Return a file of confidences with a column that marks test rows, and one that identifies rows."""
         p = self.predictions
         frame = pd.DataFrame({"confidence": p.confidence.round(4), "correct": p.correct.astype(int), "id": range(360)})
         frame = frame.assign(site=_columns(360)["site"], split=np.where(np.arange(360) % 3 == 0, "calibration", "test"))
@@ -295,10 +295,10 @@ GIVEN = Given()
 
 
 class Of(NamedTuple):
-    """How an option is asked for: its two values (the first is the default where none is given), and what else.
+    """Two values of an option (the first is the default if none is given), with further arguments.
 
-    ``also_then``: what else goes with the second value; ``is_answer``: what the option says is the answer itself, or
-    whether there is one at all.
+    ``also_then``: further arguments for the second value; ``is_answer``: the option's value is itself the result, or
+    decides if there is one.
     """
 
     second: Any
@@ -309,12 +309,12 @@ class Of(NamedTuple):
 
 
 def given(name: str) -> Any:
-    """An argument of the data, as it is asked for by name."""
+    """Return a lazy argument of the data, by name."""
     return Lazy(lambda: getattr(GIVEN, name))
 
 
 class Lazy:
-    """An argument that is made when the function is called."""
+    """Argument that is created when the function is called."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
@@ -334,7 +334,7 @@ SAME_BUT_AGE = tuple(
     Lazy(lambda age=age: cc.Predictions([[0.7, 0.3]], [0], metadata=pd.DataFrame({"age": [age], "site": ["a"]})))
     for age in (40, 50)
 )
-"""A row each, of two persons who say the same but for their age."""
+"""One row each, of two persons who differ only in age."""
 RISK = {"predictions": given("risk")}
 RISKS = {"models": given("risks")}
 EVENT = RISK | {"notion": "event"}
@@ -362,7 +362,7 @@ BY_NAME: dict[str, Any] = {
     "scheme": "sierpinski",
     "vectors": given("whole"),
 }
-"""Arguments of every function that has a parameter of the name; others are those of `Given`."""
+"""Arguments of every function with a parameter of this name; others are those of `Given`."""
 
 AT: dict[str, dict[str, Any]] = {
     "slices.table": {"by": "site"},
@@ -520,7 +520,7 @@ SECOND: dict[str, Any] = {
     "intervals": True,
     "allowed": 0.3,
 }
-"""The other value of every option of the name."""
+"""Other value of every option of this name."""
 
 LOOKED_AT = [
     "findings",
@@ -540,7 +540,7 @@ LOOKED_AT = [
     "slices.scan",
     "slices.table",
 ]
-"""Functions that look at confidences or at the risk of an event."""
+"""Functions about confidences or about the risk of an event."""
 OF_CLASSES = [
     "class_curves",
     "class_list",
@@ -551,7 +551,7 @@ OF_CLASSES = [
     "validity_of",
     "validity_pair",
 ]
-"""Diagrams that are of the class predicted if nothing else is said."""
+"""Diagrams about the predicted class by default."""
 PLAN = {"plan": "within", "plans": ["within"], "test": given("test")}
 
 ABSTAINS = cc.CALIBRATORS.make("metacal-miscoverage", miscoverage=0.3)
@@ -790,11 +790,11 @@ CASES: dict[str, Any] = {
     "summarise.rows": Of("calibration"),
     "summarise.rows_of": "answers",
 }
-"""Single options: the other value, or `Of` it with what it needs."""
+"""Single options: the other value, or `Of` it with further arguments."""
 
 
 def asked(function: str, option: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arguments of the two calls."""
+    """Return the arguments of the two calls."""
     params = inspect.signature(FUNCTIONS[function]).parameters
     case = CASES.get(f"{function}.{option}", SECOND.get(option))
     assert case is not None, f"give {function}({option}=...) another value in CASES, or say in FORM why it has none"
@@ -813,7 +813,7 @@ KNOWN: dict[str, Any] = {}
 
 
 def usual(function: str, option: str, arguments: dict[str, Any]) -> Any:
-    """The first answer, made once for all options that are asked beside the same arguments."""
+    """Return the first result, cached for all options with the same arguments."""
     case = CASES.get(f"{function}.{option}")
     if isinstance(case, Of) and (case.also or case.first is not inspect.Parameter.empty):
         return said(function, arguments)
@@ -825,7 +825,7 @@ def usual(function: str, option: str, arguments: dict[str, Any]) -> Any:
 
 
 class Refused(str):
-    """The sentence in place of an answer."""
+    """Refusal in place of a result."""
 
 
 def said(function: str, arguments: dict[str, Any]) -> Any:
@@ -838,7 +838,7 @@ def said(function: str, arguments: dict[str, Any]) -> Any:
 
 
 def _held(registry: dict[str, Any], add: Callable[..., Any]) -> Callable[..., Any]:
-    """What is registered, which is taken out again."""
+    """Wrap a registration so that its member is removed again."""
 
     def made(**options: Any) -> Any:
         found = add(**options)
@@ -852,7 +852,7 @@ def _held(registry: dict[str, Any], add: Callable[..., Any]) -> Callable[..., An
 
 
 def _made(estimates: Any) -> list[bool]:
-    """Which intervals estimates have at hand."""
+    """Return which intervals estimates have computed."""
     return [each.knows("interval", level, 0) for each in estimates for level in (0.9, 0.6)]
 
 
@@ -872,7 +872,7 @@ CALLED: dict[str, Callable[..., Any]] = {
     "inference.sharpen": _sharpened,
     "inference.estimates": _estimated,
 }
-"""Functions whose answer is what they did."""
+"""Functions whose result is their effect."""
 
 
 CHANGING = [
@@ -898,26 +898,26 @@ def test_an_option_changes_the_answer(function: str, option: str) -> None:
 
 
 OF_INTERVALS = {"diagrams.slice_dots": "draws the intervals of a table"}
-"""Functions that are told the level of intervals that others have made."""
+"""Functions that receive the level of intervals computed elsewhere."""
 
 
 # ---- counts in place of rows ---------------------------------------------------------------------------------
 
 UNPAIRED = ("compare", "inference.not_worse", "inference.paired_difference", "inference.shown_at_all")
-"""Functions that look at two models row by row, which counts do not know: they say less, and draw nothing."""
+"""Functions that pair two models row by row, which counts do not allow: they report less, and draw nothing."""
 UNDIVIDED = ("divide", "worst_column", "evaluate", "readers.columns_compared")
-"""Functions that are about which rows are where, or fit a calibrator: counts are one part, and fit few."""
+"""Functions about the division of rows, or that fit a calibrator: counts are one part, and fit few."""
 OF_ROWS = {
     "diagrams.reliability_bands.reduction": "how many bins lie outside is as it is drawn",
     "inference.estimates.bins": "which intervals are at hand is no answer",
     "inference.estimates.by_model": "which intervals are at hand is no answer",
     "inference.unbinned_tests.notion": "Kuiper's test alone is about a notion, and needs rows",
 }
-"""Single options that change of counts less than of rows, with the reason."""
+"""Single options that change less for counts than for rows, with the reason."""
 
 
 def counted(value: Any) -> Any:
-    """Predictions, and models by name, as counts of their rows; all else as it is."""
+    """Return predictions, and models by name, as counts of their rows; all else unchanged."""
     if isinstance(value, cc.Predictions):
         return cc.Summary.of(value, [] if value.metadata is None else list(value.metadata.columns))
     if isinstance(value, dict) and value and all(isinstance(each, cc.Predictions) for each in value.values()):
@@ -926,14 +926,14 @@ def counted(value: Any) -> Any:
 
 
 def of_counts(function: str, arguments: Mapping[str, Any]) -> Any:
-    """The answer from counts; refused where there are no rows that they could stand for."""
+    """Return the result from counts; refused if there are no rows that they could represent."""
     taken = {name: counted(value) for name, value in arguments.items()}
     same = all(taken[name] is arguments[name] for name in taken)
     return Refused("no rows") if same else said(function, taken)
 
 
 def known(answer: Any, kept: str) -> dict[tuple[str, ...], str]:
-    """The parts of an answer but for those without a value."""
+    """Return the parts of a result that have a value."""
     parts = dict(beyond(answer, kept))
     shape = re.compile(r"^\([\d, ]*\) ")
     words = {path: set(re.findall(r"[\w.]+", shape.sub("", text))) for path, text in parts.items()}
@@ -941,7 +941,7 @@ def known(answer: Any, kept: str) -> dict[tuple[str, ...], str]:
 
 
 def moved(first: Any, second: Any, kept: str) -> set[str]:
-    """The names of parts that differ between two answers, of all lines together."""
+    """Return the names of parts that differ between two results, over all lines."""
     one, other = known(first, kept), dict(beyond(second, kept))
     return {named(path) for path in one.keys() & other.keys() if one[path] != other[path]}
 
@@ -951,7 +951,7 @@ def named(path: tuple[str, ...]) -> str:
 
 
 def forgotten(calls: tuple[Any, Any], function: str, answers: tuple[Any, Any], kept: str) -> set[str]:
-    """The parts of an answer that an option changes where they come from rows and not where they come from counts."""
+    """Return the parts of a result that an option changes for rows but not for counts."""
     one, other = (of_counts(function, arguments) for arguments in calls)
     if any(isinstance(answer, Refused) for answer in (*answers, one, other)):
         return set()
@@ -967,20 +967,20 @@ TOGETHER = {
     "compare": ("reduction", "estimator", "bins", "level", "margin"),
     "findings": ("bins", "by", "level", "fewest", "notion"),
 }
-"""Functions that answer in one of several ways, and options that count in all of them."""
+"""Functions with several methods, and options that apply to all of them."""
 PAIRS = [(function, *pair) for function, options in TOGETHER.items() for pair in permutations(options, 2)]
 
 
 @pytest.mark.parametrize(("function", "chosen", "option"), PAIRS)
 def test_an_option_changes_the_answer_beside_another_that_is_chosen(function: str, chosen: str, option: str) -> None:
-    """Where one option leads to another way of computing, the others are not forgotten on it."""
+    """If one option selects another method, the method still applies the other options."""
     beside = asked(function, chosen)[1]
     one, other = ({**beside, option: call[option]} for call in asked(function, option))
     assert beyond(said(function, one), option) != beyond(said(function, other), option), "the answer is the same"
 
 
 ASKED = dict(tuple(case.values) for case in CHANGING)
-"""A function, and one of its options."""
+"""Function, and one of its options."""
 
 
 NEAR = {
@@ -992,11 +992,11 @@ NEAR = {
     "inference.unbinned_tests": "Kuiper's test needs rows, and the others are corrected without it",
     "summaries.tally": "of counts it is a view of them",
 }
-"""Functions whose answers from counts are about those from rows, or are others, with the reason."""
+"""Functions whose results from counts approximate those from rows, or differ, with the reason."""
 
 
 def numbers(text: str) -> list[float]:
-    """The numbers of a part of an answer, where it is nothing else."""
+    """Return the numbers of a part of a result, if it consists of numbers only."""
     words = re.findall(r"[^\s,()\[\]]+", text)
     with suppress(ValueError):
         return [float(word.replace("None", "nan")) for word in words]
@@ -1005,7 +1005,7 @@ def numbers(text: str) -> list[float]:
 
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in (*UNPAIRED, *UNDIVIDED, *NEAR)])
 def test_counts_say_what_rows_say(function: str) -> None:
-    """As exactly as their cells are narrow; a count is that of the rows."""
+    """Results from counts agree with those from rows up to the width of cells; a count is exact."""
     one, _ = asked(function, ASKED[function])
     if isinstance(found := of_counts(function, one), Refused):
         pytest.skip("not of counts")
@@ -1016,7 +1016,7 @@ def test_counts_say_what_rows_say(function: str) -> None:
 
 
 def turned(value: Any) -> Any:
-    """Predictions of two classes, and models of such by name, with the classes in the other order; all else as it is.
+    """Return predictions of two classes, and such models by name, with the classes swapped; all else unchanged.
 
     The event stays what it is: its code is 0.
     """
@@ -1034,12 +1034,12 @@ OF_CODES = {
     "inference.shown_at_all": "its p-value is drawn",
     "inference.unbinned_tests": "a p-value of it is drawn",
 }
-"""Functions whose answer the order of two classes moves, with the reason."""
+"""Functions whose result depends on the order of two classes, with the reason."""
 
 
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_CODES])
 def test_an_event_is_judged_alike_whichever_of_two_classes_it_is(function: str) -> None:
-    """Neither side of a gap nor the class of a code is looked at more than the other."""
+    """Neither side of a gap, nor the class of a code, has precedence over the other."""
     option = "notion" if (function, "notion") in OPTIONS else ASKED[function]
     _, arguments = asked(function, option)
     mirrored = {name: turned(value) for name, value in arguments.items()}
@@ -1056,13 +1056,13 @@ OF_ANOTHER = {
     "choose": "ends beside an accuracy or AUROC are those of its change",
     "risk.ratio_verdict": "the ratio beside the ends is a tolerance",
 }
-"""Functions whose ends are of a number that is not the one of their name."""
+"""Functions whose interval ends are about another number than their name."""
 BARE = ("point", "value", "gap", "difference", "ratio", "gain", "change", "right", "floor")
-"""What ends that are called low and high alone can be of."""
+"""Possible estimates for ends that are called just low and high."""
 
 
 def intervals(answer: Any) -> Iterator[tuple[tuple[str, ...], list[float], list[list[float]], list[float]]]:
-    """(path, lower ends, what they can be of, upper ends) of every interval of an answer."""
+    """Yield (path, lower ends, candidate estimates, upper ends) of every interval of a result."""
     parts = dict(leaves(answer))
     for path, text in parts.items():
         name, _, end = path[-1].rpartition("_") if path else ("", "", "")
@@ -1074,7 +1074,7 @@ def intervals(answer: Any) -> Iterator[tuple[tuple[str, ...], list[float], list[
 
 @pytest.mark.parametrize("function", [function for function in ASKED if function not in OF_ANOTHER])
 def test_an_interval_holds_what_it_is_of(function: str) -> None:
-    """Ends that are swapped, or are those of another number, do not."""
+    """Swapped ends, or those of another number, do not contain their estimate."""
     for path, low, points, high in intervals(said(function, asked(function, ASKED[function])[0])):
         assert not any(one > other for one, other in zip(low, high, strict=True)), path
         points = [each for each in points if len(each) == len(low)]
@@ -1086,6 +1086,6 @@ def test_an_interval_holds_what_it_is_of(function: str) -> None:
 
 @pytest.mark.parametrize("function", ASKED)
 def test_the_same_question_has_the_same_answer(function: str) -> None:
-    """Else what no option changed would seem to be changed by all of them."""
+    """Otherwise an option without any effect would seem to change the result."""
     (first, _), (again, _) = (asked(function, ASKED[function]) for _ in range(2))
     assert beyond(said(function, first), "") == beyond(said(function, again), "")

@@ -1,7 +1,7 @@
-"""Every option of every calibrator, estimator, binning and other registered member changes what the member says.
+"""Every option of every calibrator, estimator, binning and other registered member changes its result.
 
-Options are those the registries declare; the other value comes from the domain that is declared beside it, but for a
-few whose effect needs a value, rows or a neighbour of its own.
+Options are those the registries declare; the other value comes from the domain that is declared beside it, except for a
+few whose effect needs a special value, special rows or another option.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OPTIONS = [
 
 @cache
 def rows() -> cc.Predictions:
-    """Three classes, too sure, with logits and a column."""
+    """Return three overconfident classes, with logits and a column."""
     rng = np.random.default_rng(1)
     logits = rng.normal(size=(ROWS, 3))
     label = (logits + rng.gumbel(size=(ROWS, 3))).argmax(axis=1)
@@ -51,7 +51,7 @@ def rows() -> cc.Predictions:
 
 @cache
 def risk() -> cc.Predictions:
-    """The risk of an event, too high at one site, where a third is told."""
+    """Return the risk of an event, too high at one site, with a third of its rows grouped."""
     rng = np.random.default_rng(2)
     p = rng.beta(2, 5, ROWS)
     died = rng.random(ROWS) < p * np.where(np.arange(ROWS) % 3, 0.9, 0.4)
@@ -60,7 +60,7 @@ def risk() -> cc.Predictions:
 
 @cache
 def few() -> cc.Predictions:
-    """Classes of very different numbers of rows."""
+    """Return classes with very different numbers of rows."""
     rng = np.random.default_rng(3)
     label = rng.choice(3, ROWS, p=[0.8, 0.16, 0.04])
     logits = rng.normal(size=(ROWS, 3)) + 2.0 * np.eye(3)[label]
@@ -69,13 +69,13 @@ def few() -> cc.Predictions:
 
 @cache
 def tied() -> cc.Predictions:
-    """Confidences of one decimal."""
+    """Return confidences of one decimal."""
     return cc.Predictions.from_confidence(rows().confidence.round(1), rows().correct)
 
 
 @cache
 def many() -> cc.Predictions:
-    """Six classes."""
+    """Return six classes."""
     rng = np.random.default_rng(4)
     logits = rng.normal(size=(ROWS, 6))
     return cc.Predictions.from_logits(2 * logits, (logits + rng.gumbel(size=(ROWS, 6))).argmax(axis=1))
@@ -83,7 +83,7 @@ def many() -> cc.Predictions:
 
 @cache
 def sure() -> cc.Predictions:
-    """Three classes, mostly right, and enough rows to hold some out."""
+    """Return three classes, mostly right, with enough rows to hold some out."""
     rng = np.random.default_rng(5)
     logits = 3.0 * rng.normal(size=(900, 3))
     return cc.Predictions.from_logits(2 * logits, (logits + rng.gumbel(size=(900, 3))).argmax(axis=1))
@@ -134,11 +134,11 @@ SAYS: dict[str, Callable[[Any, cc.Predictions], Any]] = {
     "PLANS": lambda made, data: cc.planning.answer(made, data, data),
     "TRUTHS": lambda made, data: cc.lab.sample(made, 50),
 }
-"""What a member says of rows, by its family."""
+"""Result of a member for rows, by its family."""
 
 
 class Of(NamedTuple):
-    """The other value, what else is set, the first value where it is not the default, and other rows."""
+    """Other value, further options, the first value if it is not the default, and other rows."""
 
     second: Any
     also: Mapping[str, Any] = {}
@@ -199,12 +199,12 @@ CASES: dict[str, Any] = {
         name: cc.estimators.BANDWIDTHS.make("fixed")
         for name in ("ESTIMATORS.ece-kde.bandwidth", "BINARY_CALIBRATORS.kernel.bandwidth")
     },
-    # Two draws of one seed: the rows that place bins where scores tie, and what tells equal values apart.
+    # Two draws with one seed: the rows that place bins for tied scores, and the perturbation of equal values.
     "BINARY_CALIBRATORS.histogram.random_state": Of(1, {"delta": 0.0, "points_per_bin": 30}, data=tied),
     "REDUCTIONS.class-specific.cls": 1,
     "TRUTHS.drawn.shares": (0.1, 0.9),
 }
-"""Single options whose effect the domain alone does not show: KEY.option or FAMILY.KEY.option."""
+"""Single options without an effect for values of the domain: KEY.option or FAMILY.KEY.option."""
 
 
 def asked(family: str, key: str, option: str) -> tuple[Any, Any, cc.Predictions]:

@@ -1,4 +1,4 @@
-"""A place that is called off in one view is called off in all, with the same corrected p-value.
+"""A place that is significantly off in one view is so in all views, with the same corrected p-value.
 
 Places are bins, predicted classes and slices. They are read from the cards of the overview, the views, the findings
 and the tables of the report, which are the same exhibits, and from records of `calib slices` with and without --by.
@@ -36,7 +36,7 @@ OFF = 0.05
 
 
 class Said(NamedTuple):
-    """A place, its corrected p-value, whether it is called off, and where that stands."""
+    """Place with its corrected p-value, its decision, and the output that contains it."""
 
     place: tuple[Any, ...]
     p: float
@@ -45,7 +45,7 @@ class Said(NamedTuple):
 
 
 def contradictions(said: list[Said]) -> list[str]:
-    """Places with two p-values, or called off in one room alone, each as a sentence."""
+    """Return a sentence for each place with two p-values, or with different decisions."""
     by_place: dict[tuple[Any, ...], list[Said]] = defaultdict(list)
     for each in said:
         by_place[each.place].append(each)
@@ -64,7 +64,7 @@ def contradictions(said: list[Said]) -> list[str]:
 
 
 def clinical() -> tuple[bytes, str]:
-    """400 risks of 28 % on average, twice too high, at four sites, with the age."""
+    """Return 400 risks of 28 % on average, twice too high, at four sites, with the age."""
     rng = np.random.default_rng(1)
     risk = rng.beta(2, 5, 400)
     frame = pd.DataFrame({"risk": risk.round(3), "died": (rng.random(400) < risk / 2).astype(int)})
@@ -75,7 +75,7 @@ def clinical() -> tuple[bytes, str]:
 
 
 def images() -> tuple[bytes, str]:
-    """Two thousand rows of ten classes, too sure, more so at night."""
+    """Return two thousand overconfident rows of ten classes, more so at night."""
     rng = np.random.default_rng(2)
     night = rng.random(2000) < 0.3
     z = 2 * rng.normal(size=(2000, 10))
@@ -96,7 +96,7 @@ DATA = (*OWN, *TILES)
 
 @lru_cache(len(DATA))
 def opened(name: str) -> tuple[Selection, str]:
-    """The data as they open, and the words that name them to a command."""
+    """Return the data in their default state, and the arguments that name them in a command."""
     data = session.hold(*OWN[name]()).key if name in OWN else f"demo:{name}"
     return Selection(source=Source(data=data), calibrators=()), data
 
@@ -130,7 +130,7 @@ def _table(scene: Scene, key: str, **options: Any) -> pd.DataFrame | None:
 
 
 def said_of(name: str) -> list[Said]:
-    """All that cards, views, findings, report and commands call off, or do not."""
+    """Return the decisions of cards, views, findings, report and commands."""
     selection, data = opened(name)
     scene = session.scene_of(selection)
     said: list[Said] = []
@@ -171,7 +171,7 @@ def said_of(name: str) -> list[Said]:
 
 
 def _record(data: str, name: str, *words: str) -> pd.DataFrame:
-    """The table of `calib slices`."""
+    """Return the table of `calib slices`."""
     with tempfile.TemporaryDirectory() as folder:
         file = data
         if name in OWN:
@@ -233,7 +233,7 @@ def test_the_largest_significant_gap_comes_first_wherever_places_are_listed(name
 
 
 def calibrated(seed: int, n: int = 400, k: int = 3) -> Predictions:
-    """A calibrated model with two columns that divide its rows."""
+    """Return a calibrated model with two columns that divide its rows."""
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.ones(k), n)
     y = (rng.random(n)[:, None] > np.cumsum(p, 1)[:, :-1]).sum(1)
@@ -253,7 +253,7 @@ def test_any_place_of_a_calibrated_model_is_called_off_in_at_most_5_percent_of_s
         within_families += bool((alone <= OFF).any())
     slack = 2 * math.sqrt(OFF * (1 - OFF) / runs)
     assert alarms / runs <= OFF + slack
-    # Neither tests alone nor a correction within each family keeps the promise.
+    # Neither uncorrected tests nor a correction within each family has the guarantee.
     assert uncorrected / runs > 0.5
     assert within_families / runs > OFF + slack
 

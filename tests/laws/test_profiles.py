@@ -1,4 +1,4 @@
-"""What calibrators declare for somebody who chooses one is true: what they need, keep, change and can promise."""
+"""Declared properties of calibrators are true: requirements, invariants, effects and guarantees."""
 
 import numpy as np
 import pytest

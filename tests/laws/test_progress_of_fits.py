@@ -1,4 +1,4 @@
-"""Every calibrator's fit can be told on and stopped: shares never fall, nothing changes, nothing half-made is left."""
+"""Every fit reports progress and can be stopped: shares never fall, results do not change, no partial state is left."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from calib_core.evaluation.cross_fitting import cross_fitted
 QUICK = {"identity", "temperature", "ensemble-temperature", "metacal-accuracy", "metacal-miscoverage"}
 QUICK |= {"intercept", "logistic-recalibration"}
 QUICK |= {"grid", "sierpinski", "projection"}
-"""About a second each at 25,000 x 1,000 calibration rows, Meta-Cal before temperature scaling: they tell nothing."""
+"""About a second each at 25,000 x 1,000 calibration rows, Meta-Cal before temperature scaling: no progress reports."""
 KEYS = (*CALIBRATORS, "ts+vector", "ts+lece")
 
 
 class Stopped(BaseException):
-    """What stops a fit: like that of a page which is drawn anew, no error."""
+    """Signal that stops a fit: not an Exception, like that of a page being redrawn."""
 
 
 def sample(seed=0, n=300, k=4):
@@ -29,13 +29,13 @@ def sample(seed=0, n=300, k=4):
 
 
 def told(work):
-    """The shares that a piece of work tells, and its result."""
+    """Return the shares that a piece of work reports, and its result."""
     shares = []
     return work(shares.append), shares
 
 
 def stopped_at(calls):
-    """Raises at the call with this number."""
+    """Return a callback that raises at the call with this number."""
     seen = []
 
     def progress(_):
@@ -66,7 +66,7 @@ def test_a_fit_tells_how_far_it_is_and_is_the_same_fit(key):
         known = [share for share in shares if share]
         assert known == sorted(known)
         assert all(0 <= share <= 100 for share in shares)
-    if type(fitted).__module__.startswith("calib_core."):  # one from elsewhere need not say how far it is
+    if type(fitted).__module__.startswith("calib_core."):  # a calibrator from elsewhere need not report progress
         assert of_fit or of_use or key in QUICK
 
 

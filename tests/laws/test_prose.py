@@ -1,8 +1,8 @@
-"""The law of prose: a number in a sentence is a cell of a table, found there by the name of its column.
+"""Every number in a sentence is a cell of a table, found by the name of its column.
 
-A sentence is read back by a pattern with a named group for every number, which says the table's column; the number
-has to be the cell, rounded to the digits that are written. Page one of the report has no number besides, so that a new
-sentence needs a pattern; what the tables say is open, and which bins are thin, has to be said.
+A pattern with a named group for every number reads a sentence back; the group is the table's column. The number has to
+be the cell, rounded to the printed digits. Page one of the report has no other numbers, so that a new sentence needs a
+pattern. It has to mention open verdicts and bins with few rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dashboard.report.sections import summary
 from dashboard.selection import Selection, Source
 
 TOLERANCE, RATIO = 0.03, 1.4
-"""Unlike every level and default, so that one number cannot stand for another."""
+"""Different from every level and default, so that numbers cannot be confused."""
 N = r"−?\d[\d,]*(?:\.\d+)?(?:e-\d+)?"
 
 
@@ -44,7 +44,7 @@ N = r"−?\d[\d,]*(?:\.\d+)?(?:e-\d+)?"
 
 
 def three(n: int, sure: float = 2.5, tilt: float = 0.0) -> bytes:
-    """Three classes, far too sure; one of them too likely where there is a tilt."""
+    """Return three very overconfident classes, with one too likely if there is a tilt."""
     rng = np.random.default_rng(1)
     logits = rng.normal(size=(n, 3))
     label = (logits + rng.gumbel(size=(n, 3))).argmax(axis=1)
@@ -54,7 +54,7 @@ def three(n: int, sure: float = 2.5, tilt: float = 0.0) -> bytes:
 
 
 def risk(n: int, off: float, where: float) -> bytes:
-    """The risk of an event, ``off`` times too high, at one site more so."""
+    """Return the risk of an event, ``off`` times too high, and more so at one site."""
     rng = np.random.default_rng(2)
     p = rng.beta(2, 5, n)
     site = np.array(list("ABC"))[np.arange(n) % 3]
@@ -63,7 +63,7 @@ def risk(n: int, off: float, where: float) -> bytes:
 
 
 def thin() -> bytes:
-    """Confidences of which one bin has four rows and one has exactly as many as are enough."""
+    """Return confidences of which one bin has four rows and one has exactly the required number."""
     said = np.repeat([0.55, 0.65, 0.85, 0.95], [4, 10, 90, 140])
     right = np.random.default_rng(3).random(len(said)) < said - 0.05
     return pd.DataFrame({"confidence": said, "correct": right.astype(int)}).to_csv(index=False).encode()
@@ -86,12 +86,12 @@ SEVERAL = {
         ),
     )
 }
-"""Two files of the same rows, and calibrators: one that abstains."""
+"""Two files of the same rows, and calibrators, including one that abstains."""
 
 
 @dataclass(frozen=True)
 class World:
-    """A file as it opens, and the tables of the exhibits about it."""
+    """File in its default state, and the tables of the exhibits about it."""
 
     selection: Selection
 
@@ -107,17 +107,17 @@ class World:
         return self.scene.get(EXHIBITS.make(key).table(self.scene))
 
     def line(self, key: str, model: str) -> dict[Any, Any]:
-        """The only line of a model."""
+        """Return the only line of a model."""
         (found,) = (line for line in self.frame(key).to_dict("records") if line["model"] == model)
         return found
 
     def hero(self, model: str) -> dict[Any, Any]:
-        """What is said of a model at the risk or confidence that is asked about."""
+        """Return the line of a model at the requested risk or confidence."""
         frame = self.scene.get(Hero().answers(self.scene)[model]).frame()
         return frame.loc[(frame["confidence"] - self.scene.asked_about).abs().idxmin()].to_dict()
 
     def large(self) -> dict[Any, dict[Any, Any]]:
-        """Calibration in the large of the first model, by measure."""
+        """Return calibration-in-the-large of the first model, by measure."""
         frame = self.frame("in-the-large")
         return frame[frame["model"] == self.scene.titles[0]].set_index("measure").to_dict("index")
 
@@ -126,12 +126,12 @@ class World:
         return dict(frame[frame["estimator"] == key].set_index("model")["value"])
 
     def counts(self) -> pd.Series:
-        """Rows of the bins of the first model."""
+        """Return the rows of the bins of the first model."""
         frame = self.frame("reliability")
         return frame[frame["model"] == self.scene.titles[0]].set_index("lower")["count"]
 
     def titled(self, name: str) -> str:
-        """The model of this name in the middle of a sentence."""
+        """Return the model of this name in the middle of a sentence."""
         (found,) = (title for title in self.scene.titles if name in (title, inside(title)))
         return found
 
@@ -158,7 +158,7 @@ def world(name: str) -> World:
 
 
 def number(text: str) -> tuple[float, float]:
-    """The number a text says, and by how much rounding may have moved it.
+    """Return the number in a text, and its largest rounding error.
 
     >>> number("−1,200.5"), number("17")
     ((-1200.5, 0.05), (17.0, 0.5))
@@ -170,7 +170,7 @@ def number(text: str) -> tuple[float, float]:
 
 
 def same(column: str, text: str, value: Any) -> bool:
-    """Does the text say this value, or one of these? A range that rows lie in is rounded outwards, both ends of it."""
+    """Return True if the text contains this value, or one of these; ranges are rounded outwards."""
     said, off = number(text)
     if isinstance(value, (list, pd.Series, pd.Index)):
         return any(same(column, text, each) for each in value)
@@ -181,14 +181,14 @@ def same(column: str, text: str, value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Said:
-    """A text of page one: what it is called, and the words."""
+    """Text of page one: its name, and its words."""
 
     kind: str
     text: str
 
 
 def texts(block: Any, folded: bool = False) -> Iterator[Said]:
-    """Every text of a block, and of those inside; what is a click away says what tables and pictures are."""
+    """Yield every text of a block, and of those inside; collapsed text describes tables and pictures."""
     if isinstance(block, Headline):
         yield from (Said("headline", each) for each in (block.text, *block.below, block.small) if each)
     elif isinstance(block, FactList):
@@ -217,7 +217,7 @@ Values = Iterator[tuple[str, float]]
 
 
 def about(w: World, text: str, place: int) -> str:
-    """The model that a place of a text is about: the last that is named before it, else the first."""
+    """Return the model that a position of a text is about: the last one named before it, otherwise the first."""
     names = {name: title for title in w.scene.titles for name in (title, inside(title))}
     found = [(text.rfind(f"{name}:", 0, place), title) for name, title in names.items()]
     found += [(text.rfind(f"after {name} at", 0, place), title) for name, title in names.items()]
@@ -226,7 +226,7 @@ def about(w: World, text: str, place: int) -> str:
 
 
 def of_line(w: World, model: str) -> dict[str, float]:
-    """The line that decides, each number times what its text is written in."""
+    """Return the primary line, each number in the unit of its text."""
     line = w.line("verdict", model)
     shares = {name: 100 * line[name] for name in ("point", "low", "high", "level", "value", "limit")}
     plain = {name: line[name] for name in ("ratio", "ratio_low", "ratio_high", "p_of_any_error", "rows")}
@@ -256,14 +256,14 @@ def of_large(w: World, model: str) -> dict[str, float]:
 
 
 def of_mean(w: World, model: str) -> dict[str, float]:
-    """How much too high or too low the mean risk is: times, or points."""
+    """Return the error of the mean risk, as a factor or in points."""
     large = w.large()
     ratio = large["ratio"]["value"]
     return {"times": max(ratio, 1 / ratio), "points": 100 * abs(large["gap"]["value"])}
 
 
 def of_expected(w: World, model: str) -> dict[str, float]:
-    """Events of the model a sentence is about: observed : expected is its own."""
+    """Return the events of the model of a sentence, with its own observed : expected."""
     large = of_large(w, model)
     line = of_line(w, model)
     return line | {"observed": large["observed"], "expected": large["observed"] / line["ratio"]}
@@ -278,7 +278,7 @@ def of_rows(w: World, model: str) -> dict[str, float]:
 
 
 def of_bins(w: World, model: str) -> dict[str, float]:
-    """Bins of few rows, those at the upper end whose intervals are wide, and how wide that is."""
+    """Return the bins of few rows, those at the upper end with wide intervals, and the width that counts as wide."""
     frame = w.frame("reliability")
     counts = w.counts()
     few = counts[counts < FEW_ROWS]
@@ -293,7 +293,7 @@ def of_bins(w: World, model: str) -> dict[str, float]:
 
 
 def of_advice(w: World, model: str) -> dict[str, float]:
-    """The calibrator that is recommended, else the candidate a gain is given of; it has an interval."""
+    """Return the recommended calibrator, otherwise the candidate with a gain; it has an interval."""
     exhibit = Recommendation.suited(w.scene)
     frame, found = w.scene.get(exhibit.table(w.scene)), w.scene.get(exhibit.found(w.scene))
     wanted = frame["title"] == (found.recipe if found.recalibrate else found.about).title
@@ -310,13 +310,13 @@ def of_finding(w: World, model: str) -> dict[str, float]:
 
 
 def as_said(line: Mapping[Any, Any]) -> dict[str, float]:
-    """A finding's numbers, as they are written."""
+    """Return a finding's numbers, as printed."""
     shares = {name: 100 * line[name] for name in ("says", "right", "low", "high", "level", "lower", "upper")}
     return shares | {"rows": line["rows"], "hits": line["rows"] * line["right"]}
 
 
 def of_furthest(w: World, model: str) -> dict[str, float]:
-    """The bin that lies furthest from the diagonal."""
+    """Return the bin furthest from the diagonal."""
     frame = w.frame("reliability")
     frame = frame[frame["model"] == model]
     claimed, right = ("risk", "observed") if "risk" in frame else ("confidence", "accuracy")
@@ -325,7 +325,7 @@ def of_furthest(w: World, model: str) -> dict[str, float]:
 
 
 def of_places(w: World, model: str) -> dict[str, Any]:
-    """The bins of the first model that stand out."""
+    """Return the significant bins of the first model."""
     first = w.scene.focused(model=w.scene.titles[0])
     frame = w.scene.get(EXHIBITS.make("findings").table(first))
     off = frame[(frame["kind"] == "bin") & frame["stands_out"]]
@@ -337,7 +337,7 @@ def of_places(w: World, model: str) -> dict[str, Any]:
 
 
 def of_lines(w: World, model: str) -> dict[str, float]:
-    """How many lines stand alone, and how many would stand out by chance."""
+    """Return the number of uncorrected lines, and of those significant by chance."""
     lines = len(w.frame("verdict"))
     rows = w.line("verdict", w.scene.titles[0])["rows"]
     classes = w.scene.get(w.scene.models.shown[0].predictions).n_classes or 0
@@ -345,7 +345,7 @@ def of_lines(w: World, model: str) -> dict[str, float]:
 
 
 RULES = [
-    # What is computed for the sentence alone has no column: how many rows it takes, and what remains.
+    # Numbers computed only for the sentence have no column: required rows, and the remaining error.
     (of_line, r"About {any_rows} rows would be needed: with that many, a model with no error is within {limit} % in "
               r"{any_eight} of {any_ten} samples \(about {any_more} rows for one with an error of {half} %\)"),
     (of_line, r"Error {point} → {any_left} %(?: \({level} % interval {any_low} to {any_high} %\))?"),
@@ -404,11 +404,11 @@ RULES = [
     (of_furthest, r"largest distance of a bin from the diagonal {gap} points"),
     (of_furthest, r"at a mean risk of {claimed} %, observed {right} %"),
 ]  # fmt: skip
-"""Where the numbers of a sentence stand: what collects them, and the sentence with their columns in place of them."""
+"""Sources of the numbers of a sentence: a collecting function, and the sentence with column names for numbers."""
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern with a group for every column; a column twice has two groups."""
+    """Return the pattern with a group for every column; a repeated column has two groups."""
     seen: dict[str, int] = {}
 
     def group(found: re.Match[str]) -> str:
@@ -422,7 +422,7 @@ READ = [(collect, compiled(pattern)) for collect, pattern in RULES]
 
 
 def wrong(w: World, text: str, read: Any = READ) -> tuple[list[str], str]:
-    """Numbers of a text that are not those of their columns, and what of it no pattern reads."""
+    """Return the numbers of a text that differ from their columns, and the parts that no pattern reads."""
     left, found = text, []
     for collect, pattern in read:
         for match in pattern.finditer(text):
@@ -453,17 +453,17 @@ LARGE = {
     "AUROC": ("auroc", 1),
     "Log loss": ("log-loss", 1),
 }
-"""Facts of calibration in the large: the measure of each, and what it is written in."""
+"""Facts of calibration-in-the-large: the measure of each, and the unit in which it is written."""
 SCORES = {"Accuracy": ("accuracy", 100), "Log loss": ("log-loss", 1)}
 
 
 def without_cells(w: World, text: str) -> str:
-    """The text without those that are cells: bins, and what intervals are about."""
+    """Return the text without names of cells: bins, and the subjects of intervals."""
     frames = [w.frame("verdict")]
     with suppress(NotAnswerable):
         frames.append(w.frame("notions"))
     for frame in frames:
-        # Sentences leave out that the event is kept above the confidence.
+        # Sentences omit that the event is ranked above the confidence.
         about = [each.partition(", given")[0].replace(OR_CONFIDENCE, "") for each in frame["about"]]
         groups = [each.partition(" over ")[2] for each in about]
         for cell in (*frame["bins"], *about, *filter(None, groups)):
@@ -472,7 +472,7 @@ def without_cells(w: World, text: str) -> str:
 
 
 def of_scores(w: World, name: str, text: str) -> list[str]:
-    """What is wrong in a fact about a score of every model."""
+    """Return the faults in a fact about a score of every model."""
     key, scale = SCORES[name]
     found = w.scores(key)
     told = dict(part.split(": ") for part in text.split("; ")) if ": " in text else dict.fromkeys(found, text)
@@ -481,7 +481,7 @@ def of_scores(w: World, name: str, text: str) -> list[str]:
 
 
 def of_measure(w: World, name: str, text: str) -> list[str]:
-    """What is wrong in a fact of calibration in the large."""
+    """Return the faults in a fact of calibration-in-the-large."""
     key, scale = LARGE[name]
     line = w.large().get(key) or w.frame("curve-gaps").set_index("measure").to_dict("index")[key]
     said = re.findall(N, text)
@@ -514,7 +514,7 @@ def test_every_number_of_page_one_is_a_cell(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_tables_leave_open_is_said(name: str) -> None:
-    """Every model whose verdict is open stands beside its word, and no other; thin bins are counted, and told apart."""
+    """Every model with an open verdict is listed with its word, and no other; bins with few rows are counted."""
     w = world(name)
     (limits,) = (said.text for said in page(name) if said.text.endswith("are not judged."))
     frame = w.frame("verdict")
@@ -529,7 +529,7 @@ def test_what_tables_leave_open_is_said(name: str) -> None:
 
 
 def test_a_bin_of_just_enough_rows_is_among_the_data() -> None:
-    """Else nobody would see fewer from at most."""
+    """Without such a bin, a test could not distinguish "fewer than" from "at most"."""
     assert {4, FEW_ROWS} <= set(world("confidences").counts())
 
 
@@ -546,12 +546,12 @@ def test_every_finding_says_its_columns(name: str) -> None:
 
 
 WITH_WORDS = ("hero", "verdict", "reliability", "notions", "scores", "estimators", "calibrator-errors")
-"""Exhibits whose words are about the models and the lines that page one is about, or about lines of their own."""
+"""Exhibits whose words are about the models and lines of page one, or about their own lines."""
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_what_stands_above_and_below_tables_is_in_them(name: str) -> None:
-    """The same sentences on the page, in its cards and panes, and wherever an exhibit is shown."""
+    """The same sentences are on the page, in its cards and panes, and wherever an exhibit is shown."""
     w, found, read = world(name), [], 0
     for key in WITH_WORDS:
         exhibit = EXHIBITS.make(key)
@@ -575,7 +575,7 @@ def test_what_stands_above_and_below_tables_is_in_them(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["few of three classes", "risk", "confidences"])
 def test_a_terminal_says_what_the_tables_say(name: str, tmp_path: Path) -> None:
-    """Of rows that every way to ask judges alike."""
+    """Applies to rows that all outputs evaluate."""
     (path := tmp_path / "rows.csv").write_bytes(FILES[name])
     w = world(name)
     both = ["--calibrator", "temperature"] if len(w.scene.titles) > 1 else []

@@ -1,8 +1,8 @@
-"""The law of prose beyond page one: panes, what shows under the pointer, cards, and the later chapters of the report.
+"""Numbers in sentences beyond page one: panes, hover texts, cards, and the later chapters of the report.
 
-A number in the words or under the pointer of an exhibit is a cell of its own table, as a share where a percent follows,
-else as it is. What is no cell there has a rule, which names where it comes from: a setting, or the column of another
-table. A chapter of the report is read against its own tables, a card against the line that it is about.
+A number in the words or under the pointer of an exhibit is a cell of its own table, as a share if a percent sign
+follows, otherwise unchanged. All other numbers have a rule that names their source: a setting, or the column of another
+table. A chapter of the report is compared with its own tables, a card with its line.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ from tests.laws.test_prose import (
 
 WORLDS = ("three classes, divided", "risk, divided", "confidences")
 LOOKED_AT = {WORLDS[0]: {"bin": 12, "code": 1, "cell": 2}, WORLDS[1]: {"bin": 3}}
-"""The bin, the class and the cell that the pane is about; elsewhere the bin that adds most to the error."""
+"""Bin, class and cell of the pane; elsewhere the bin that contributes most to the error."""
 LEFT_OUT = {"lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection"}
-"""The same for all data."""
+"""Exhibits that are the same for all data."""
 SLOW = {"rates", "score-parts"}
 
 
 @lru_cache
 def looking(name: str) -> World:
-    """The data of a name, with a place looked at."""
+    """Return the data of a name, with a focused place."""
     return World(world(name).selection.replace(**LOOKED_AT.get(name, {})))
 
 
 @lru_cache
 def shown(name: str) -> dict[str, tuple[pd.DataFrame, Any, Any]]:
-    """(table, words, figure) of every exhibit that these data have."""
+    """Return (table, words, figure) of every exhibit that these data have."""
     scene, found = looking(name).scene, {}
     for key in set(EXHIBITS) - LEFT_OUT - SLOW:
         exhibit = EXHIBITS.make(key)
@@ -83,21 +83,21 @@ def shown(name: str) -> dict[str, tuple[pd.DataFrame, Any, Any]]:
 # ---- cells ---------------------------------------------------------------------------------------------------
 
 NAMES = ("bins", "about", "place", "slice", "difference", "title")
-"""Columns of words that name what their line is about."""
+"""Columns of words that name the subject of their line."""
 SHARE = re.compile(rf"(?:(?: to| and| or|,) [+-]?{N})?(?: %|%|-%| points?\b)")
 TOKEN = re.compile(rf"(?<![\w.]){N}(?![\w])")
 YEAR = re.compile(r" \(?(?:18|19|20)\d\d\b\)?")
-"""Of a paper."""
+"""Pattern for the year of a paper."""
 
 
 def numbers_of(values: Any) -> list[float]:
-    """Those of a column that are numbers."""
+    """Return the numbers of a column."""
     told = [float(v) for v in values if isinstance(v, (int, float, np.number)) and not isinstance(v, bool)]
     return [v for v in told if math.isfinite(v)]
 
 
 def cells_of(*frames: pd.DataFrame) -> np.ndarray:
-    """The size of every number of these tables, those in names among them, and how many lines they have."""
+    """Return the size of every number of these tables, including those in names, and the numbers of lines."""
     found: list[float] = [0.0]
     for frame in frames:
         for name in frame:
@@ -109,19 +109,19 @@ def cells_of(*frames: pd.DataFrame) -> np.ndarray:
 
 
 def is_cell(said: str, after: str, cells: np.ndarray) -> bool:
-    """Is this a value of the table, rounded to the digits that are written, in the unit that follows it?"""
+    """Return True if this is a value of the table, rounded to the printed digits, in the unit that follows it."""
     told, off = number(said.rstrip(","))
     scaled = 100 * cells if SHARE.match(after) else cells
     return bool(np.any(np.abs(scaled - abs(told)) <= off * (1 + 1e-9) + 1e-12))
 
 
 def plain(text: str) -> str:
-    """The text without breaks of lines, and with ordinary spaces."""
+    """Return the text without line breaks, and with ordinary spaces."""
     return text.replace("<br>", " ").replace("\xa0", " ")
 
 
 def strange(text: str, cells: np.ndarray) -> list[str]:
-    """The numbers of a text that are no cells."""
+    """Return the numbers of a text that are no cells."""
     text = YEAR.sub("", plain(text))
     return [found[0] for found in TOKEN.finditer(text) if not is_cell(found[0], text[found.end() :], cells)]
 
@@ -146,7 +146,7 @@ FIXED = [
 
 
 def of_settings(w: World, frame: Frame) -> dict[str, float]:
-    """Choices that every page has."""
+    """Return the choices that every page has."""
     tested = int(frame["p"].notna().sum()) if "p" in frame else 0
     return {
         "level": 100 * defaults.LEVEL,
@@ -168,13 +168,13 @@ def of_settings(w: World, frame: Frame) -> dict[str, float]:
 
 
 def of_own_lines(w: World, frame: Frame) -> dict[str, float]:
-    """How many lines have a p-value, and how many would be significant by chance."""
+    """Return the number of lines with a p-value, and of those significant by chance."""
     lines = int(frame.get("p", pd.Series(dtype=float)).notna().sum())
     return {"lines": lines, "chance": defaults.SIGNIFICANCE * lines, "alpha": defaults.SIGNIFICANCE}
 
 
 def of_place(w: World, frame: Frame) -> dict[str, Any]:
-    """The bin looked at, by its columns in the diagram; of a risk every model's rows of it."""
+    """Return the focused bin, by its columns in the diagram; for a risk every model's rows of it."""
     bins = w.frame("reliability") if w.scene.claims == "event" else w.frame("bins")
     picked = w.scene.focus.bin
     own = bins[bins["model"] == w.scene.model.title]
@@ -186,20 +186,20 @@ def of_place(w: World, frame: Frame) -> dict[str, Any]:
 
 
 def of_rows_listed(w: World, frame: Frame) -> dict[str, float]:
-    """Rows that a table lists, and how many of them came true."""
+    """Return the number of rows in a table, and of those with the outcome."""
     came = frame["event"] if "event" in frame else frame["correct"]
     place = of_place(w, frame)
     return {"rows": len(frame), "right": 100 * came.mean(), "lower": place["lower"], "upper": place["upper"]}
 
 
 def of_models_there(w: World, frame: Frame) -> dict[str, Any]:
-    """Rows of every model in the bin looked at."""
+    """Return the rows of every model in the focused bin."""
     shares = {name: list(100 * frame[name]) for name in ("right", "says", "right_low", "right_high")}
     return of_place(w, frame) | shares | {"count": list(frame["rows"]), "hits": list(frame["rows"] * frame["right"])}
 
 
 def of_cell(w: World, frame: Frame) -> dict[str, Any]:
-    """The cell of the triangle that is looked at."""
+    """Return the focused cell of the triangle."""
     cells = w.frame("triangle")
     line = cells[(cells["cell"] == w.scene.focus.cell) & (cells["model"] == w.scene.model.title)].iloc[0]
     names = w.scene.class_names
@@ -219,7 +219,7 @@ def of_decisions(w: World, frame: Frame) -> dict[str, Any]:
 
 
 def of_parts(w: World, frame: Frame) -> dict[str, Any]:
-    """How rows are divided."""
+    """Return the division of rows."""
     found = of_rows(w, "")
     judged = w.line("verdict", w.scene.titles[0])["rows"]
     own = found["fit"] if found["fit"] == found["fit"] else judged
@@ -238,7 +238,7 @@ def of_choice(w: World, frame: Frame) -> dict[str, Any]:
 
 
 def of_shown_errors(w: World, frame: Frame) -> dict[str, Any]:
-    """Tests that show an error, in all and corrected."""
+    """Return the number of tests that show an error, overall and corrected."""
     return {"shown": int((frame["p_holm"] <= defaults.SIGNIFICANCE).sum()), "tests": int(frame["p"].notna().sum())}
 
 
@@ -247,14 +247,14 @@ def of_balance(w: World, frame: Frame) -> dict[str, float]:
 
 
 def of_lines_with_interval(w: World, frame: Frame) -> dict[str, Any]:
-    """An error in points, and the lines that have an interval."""
+    """Return an error in points, and the lines that have an interval."""
     first = frame[frame["model"] == w.scene.model.title]
     return {**{name: list(100 * first[name]) for name in ("point", "low", "high")},
             "limit": 100 * w.selection.eps, "estimators": int(first["low"].notna().sum())}  # fmt: skip
 
 
 def of_hits(w: World, frame: Frame) -> dict[str, Any]:
-    """How many rows of a place came true."""
+    """Return the number of rows of a place with the outcome."""
     right = frame["right"] if "right" in frame else frame["accuracy"]
     return {"hits": list(frame["rows"] * right), "level": 100 * defaults.LEVEL}
 
@@ -265,7 +265,7 @@ def of_places_tested(w: World, frame: Frame) -> dict[str, Any]:
 
 
 def of_curve(w: World, frame: Frame) -> dict[str, Any]:
-    """The smoothed curves read off at 80 %, and their mean distance over the density."""
+    """Return the smoothed curves at 80 %, and their mean distance over the density."""
     local, distance = [], []
     for _, line in frame.groupby([name for name in ("model", "class") if name in frame]):
         known = line.dropna(subset="curve")
@@ -276,12 +276,12 @@ def of_curve(w: World, frame: Frame) -> dict[str, Any]:
 
 
 def of_bound(w: World, frame: Frame) -> dict[str, Any]:
-    """Upper bounds in points, which are rounded up."""
+    """Return upper bounds in points, which are rounded up."""
     return {"bound": list(np.ceil(1000 * frame["bound"] - 1e-6) / 10)}
 
 
 def of_worst_group(w: World, frame: Frame) -> dict[str, float]:
-    """The largest error of a group has an interval of its own: those of the lines hold for all groups at once."""
+    """The largest error of a group has its own interval: those of the lines are simultaneous for all groups."""
     exhibit = EXHIBITS.make("multicalibration")
     found = w.scene.get(exhibit.found(w.scene))
     ends = {"value": found.value, "low": found.interval.low, "high": found.interval.high}
@@ -289,7 +289,7 @@ def of_worst_group(w: World, frame: Frame) -> dict[str, float]:
 
 
 def of_scan(w: World, frame: Frame) -> dict[str, float]:
-    """A scan looks on one half of the rows and confirms on the other."""
+    """Return the two parts of a scan, which searches one half of the rows and confirms on the other."""
     judged = w.line("verdict", w.scene.titles[0])["rows"]
     slices = w.frame("slice-columns")
     confirmed, columns = int(frame["stands_out"].sum()), len(w.scene.get(w.scene.model.predictions).metadata.columns)
@@ -304,7 +304,7 @@ def of_classes(w: World, frame: Frame) -> dict[str, float]:
 
 
 def of_spikes(w: World, frame: Frame) -> dict[str, Any]:
-    """Rows counted point by point of the risk."""
+    """Return the rows by percentage point of the risk."""
     rows = w.scene.get(w.scene.model.predictions)
     point = np.floor(100 * np.asarray(rows.probs)[:, 1] + 1e-9)
     spikes = pd.crosstab(point, np.asarray(rows.labels) == 1)
@@ -312,7 +312,7 @@ def of_spikes(w: World, frame: Frame) -> dict[str, Any]:
 
 
 def of_answers(w: World, frame: Frame) -> dict[str, Any]:
-    """Rows that models answer, each alone, two of them and all together."""
+    """Return the rows that models answer: each one, pairs of models, and all of them."""
     models = [w.scene.get(model.predictions) for model in w.scene.models.shown]
     silent = [np.zeros(each.n_rows, bool) if each.abstained is None else each.abstained for each in models]
     notes = Counter(frame["note"]) if "note" in frame else Counter()
@@ -323,7 +323,7 @@ def of_answers(w: World, frame: Frame) -> dict[str, Any]:
 
 
 def of_stars(w: World, frame: Frame) -> dict[str, int]:
-    """Stars of the model looked at, and those outside their band."""
+    """Return the stars of the focused model, and those outside their band."""
     own = frame[frame["model"] == w.scene.model.title]
     inside = own["accuracy"].between(own["band_low"], own["band_high"])
     return {"stars": len(own), "outside": int((~inside).sum())}
@@ -342,7 +342,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("verdict", of_classes, r"{rows} rows are often too few to see an error in {classes} classes"),
     ("overall", of_settings, r"p < {smallest}"),
     ("findings", of_settings, r"first {drawn} of|frequency in {drawn} places"),
-    # Counted for the sentence alone.
+    # Counted only for the sentence.
     ("rows", of_parts, r"{any_rows} of {judged} test rows are also calibration rows, with equal scores, label and 1"),
     ("bins", of_settings, r"at {level} % bin by bin|{chance} % would by chance"),
     ("bin", of_settings, r"together at {level} %"),
@@ -366,7 +366,7 @@ RULES: list[tuple[str, Collect, str]] = [
     ("rows", of_parts, r"a share of {share} to the calibration rows, seed {seed}|in {folds} random folds, seed {seed}"),
     ("plans?", of_settings, r"probability at least {sure} %"),
     ("plans?", of_parts, r"(?:over|[Tt]he|from these) {own} (?:calibration )?rows|on fewer, {least} or more"),
-    # Computed for the sentence alone.
+    # Computed only for the sentence.
     ("plans?", of_parts, r"it takes about {any_rows} rows"),
     ("recommendation", of_choice, r"the {fit} calibration rows|the {test} held-out rows|all {judged} rows|have {fit}"),
     ("recommendation", of_choice, r"than {enough} times as likely as the model does(?: \(here {evidence} times\))?"),
@@ -400,16 +400,16 @@ RULES: list[tuple[str, Collect, str]] = [
     (".*", of_settings, r"else {bins} of equal width|[Bb]ins: {bins} equal width|[Tt]he {bins} bins"),
     (".*", of_settings, r"tolerance of {limit} (?:points|%)|of {least} to {most} for observed"),
 ]  # fmt: skip
-"""Of which exhibits, what collects the numbers, and the words that they are in; what fits many comes last."""
+"""Exhibits, a function that collects the numbers, and the words around them; rules for many exhibits come last."""
 READ_THERE = [(re.compile(key), collect, compiled(pattern)) for key, collect, pattern in RULES]
 OF_PAGE_ONE = [(collect, pattern) for collect, pattern in READ if collect not in (of_lines, of_finding)]
-"""What page one has rules for is in the words of these exhibits, too."""
+"""Rules of page one that also apply to the words of these exhibits."""
 PAGE_ONE = ("hero", "verdict", "recommendation", "in-the-large", "reliability")
 FIXED_THERE = [re.compile(text) for text in FIXED]
 
 
 def faults_in(w: World, key: str, text: str, frame: Frame, cells: np.ndarray) -> list[str]:
-    """What is wrong in a text of an exhibit: numbers of another column, and those that are no cell at all."""
+    """Return the faults in a text of an exhibit: numbers of another column, and those that are no cell at all."""
     text = plain(text)
     rules = [
         (lambda w, model, collect=collect: collect(w, frame), pattern)
@@ -426,7 +426,7 @@ def faults_in(w: World, key: str, text: str, frame: Frame, cells: np.ndarray) ->
 
 
 def displayed(figure: Any) -> Iterator[tuple[str, list[float], list[str]]]:
-    """(trace, numbers, texts) that show under the pointer."""
+    """Yield (trace, numbers, texts) of hover texts."""
     for trace in figure.data:
         template = str(getattr(trace, "hovertemplate", None) or "")
         told = [value for where, name, _ in FIELD.findall(template) for value in told_by(trace, where, name)]
@@ -440,7 +440,7 @@ def displayed(figure: Any) -> Iterator[tuple[str, list[float], list[str]]]:
 
 
 def drawn_too(w: World, key: str, frame: Frame) -> list[Frame]:
-    """Tables of what a figure draws besides its own: the bins of the diagram that a curve is over, or are in it."""
+    """Return tables that a figure draws in addition to its own: the diagram's bins below or in a curve."""
     scene = w.scene
     found = []
     if key in ("corp", "kernel-curve", "bin"):
@@ -489,7 +489,7 @@ def test_every_number_under_the_pointer_is_a_cell(name: str) -> None:
 
 
 def test_a_number_of_another_value_is_found() -> None:
-    """Each number of every sentence one unit of its last digit too high: few of them are cells by chance."""
+    """Each number of every sentence is raised by one unit of its last digit: few of them are cells by chance."""
     name = WORLDS[0]
     w, seen, found = looking(name), 0, 0
     for key, (frame, words, _) in shown(name).items():
@@ -505,7 +505,7 @@ def test_a_number_of_another_value_is_found() -> None:
 
 
 def one_more(text: str) -> str:
-    """A number a tenth larger, and one more."""
+    """Return a number a tenth larger, plus one."""
     return f"{math.ceil(abs(number(text)[0]) * 1.1 + 1):d}"
 
 
@@ -513,7 +513,7 @@ def one_more(text: str) -> str:
 
 
 def on_cards(line: dict[Any, Any], effect: dict[Any, Any]) -> dict[str, Any]:
-    """What cards of a calibrator are written from, in percent where they are."""
+    """Return the values behind a calibrator's cards, in percent where the cards use percent."""
     shares = {n: 100 * line[n] for n in ("point", "low", "high", "point_before")}
     after = {n: 100 * effect[n] for n in effect if isinstance(effect[n], float) and not n.startswith("sure")}
     sure = {n: effect[n] for n in effect if n in ("sure", "sure_before")}
@@ -532,7 +532,7 @@ CARDS = [
     r"mean risk of {risk_before} % (?:falls|rises) to {risk} %; the observed frequency is {observed} %",
     r"accuracy of all rows goes from {accuracy_before} % to {accuracy} %|accuracy of all rows stays {accuracy} %",
 ]
-"""Sentences of a card, and of the side effects beside it."""
+"""Sentences of a card, and of the side effects next to it."""
 
 
 @pytest.mark.parametrize("name", WORLDS[:2])
@@ -563,7 +563,7 @@ def test_the_headline_of_the_cards_says_the_line_of_the_uncalibrated_model(name:
 
 
 def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bin of a summary, whose rows are not known one by one."""
+    """Applies to a bin of a summary, whose rows are not known individually."""
     pytest.importorskip("pyarrow")
     rows = world("confidences").scene
     write_summary(cc.Summary.of(rows.get(rows.model.predictions), [], source="test"), tmp_path / "rows.parquet")
@@ -584,12 +584,12 @@ def test_the_pane_of_counted_rows_says_its_bin(tmp_path: Path, monkeypatch: pyte
 # ---- later chapters ------------------------------------------------------------------------------------------
 
 OWN_CHAPTERS = ("summary", "methods")
-"""Page one has its own law, and the methods' numbers are of definitions and papers."""
+"""Chapters with other tests: page one has its own law, and the methods' numbers are of definitions and papers."""
 PRINTED = re.compile(r"The numbers drawn\.| (?:None|\d+) of its [\d,]+ lines are printed, the CSV file has all\.")
 
 
 def texts_of(block: Any) -> list[str]:
-    """The texts of a block."""
+    """Return the texts of a block."""
     if isinstance(block, Paragraph):
         return [f"{block.lead} {block.text}".strip()]
     if isinstance(block, Figure):
@@ -602,7 +602,7 @@ def texts_of(block: Any) -> list[str]:
 
 
 def exhibit_of(table: TypesetTable) -> str:
-    """The exhibit that a table of the report is, by the name of its file."""
+    """Return the exhibit of a table of the report, by the name of its file."""
     name = re.sub("^risk-", "reliability-", table.name)
     return max((key for key in EXHIBITS if name == key or name.startswith(f"{key}-")), key=len, default=name)
 

@@ -1,4 +1,4 @@
-"""Laws every notion obeys: what it claims, of which rows, in which strata, with which weights."""
+"""Laws of every notion: its claims, their rows, strata and weights."""
 
 from collections import Counter
 
@@ -15,16 +15,16 @@ BINARY_NOTIONS = [key for key in REDUCTIONS if key != "canonical"]
 
 
 def of_classes(notion):
-    """Predictions that the notion can be asked of: an event is one of two classes."""
+    """Return predictions with the number of classes that the notion needs: an event needs two."""
     return full_predictions(classes=2) if REDUCTIONS[notion].flags.of == "event" else full_predictions()
 
 
 PUBLISHED = ("confidence", "top-label", "class-wise", "class-specific", "top-k-confidence", "top-k-label")
-"""Those of P1 Table 1, whose claims are written out by hand below."""
+"""Notions of P1 Table 1, whose claims are written by hand below."""
 
 
 def answers(notion, kind):
-    """Whether a kind of predictions holds what a notion declares that it speaks of."""
+    """Return True if a kind of predictions contains what a notion declares that it needs."""
     declared = REDUCTIONS[notion].flags
     if declared.of != "top":
         return kind in ("full", "per-class")
@@ -32,12 +32,12 @@ def answers(notion, kind):
 
 
 def ranking(row):
-    """Classes by descending probability, the lowest index first on a tie."""
+    """Return classes by descending probability, the lowest index first on a tie."""
     return sorted(range(len(row)), key=lambda c: (-row[c], c))
 
 
 def claims_by_hand(notion, predictions):
-    """P1 Table 1, written out: a list of (stratum, score, outcome) and the strata's weights."""
+    """Return the claims of P1 Table 1: a list of (stratum, score, outcome) and the strata's weights."""
     rows, labels, names = predictions.probs.tolist(), predictions.labels.tolist(), predictions.class_names
     n, k = len(rows), len(names)
     w = [1.0] * n if predictions.weights is None else predictions.weights.tolist()
@@ -135,7 +135,7 @@ def test_top_label_tables_give_the_same_numbers_as_the_full_matrix(notion, predi
 
 @given(predictions=full_predictions(max_classes=2))
 def test_with_two_classes_both_class_wise_strata_mirror_each_other(predictions):
-    """P(class 0) = 1 - P(class 1): one bin a stratum leaves the same distance in both, up to the row sums."""
+    """P(class 0) = 1 - P(class 1): one bin per stratum has the same gap in both, up to the row sums."""
     made = estimate(predictions, "class-wise", "ece", bins=1)
     tolerance = 1e-12 if predictions.probs.dtype == np.float64 else 1e-6
     assert made.per_stratum[0] == pytest.approx(made.per_stratum[1], abs=tolerance)

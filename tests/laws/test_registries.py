@@ -1,4 +1,4 @@
-"""Laws every registry obeys: captions, parameters, recipes there and back, errors that help, plug-ins."""
+"""Laws of every registry: captions, parameters, recipes and back, helpful errors, plug-ins."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Laws every result obeys: its repr is one short line, it pickles, deep-copies and goes through joblib unchanged."""
+"""Laws of every result: its repr is one short line, and it survives pickling, deep copies and joblib unchanged."""
 
 import copy
 import dataclasses
@@ -59,7 +59,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def examples(rows):
-    """One of every public result, with 300 rows and long names of classes behind it."""
+    """Return one example of every public result, with 300 rows and long class names."""
     other = rows.with_probs(np.roll(rows.probs, 1, axis=1))
     made = estimate(rows, "top-label")
     fitted = cc.CALIBRATORS.make("top-label-hb").fit_on(rows)
@@ -228,7 +228,7 @@ def test_the_repr_of_a_result_is_one_short_line(examples):
 
 
 class Tags(HTMLParser):
-    """The tags of a piece of a page, those that are open, and its text."""
+    """Tags of a piece of a page, those that are open, and its text."""
 
     def __init__(self, page):
         super().__init__()
@@ -290,7 +290,7 @@ def test_an_estimate_in_a_notebook_tells_what_it_knows_and_computes_nothing(rows
 
 @pytest.fixture(scope="module")
 def shown(examples):
-    """An example of every kind of diagram there is."""
+    """Return an example of every kind of diagram."""
     public = [*vars(diagrams).values(), *vars(slices).values(), *vars(cc.lab).values()]
     public += vars(marked_answers).values()
     kinds = {one for one in public if inspect.isclass(one) and issubclass(one, Diagram)}
@@ -353,7 +353,7 @@ def test_a_copied_estimate_answers_with_the_same_bits(rows, notion, key, copied,
     answers = said(first) if asked_before else None
     other = copied(first)
     assert [other.knows(word) for word in WORDS] == [asked_before] * 3
-    # Made anew from what the copy holds, not only handed on.
+    # Recomputed from the contents of the copy, not only passed on.
     again = dataclasses.replace(other)
     assert not any(again.knows(word) for word in WORDS)
     assert said(other) == said(again) == (answers or said(first))
@@ -375,7 +375,7 @@ def test_what_can_be_made_again_is_not_pickled(rows):
     small = len(pickle.dumps(one))
     _ = one.question.claims, one.question.written_out
     assert len(pickle.dumps(one)) == small
-    # And of a matrix of 300 rows the 30 chosen ones alone.
+    # And of a matrix of 300 rows only the 30 chosen ones.
     assert len(pickle.dumps(rows.rows.take(np.arange(30)))) < 30 * 3 * 8 + 500
 
 
@@ -412,7 +412,7 @@ def test_a_large_matrix_comes_out_of_a_memory_map_of_joblib(tmp_path, rows):
 
 
 def test_what_an_estimate_answers_is_typed():
-    """By name, for type checkers: the layer of estimators does not import that of inference."""
+    """Types are given by name, for type checkers: the layer of estimators does not import that of inference."""
     scope = vars(inference)
     types = {
         "interval": inference.Interval,

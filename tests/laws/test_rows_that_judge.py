@@ -1,4 +1,4 @@
-"""What is said of a model is said of the rows that judge it: other calibration rows leave all of it as it is."""
+"""Results about a model depend on its test rows only: other calibration rows leave all of them unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.laws.test_options_of_commands import NOT_ANSWERS
 pytestmark = pytest.mark.law
 N = 300
 OF_NO_DATA = {"lab-curve", "lab-errors", "lab-distances", "papers", "paper-tables", "reproduction", "coverage"}
-"""Exhibits that are the same whatever the file."""
+"""Exhibits that do not depend on the file."""
 OF_BOTH = {
     "file": "what the file holds",
     "rows": "both parts, side by side",
@@ -36,11 +36,11 @@ OF_BOTH = {
     "triangle": "says what calibration rows say of each cell",
     "cell-rows": "says what calibration rows say of each cell",
 }
-"""Exhibits about calibration rows, too, with the reason."""
+"""Exhibits that are also about calibration rows, with the reason."""
 
 
 def file(kind: str, calibration: float, test: float) -> bytes:
-    """Rows marked as those of calibration and of test: an event as many times as frequent as predicted in each."""
+    """Return rows marked as calibration and test: events at this multiple of the prediction in each."""
     rng = np.random.default_rng(3)
     part = np.where(np.arange(N) % 3, "test", "calibration")
     site = np.array(list("abc"))[np.arange(N) // 3 % 3]
@@ -102,7 +102,7 @@ def test_a_record_of_the_model_is_of_the_test_rows(words: str, tmp_path: Path) -
 
 
 def test_a_gap_that_no_calibrator_mends_is_of_the_rows_that_judge(tmp_path: Path) -> None:
-    """The model is kept by its calibration rows, and is off on the others."""
+    """The calibration rows advise no change, while the model is off on the test rows."""
     data = file("risk", 1.0, 0.6)
     record = answered("choose FILE --candidate temperature --folds 3", data, tmp_path)
     rows = pd.read_csv(io.BytesIO(data)).groupby("split")[["risk", "died"]].mean()

@@ -1,4 +1,4 @@
-"""The law of rules: every code that a finding can bear has a title, a remedy and a term of the glossary that is."""
+"""Every code of a finding has a title, a remedy and an existing term of the glossary."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ COMPOSED = {
     "log-probabilities",
     "percentages",
 }
-"""Codes that the source does not spell out where the finding is made."""
+"""Codes that the source composes."""
 
 
 def codes() -> set[str]:
-    """The codes of all findings that the source makes."""
+    """Return the codes of all findings in the source."""
     made = set()
     for path in (*ROOT.glob("calib_core/readers/**/*.py"), *ROOT.glob("dashboard/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""scikit-learn's own estimator checks, those that need no data of its making: ours take probabilities, not features."""
+"""scikit-learn's estimator checks that need no data of their own: ours take probabilities, not features."""
 
 import dataclasses
 
@@ -7,8 +7,9 @@ from sklearn.utils import estimator_checks
 
 from calib_core import BINARY_CALIBRATORS, CALIBRATORS
 
-# The other checks fit on Gaussian features, which are no rows of probabilities and are refused with a sentence; what
-# they ask (batches, order, read-only input, refitting, missing classes) the laws of this folder ask of probabilities.
+# The other checks fit on Gaussian features, which are not rows of probabilities and are refused with a message. The
+# laws of this folder test the same properties (batches, order, read-only input, refitting, missing classes) with
+# probabilities.
 CHECKS = (
     "check_no_attributes_set_in_init",
     "check_parameters_default_constructible",
@@ -30,7 +31,7 @@ def member(name):
 
 
 def has_parts(name):
-    """Whether a default is made by a factory: a part of its own for every member, so that no two share fitted state."""
+    """Return True if a default is created by a factory, so that no two members share fitted state."""
     made = type(member(name))
     return dataclasses.is_dataclass(made) and any(
         field.default_factory is not dataclasses.MISSING for field in dataclasses.fields(made)
@@ -40,7 +41,7 @@ def has_parts(name):
 def cases():
     for name in MEMBERS:
         for check in CHECKS:
-            # scikit-learn wants a constant such as None as the default, and the part made inside fit.
+            # scikit-learn wants a constant such as None as the default, and the part created inside fit.
             excused = check == "check_parameters_default_constructible" and has_parts(name)
             marks = [pytest.mark.xfail(strict=True, reason="the default is a factory")] if excused else []
             yield pytest.param(name, check, marks=marks, id=f"{name}-{check}")

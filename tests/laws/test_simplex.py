@@ -1,4 +1,4 @@
-"""Laws of partitions of the simplex: every prediction in one cell, and the cells the paper draws (P1 Appendix G)."""
+"""Laws of partitions of the simplex: every prediction in one cell, and the cells of P1 Appendix G."""
 
 from fractions import Fraction
 from itertools import product
@@ -26,7 +26,7 @@ SOME = settings(max_examples=15)
 
 @st.composite
 def matrices(draw, styles=STYLES, classes=None, dtypes=(np.float64, np.float32), max_rows=60):
-    """Probability rows (n, K) as stored."""
+    """Draw probability rows (n, K) as stored."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, k = draw(st.integers(1, max_rows)), classes or draw(st.integers(2, 5))
     made = rows(draw(st.sampled_from(styles)), n, k, rng).astype(draw(st.sampled_from(dtypes)))
@@ -47,7 +47,7 @@ def test_the_promised_ways_of_cutting_are_there():
 
 
 def sierpinski_paths(k, depth):
-    """All cells by their path from corner to corner, in order."""
+    """Return all cells by their path from corner to corner, in order."""
     if depth == 0:
         return [()]
     return [(c, *rest) for c in range(k) for rest in sierpinski_paths(k, depth - 1)] + [("middle",)]
@@ -63,18 +63,18 @@ def sierpinski_path(s, depth):
 
 
 def grid_cells(k, steps):
-    """Eq. (26) as it is printed."""
+    """Return the cells of Eq. (26) as printed."""
     return [c for c in product(range(1, steps + 1), repeat=k) if max(k, steps + 1) <= sum(c) <= steps + k - 1]
 
 
 def grid_cell(s, steps):
-    """Eq. (27): the lexicographically smallest cell that holds the point."""
+    """Return the cell of Eq. (27): the lexicographically smallest cell that contains the point."""
     inside = (c for c in grid_cells(len(s), steps) if all(c[j] - 1 <= v * steps <= c[j] for j, v in enumerate(s)))
     return min(inside)
 
 
 def algorithm_10(points, directions, bins):
-    """Thresholds, cells and boundary rows exactly as Algorithm 10 says, for rows without ties."""
+    """Return thresholds, cells and boundary rows by Algorithm 10, for rows without ties."""
     dot = lambda v, q: sum(a * b for a, b in zip(v, q, strict=True))  # noqa: E731  reads like the paper
     c = (len(points) + 1) // bins
     left, thresholds = list(points), []
@@ -90,7 +90,7 @@ def algorithm_10(points, directions, bins):
 
 
 def exact(row):
-    """The row as fractions that sum to 1: the last entry is what the others leave."""
+    """Return the row as fractions that sum to 1: the last entry is the remainder."""
     first = [Fraction(float(v)) for v in row[:-1]]
     return [*first, 1 - sum(first)]
 
@@ -281,12 +281,12 @@ def test_projection_by_shares_looks_at_common_classes_more_often():
 
 
 def flat(points):
-    """Barycentric points on the page."""
+    """Return barycentric points in the plane."""
     return points @ np.array([[0, 0], [1, 0], [0.5, 1]])
 
 
 def depth_inside(points, polygon):
-    """How far inside a convex polygon points lie: the least signed distance to its sides, below 0 outside."""
+    """Return the depth of points in a convex polygon: the least signed distance to its sides, negative outside."""
     corners = flat(polygon)
     side = np.roll(corners, -1, 0) - corners
     turn = np.sign(area(corners))

@@ -1,4 +1,4 @@
-"""Laws of summaries: what reads counts gives the rows' numbers to the bit, and whatever needs rows says so."""
+"""Laws of summaries: results from counts equal those from rows to the bit, or a message says that rows are needed."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def scene(request, tmp_path_factory, monkeypatch):
 ALWAYS = {"reliability", "verdict", "hero", "overall"}
 ANSWERED = ALWAYS | {"estimators", "notions", "tests", "scores"}
 SLOW = {"lab-curve", "lab-errors", "plans", "papers", "reproduction", "coverage", "rejection"}
-"""Exhibits that are of no data."""
+"""Exhibits that do not depend on data."""
 
 
 def test_every_exhibit_of_a_summary_answers_or_says_that_it_needs_rows(scene):

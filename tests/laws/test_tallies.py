@@ -1,4 +1,4 @@
-"""The law of tallies: what is estimated from one is what the rows say, for every estimator that counts and notion."""
+"""Laws of tallies: estimates from a tally equal those from rows, for every estimator of counts and notion."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ NOTIONS = [key for key in REDUCTIONS if REDUCTIONS[key].flags.of != "vector"]
 
 @pytest.fixture(scope="module", params=NOTIONS)
 def many(request):
-    """More than 50,000 rows, and what their claims sum to."""
+    """Return more than 50,000 rows, and the tally of their claims."""
     rows = asked_of(request.param, drawn(3, 50_001, dtype=np.float32))
     return rows, cc.summaries.tally(rows, request.param)
 
@@ -62,7 +62,7 @@ def test_of_few_rows_values_and_upper_ends_are(notion):
         there, here = (cc.estimate(of, tally.notion, key, bins=10) for of in (rows, tally))
         assert here.value == there.value
         assert here.interval().high == there.interval().high
-        if notion == "event":  # of rows it is kept above that of the confidence, which a tally of the event has not
+        if notion == "event":  # for rows it is ranked above that of the confidence, which a tally of the event lacks
             assert here.interval().low <= there.interval().low + 0.01
         else:
             assert here.interval().low == pytest.approx(there.interval().low, abs=0.01)

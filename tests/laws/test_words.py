@@ -1,4 +1,4 @@
-"""The law of words: nothing that is shown names a paper by a code, or a thing by its name in the code."""
+"""No displayed text names a paper by a code, or an object by its name in the code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CODE = re.compile(rf"\bP[1-5]\b|`|\b[a-z]+_[a-z_]+\b|\bn_|{'|'.join(sorted(NAMES
 
 
 def code_in(text: str) -> list[str]:
-    """Paper codes and names of the code in a text."""
+    """Return paper codes and names of the code in a text."""
     return [found[0] for found in CODE.finditer(text)]
 
 

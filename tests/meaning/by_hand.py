@@ -1,4 +1,4 @@
-"""The definitions of METHODS, written as slowly and plainly as can be: loops over rows, and no code of the library."""
+"""Definitions of METHODS in the simplest possible form: loops over rows, without code of the library."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import numpy as np
 from scipy.stats import beta, binom, norm
 
 LEAST = 1e-12
-"""Smaller p-values are reported as this."""
+"""Lower limit of reported p-values."""
 
 
 def edges_of(bins=15):
-    """The ends of so many bins of equal width."""
+    """Return the edges of this many bins of equal width."""
     return [b / bins for b in range(bins + 1)]
 
 
 def bin_of(score, edges):
-    """Which bin a score lies in: closed on the left, the last one on both sides."""
+    """Return the bin of a score: closed on the left, the last one on both sides."""
     b = 0
     while b < len(edges) - 2 and score >= edges[b + 1]:
         b += 1
@@ -25,7 +25,7 @@ def bin_of(score, edges):
 
 
 def cells_of(scores, edges):
-    """Positions of the rows of each bin that has any."""
+    """Return the positions of the rows of each non-empty bin."""
     found = {}
     for i, score in enumerate(scores):
         found.setdefault(bin_of(float(score), edges), []).append(i)
@@ -33,7 +33,7 @@ def cells_of(scores, edges):
 
 
 def values_of(scores):
-    """Positions of the rows of each distinct score, ascending: one bin a value."""
+    """Return the positions of the rows of each distinct score, ascending: one bin per value."""
     found = {}
     for i, score in enumerate(scores):
         found.setdefault(float(score), []).append(i)
@@ -41,7 +41,7 @@ def values_of(scores):
 
 
 def gaps(scores, outcomes, cells):
-    """(share of the rows, mean outcome less mean score) of each bin."""
+    """Return (share of the rows, mean outcome less mean score) of each bin."""
     n = sum(map(len, cells.values()))
     return [
         (len(rows) / n, sum(float(outcomes[i]) - float(scores[i]) for i in rows) / len(rows)) for rows in cells.values()
@@ -49,7 +49,7 @@ def gaps(scores, outcomes, cells):
 
 
 def lp_error(scores, outcomes, cells, p=1):
-    """L_p calibration error in these bins; p = inf: the largest."""
+    """Return the L_p calibration error in these bins; p = inf: the largest."""
     found = gaps(scores, outcomes, cells)
     if p == math.inf:
         return max(abs(gap) for _, gap in found)
@@ -57,7 +57,7 @@ def lp_error(scores, outcomes, cells, p=1):
 
 
 def debiased_square(scores, outcomes, cells):
-    """Squared error less what noise adds: sum of n_b/n [gap^2 - z(1 - z)/(n_b - 1)]; one row corrects nothing."""
+    """Return the squared error less noise: sum of n_b/n [gap^2 - z(1 - z)/(n_b - 1)]; a single row corrects nothing."""
     n, total = sum(map(len, cells.values())), 0.0
     for rows in cells.values():
         z = sum(float(outcomes[i]) for i in rows) / len(rows)
@@ -68,7 +68,7 @@ def debiased_square(scores, outcomes, cells):
 
 
 def clopper_pearson(k, n, level=0.9):
-    """Exact ends of a share of k in n."""
+    """Return the exact ends of a share of k in n."""
     miss = (1 - level) / 2
     low = 0.0 if k <= 0 else float(beta.ppf(miss, k, n - k + 1))
     high = 1.0 if k >= n else float(beta.ppf(1 - miss, k + 1, n - k))
@@ -76,7 +76,7 @@ def clopper_pearson(k, n, level=0.9):
 
 
 def wilson(k, n, level=0.9):
-    """Wilson's score interval."""
+    """Return Wilson's score interval."""
     z, share = float(norm.ppf((1 + level) / 2)), k / n
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
@@ -84,7 +84,7 @@ def wilson(k, n, level=0.9):
 
 
 def law_of_count(chances):
-    """P(K = k), k = 0..n, of independent outcomes with these chances."""
+    """Return P(K = k), k = 0..n, of independent outcomes with these chances."""
     law = np.array([1.0])
     for chance in chances:
         law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
@@ -92,23 +92,23 @@ def law_of_count(chances):
 
 
 def count_p(chances, k):
-    """Two-sided p-value that k came true if each does with its chance."""
+    """Return the two-sided p-value of k outcomes if each occurs with its chance."""
     law = law_of_count(chances)
     return min(1.0, max(LEAST, 2 * min(law[: k + 1].sum(), law[k:].sum())))
 
 
 def share_p(k, n, mean):
-    """Two-sided binomial p-value that k of n came true, each with this chance."""
+    """Return the two-sided binomial p-value of k outcomes in n, each with this chance."""
     return min(1.0, 2 * min(float(binom.cdf(k, n, mean)), float(binom.sf(k - 1, n, mean))))
 
 
 def quantile_of_count(chances, q):
-    """The least k that is reached with probability q."""
+    """Return the least k that is reached with probability q."""
     return int(np.searchsorted(np.cumsum(law_of_count(chances)), q))
 
 
 def holm(p):
-    """Holm's rule; what is not tested (NaN) is no test."""
+    """Apply Holm's rule; NaN is no test."""
     known = sorted((value, i) for i, value in enumerate(p) if not math.isnan(value))
     found, largest = [math.nan] * len(p), 0.0
     for step, (value, i) in enumerate(known):
@@ -118,7 +118,7 @@ def holm(p):
 
 
 def benjamini_hochberg(p):
-    """Benjamini and Hochberg's rule."""
+    """Apply Benjamini and Hochberg's rule."""
     known = sorted((value, i) for i, value in enumerate(p) if not math.isnan(value))
     found, least = [math.nan] * len(p), 1.0
     for step in range(len(known), 0, -1):
@@ -129,19 +129,19 @@ def benjamini_hochberg(p):
 
 
 def benjamini_yekutieli(p):
-    """The same for tests that depend on each other in any way."""
+    """Apply the same rule for tests with any dependence."""
     m = sum(not math.isnan(value) for value in p)
     factor = sum(1 / j for j in range(1, m + 1))
     return [value if math.isnan(value) else min(1.0, factor * value) for value in benjamini_hochberg(p)]
 
 
 def corrected(p, families):
-    """The p-values of one family of places, of which there are so many kinds."""
+    """Correct the p-values of one family of places, given the number of families."""
     return [value if math.isnan(value) else min(1.0, families * value) for value in holm(p)]
 
 
 def auroc(scores, outcomes):
-    """Chance that a row with the outcome has the higher score, ties half."""
+    """Return the chance that a row with the outcome has the higher score; ties count half."""
     yes = [float(s) for s, z in zip(scores, outcomes, strict=True) if z]
     no = [float(s) for s, z in zip(scores, outcomes, strict=True) if not z]
     wins = sum((a > b) + (a == b) / 2 for a in yes for b in no)
@@ -149,7 +149,7 @@ def auroc(scores, outcomes):
 
 
 def brier(probs, labels):
-    """Mean over rows of the sum over classes of squared distances to what was true."""
+    """Return the mean over rows of the summed squared distances to the one-hot label."""
     n, total = len(labels), 0.0
     for row, label in zip(probs, labels, strict=True):
         total += sum((float(p) - (k == label)) ** 2 for k, p in enumerate(row))
@@ -157,12 +157,12 @@ def brier(probs, labels):
 
 
 def log_loss(probs, labels):
-    """Mean of minus log of the probability of what was true."""
+    """Return the mean of minus log of the probability of the true class."""
     return sum(-math.log(float(row[label])) for row, label in zip(probs, labels, strict=True)) / len(labels)
 
 
 def risk_area(confidence, correct):
-    """Mean, over all shares of rows answered, of the share wrong among them, ties together, the surest first."""
+    """Return the mean error rate over all shares of answered rows, most confident first, ties together."""
     order = sorted(set(map(float, confidence)), reverse=True)
     n, total, done, wrong = len(correct), 0.0, 0, 0
     for value in order:
@@ -173,7 +173,7 @@ def risk_area(confidence, correct):
 
 
 def shares_a_level(own, line, claimed):
-    """Is p that of this gap alone, times at most the 5 errors that share its level, and the interval's own answer?"""
+    """Return True if p is at least this gap's own, at most 5 times it, and agrees with the interval's decision."""
     excluded = not line["low"] <= claimed <= line["high"]
     near = own / 3 <= line["p"] <= min(1.0, 6 * own) + 1e-3 or max(own, line["p"]) < 1e-6
     return near and (line["p"] <= 0.05) == excluded

@@ -1,4 +1,4 @@
-"""What a twin is given, and how what it makes is set beside the frame that an exhibit shows."""
+"""Input of a twin, and the comparison of its results with the frame of an exhibit."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import rows
 from dashboard.exhibits import EXHIBITS
 
 TWINS = {}
-"""The twin of every exhibit, by its key."""
+"""Twin of every exhibit, by its key."""
 
 EXACT, WEAK, WORDS = "recomputed", "by a relation", "words"
 
 
 def twin(*keys):
-    """Registers what recomputes the columns of these exhibits."""
+    """Register a function that recomputes the columns of these exhibits."""
 
     def register(function):
         TWINS.update(dict.fromkeys(keys, function))
@@ -32,7 +32,7 @@ def twin(*keys):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows as plain arrays: probabilities where there are any, what is claimed, what is true."""
+    """Rows as plain arrays: probabilities if there are any, claims, true classes."""
 
     probs: np.ndarray | None
     h: np.ndarray
@@ -44,20 +44,20 @@ class Rows:
     discrete: bool
 
     def only(self, which):
-        """Some of the rows."""
+        """Return some of the rows."""
         parts = (None if part is None else part[which] for part in (self.probs, self.h, self.predicted, self.label))
         return Rows(*parts, self.right[which], self.answered[which], self.names, self.discrete)
 
     @property
     def kept(self):
-        """Those that the model answers."""
+        """Return the rows that the model answers."""
         return self.only(self.answered)
 
     def __len__(self):
         return len(self.h)
 
     def claims(self, notion):
-        """(scores, outcomes) of each stratum of a notion, and how strata are put together: weights."""
+        """Return (scores, outcomes) of each stratum of a notion, and the weights of the strata."""
         k = len(self.names)
         if notion == "event":
             return [(self.probs[:, 1], self.label == 1)], [1.0]
@@ -70,7 +70,7 @@ class Rows:
         return strata, [len(scores) / len(self) for scores, _ in strata]
 
     def error(self, notion, p=1, bins=15):
-        """The plug-in error in a notion; bins of the confidence, one a value where outputs are discrete."""
+        """Return the plug-in error in a notion; bins of the confidence, or one bin per value for discrete outputs."""
         strata, weights = self.claims(notion)
         cells = [self.cells(scores, bins) for scores, _ in strata]
         found = [by_hand.lp_error(*claims, cell, p) for claims, cell in zip(strata, cells, strict=True)]
@@ -79,12 +79,12 @@ class Rows:
         return sum(w * e**p for w, e in zip(weights, found, strict=True)) ** (1 / p)
 
     def cells(self, scores, bins=15):
-        """Bins of these scores."""
+        """Return the bins of these scores."""
         return by_hand.values_of(scores) if self.discrete else by_hand.cells_of(scores, by_hand.edges_of(bins))
 
 
 def plain(predictions):
-    """Predictions of the library as plain arrays."""
+    """Return predictions of the library as plain arrays."""
     full = predictions.kind == "full"
     named = predictions.kind != "confidence"
     silent = np.zeros(predictions.n_rows, bool) if predictions.abstained is None else predictions.abstained
@@ -102,7 +102,7 @@ def plain(predictions):
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """A set of data on screen: every model's test rows by title, the base model's calibration rows, the file."""
+    """Data on screen: every model's test rows by title, the base model's calibration rows, the file."""
 
     name: str
     scene: object
@@ -128,32 +128,32 @@ class Data:
 
     @property
     def notion(self):
-        """What every page opens about."""
+        """Return the default subject of every page."""
         return "event" if self.of_event else "confidence"
 
     def claim(self, model):
-        """(scores, outcomes) of what every page opens about, of the rows a model answers."""
+        """Return (scores, outcomes) for the default subject, of the rows that a model answers."""
         (found,), _ = model.kept.claims(self.notion)
         return found
 
     @property
     def alike(self):
-        """Every model over the rows that all of them answer."""
+        """Return every model over the rows that all of them answer."""
         every = np.logical_and.reduce([model.answered for model in self.models.values()])
         return {title: model.only(every) for title, model in self.models.items()}
 
     @property
     def columns(self):
-        """Columns beside the predictions."""
+        """Return the metadata columns."""
         return [name for name in ("site", "age") if name in self.file]
 
     @property
     def kinds(self):
-        """Kinds of places: bins, slices, and three of classes where they are known."""
+        """Return the number of kinds of places: bins, slices, and three of classes if these are known."""
         return {"three": 5, "risk": 2, "levels": 2}[self.name]
 
     def slices(self, column):
-        """Positions of the rows of each value of a column; of many numbers in four ranges of about equal size."""
+        """Return the positions of the rows of each value of a column; of numbers in four ranges of about equal size."""
         values = self.file[column]
         if values.nunique() <= 20:
             return {f"{column} = {value}": np.flatnonzero(values == value) for value in sorted(values.unique())}
@@ -166,14 +166,14 @@ class Data:
 
     @property
     def cuts(self):
-        """Where ages are cut: the names of the slices say it; about a quarter of the rows lie in each."""
+        """Return the cut points of ages, read from the names of slices; about a quarter of the rows is in each."""
         shown = " ".join(self.scene.get(EXHIBITS.make("slice-columns").table(self.scene))["slice"])
         return sorted({int(edge) for edge in re.findall(r"age (?:below )?(\d+)", shown)})
 
 
 @cache
 def data_of(name, **choices):
-    """A set of data with these choices on screen."""
+    """Return a set of data with these choices on screen."""
     scene = rows.scene(name, **choices)
     models = {model.title: plain(scene.get(model.predictions)) for model in scene.models.shown}
     if choices.get("bins"):  # those that are chosen win over what outputs are declared to be
@@ -183,13 +183,13 @@ def data_of(name, **choices):
 
 
 class Compared:
-    """A frame, and which of its columns a twin has looked at, and how."""
+    """Frame with the columns that a twin has checked, and the kind of check."""
 
     def __init__(self, frame):
         self.frame, self.seen = frame, {}
 
     def same(self, name, values, rel=1e-9, least=1e-12):
-        """The column holds these values: numbers but for rounding, all else as it is."""
+        """Check that the column has these values: numbers up to rounding, all else exactly."""
         found, values = self.frame[name].tolist(), list(values)
         assert len(found) == len(values), (name, len(found), len(values))
         for i, (here, there) in enumerate(zip(found, values, strict=True)):
@@ -202,19 +202,19 @@ class Compared:
         self.seen[name] = EXACT
 
     def all_same(self, table, rel=1e-9):
-        """The columns hold the values of a table: by name, or a list of lines."""
+        """Check that the columns have the values of a table: by name, or a list of lines."""
         table = pd.DataFrame(table)
         for name in table.columns:
             self.same(name, table[name].tolist(), rel)
 
     def holds(self, where, *names):
-        """These columns obey a relation that swaps and slips would break."""
+        """Check a relation of these columns that swaps and slips would break."""
         assert np.all(where), (names, self.frame[list(names)][~np.broadcast_to(where, len(self.frame))])
         for name in names:
             self.seen.setdefault(name, WEAK)
 
     def words(self, *names):
-        """These columns are words, about numbers that stand beside them."""
+        """Mark these columns as words about numbers in other columns."""
         for name in names:
             assert all(isinstance(text, str) or pd.isna(text) for text in self.frame[name]), name
             self.seen[name] = WORDS

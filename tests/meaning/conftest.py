@@ -1,4 +1,4 @@
-"""The folder's own modules are found by name."""
+"""Import path of the folder's own modules."""
 
 import sys
 from pathlib import Path

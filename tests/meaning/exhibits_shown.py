@@ -1,4 +1,4 @@
-"""Every exhibit on every set of data that has it, and its frame; all twins are known once this is imported."""
+"""Frames of every exhibit on every set of data that has it; importing this module registers all twins."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dashboard.exhibits import EXHIBITS
 
 DATA = ("three", "risk", "levels")
 ASKED = {"rates": {"refit": True}, "score-parts": {"slow": True}}
-"""What takes long is shown where it is asked for."""
+"""Slow exhibits, requested with these options."""
 OF_NO_DATA = ("lab-curve", "lab-errors", "lab-distances", "papers", "reproduction", "coverage", "rejection")
-"""Exhibits that are the same whatever the file."""
+"""Exhibits that do not depend on the file."""
 OWN = {"judged-answers": ("judged",), "score-parts": ("three",), "rates": ("three",)}
-"""Exhibits that are looked at on other data, or on one set of them because they take long."""
+"""Exhibits with special data, or with one set of data because they are slow."""
 
 
 def cases():
@@ -31,7 +31,7 @@ def cases():
 
 
 def frame_of(data, key):
-    """The frame of an exhibit, or None where these data have none."""
+    """Return the frame of an exhibit, or None if these data have none."""
     exhibit = EXHIBITS.make(key, **ASKED.get(key, {}))
     try:
         return data.scene.get(exhibit.table(data.scene))

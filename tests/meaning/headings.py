@@ -1,4 +1,4 @@
-"""What the headings of columns have to say: a word of the meaning of the number that stands below them.
+"""Required words in the headings of columns: a word of the meaning of the number below.
 
 A heading can be written in many ways; what it may not do is to name another number. So each name of a column of a frame
 has a pattern here, and where one exhibit means something of its own by a name, the pattern is that exhibit's.
@@ -198,7 +198,7 @@ OF = {
     "worth": "worth",
     "x": "rows or bins",
 }
-"""By the name of the column, or of the first of those that are printed together."""
+"""Patterns by the name of the column, or of the first of those that are printed together."""
 
 OWN = {
     ("calibrators", "model"): "calibrator",
@@ -232,7 +232,7 @@ OWN = {
     ("slice-scan", "stands_out"): "confirmed",
     ("validity", "share"): "rows",
 }
-"""By exhibit and column."""
+"""Patterns by exhibit and column."""
 
 INTERVALS = {
     "accuracy": AN_INTERVAL,
@@ -253,14 +253,14 @@ INTERVALS = {
     "skill": "interval, skill",
     "": AN_INTERVAL,
 }
-"""Headings of both ends, by what they are ends of."""
+"""Headings of both ends, by their estimate."""
 
 RANGES = {"kernel-curve": "band", "class-kernel": "band", "rates": "2 sd", "hero": "given", "binary-map": "between"}
-"""Headings of "lower" to "upper" where these are no ends of a bin."""
+"""Headings of "lower" to "upper" that are not ends of a bin."""
 
 
 def expected(key, column):
-    """The pattern that a heading has to match; KeyError where nobody has said what its column is."""
+    """Return the pattern that a heading has to match; KeyError if the column has none."""
     first, *more = column.made_of
     if more and first.endswith("low") and more[0].endswith("high"):
         stem = first.removesuffix("low").removesuffix("_")

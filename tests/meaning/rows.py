@@ -1,7 +1,7 @@
-"""Small files in which no two quantities coincide, and what the pages make of them.
+"""Small files in which no two quantities coincide, and their scenes.
 
-Calibration rows are not test rows, the model is off in both directions, one calibrator abstains, and columns beside
-the predictions divide the rows. Every number is rounded, so that the file holds exactly what is computed here.
+Calibration rows are not test rows, the model is off in both directions, one calibrator abstains, and metadata columns
+divide the rows. Every number is rounded, so that the file contains exactly the values used here.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from dashboard.selection import Selection, Source
 CLASSES = ("ant", "bee", "cat")
 CALIBRATORS = ("temperature", "top-label-hb", "metacal-miscoverage")
 CELL, CODE, ZOOM, LABEL = 2, 1, 12, 0
-"""The cell of a triangle, the predicted class, the bin and the true class that are looked at."""
+"""Focused cell of a triangle, predicted class, bin and true class."""
 
 
 def _three(n: int, seed: int) -> pd.DataFrame:
-    """An over-confident model of three classes; worse at site C, and it hardly knows the third class."""
+    """Return an overconfident model of three classes; worse at site C, and poor at the third class."""
     rng = np.random.default_rng(seed)
     site = rng.choice(["A", "B", "C"], n, p=[0.5, 0.3, 0.2])
     age = rng.integers(20, 80, n)
@@ -41,7 +41,7 @@ def _three(n: int, seed: int) -> pd.DataFrame:
 
 
 def _risk(n: int, seed: int) -> pd.DataFrame:
-    """The risk of an event: too high, most so at site C."""
+    """Return the risk of an event: too high, most so at site C."""
     rng = np.random.default_rng(seed)
     site = rng.choice(["A", "B", "C"], n, p=[0.5, 0.3, 0.2])
     risk = rng.beta(1.6, 4.0, n).round(4).clip(0.002, 0.998)
@@ -50,7 +50,7 @@ def _risk(n: int, seed: int) -> pd.DataFrame:
 
 
 def _levels(n: int, seed: int) -> pd.DataFrame:
-    """Confidences that are stated in a few words, and whether the answer was right."""
+    """Return confidences stated in a few words, and whether the answer was right."""
     rng = np.random.default_rng(seed)
     stated = rng.choice([0.55, 0.7, 0.8, 0.9, 0.97], n, p=[0.1, 0.2, 0.25, 0.3, 0.15])
     right = rng.random(n) < stated - 0.9 * (stated - 0.6).clip(0)
@@ -58,7 +58,7 @@ def _levels(n: int, seed: int) -> pd.DataFrame:
 
 
 def _judged(n: int, seed: int) -> pd.DataFrame:
-    """Answers that a judge marked, who lets wrong ones pass, and people a few of them."""
+    """Return answers marked by a lenient judge, and a few of them by people."""
     rng = np.random.default_rng(seed)
     frame = _levels(n, seed).drop(columns="site")
     truth = np.where(frame["correct"] == 1, rng.random(n) < 0.85, rng.random(n) < 0.1)
@@ -68,7 +68,7 @@ def _judged(n: int, seed: int) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Both:
-    """A file of calibration rows and one of test rows."""
+    """File of calibration rows and file of test rows."""
 
     fit: pd.DataFrame
     test: pd.DataFrame
@@ -76,7 +76,7 @@ class Both:
 
 @cache
 def files(name: str) -> Both:
-    """The two files of a set of data."""
+    """Return the two files of a set of data."""
     make, fit, test = {
         "three": (_three, 260, 300),
         "risk": (_risk, 300, 340),
@@ -88,14 +88,14 @@ def files(name: str) -> Both:
 
 
 def held(name: str, part: str) -> str:
-    """The key of one of them, as if it was uploaded."""
+    """Return the key of one of them, as if it was uploaded."""
     frame = getattr(files(name), part)
     return session.hold(frame.to_csv(index=False).encode(), f"{name}-{part}.csv").key
 
 
 @cache
 def scene(name: str, **choices: object) -> session.Scene:
-    """What is on screen of these data, with calibrators that are possible there."""
+    """Return the scene of these data, with calibrators that suit them."""
     source = Source(data=held(name, "fit"), test="" if name == "judged" else held(name, "test"), by="share")
     keys = {
         "three": CALIBRATORS,

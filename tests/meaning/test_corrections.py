@@ -1,4 +1,4 @@
-"""Corrections, floors, refusals and seeds: what is easily left out without a number looking wrong."""
+"""Corrections, noise floors, refusals and seeds: omissions that do not make a number look wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.exhibits import EXHIBITS, slices
 
 pytestmark = pytest.mark.law
 P = [0.04, 0.001, float("nan"), 0.02, 0.03, 0.5]
-"""p-values that every rule corrects in another way."""
+"""p-values that every rule corrects differently."""
 
 
 def test_the_three_rules_differ_and_are_those_of_their_names():
@@ -37,7 +37,7 @@ def test_a_picked_column_is_corrected_for_all_columns_even_where_these_are_many(
     assert many["p_corrected"].tolist() == pytest.approx(frame["p_corrected"].tolist())
     alone = by_hand.holm(frame["p"].tolist())
     assert frame["p_corrected"].tolist() == pytest.approx([min(1, data.kinds * len(data.columns) * p) for p in alone])
-    # It matters: uncorrected, or without the columns, another slice would stand out.
+    # It matters: uncorrected, or without the columns, another slice would be significant.
     assert ((frame["p"] <= 0.05) & ~frame["stands_out"]).any()
     assert dict(exhibit.table(data.scene).options)["columns"] == len(data.columns)
 
@@ -53,12 +53,12 @@ def test_a_picked_column_is_corrected_for_all_columns_even_where_these_are_many(
     ],
 )
 def test_bins_classes_and_slices_are_counted_as_kinds_of_places(rows, kinds):
-    """Bins; predicted classes, and these in bins; probabilities of classes; slices."""
+    """The kinds are bins; predicted classes, and these in bins; probabilities of classes; slices."""
     assert cc.inference.significance.count_tests.kinds_of_places(rows) == kinds
 
 
 def test_what_stands_out_is_corrected_by_as_many_as_were_looked_at():
-    """Ten levels, one of them with a p-value that is small alone and not among ten."""
+    """Of ten levels, one has a p-value that is small uncorrected but not among ten."""
     h = np.repeat(np.arange(50, 60) / 100, 40)
     right = np.concatenate([np.arange(40) < round(40 * level) for level in np.arange(50, 60) / 100])
     right[:40] = np.arange(40) < 28
@@ -81,7 +81,7 @@ def test_intervals_of_bin_balance_hold_for_all_bins_together(bins):
 
 
 def test_the_floor_of_accuracy_is_what_calibrated_models_reach_at_least():
-    """Worse is lower there: 95 % of calibrated models have more, and p is the share with as little."""
+    """Lower is worse for accuracy: 95 % of calibrated models have more, and p is the share with at most as much."""
     h, n = 0.8, 400
     probs = np.column_stack([np.full(n, h), np.full(n, 1 - h)])
     lines = []
@@ -141,7 +141,7 @@ def test_another_seed_of_the_lab_draws_other_rows():
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("key", ["top-label-hb", "confidence-hb", "class-wise-hb"])
 def test_another_seed_of_histogram_binning_draws_anew(key, tied):
-    """The rows that place edges where scores tie, and the nudge that keeps values apart: each by the seed."""
+    """The seed determines the rows that place edges for tied scores, and the perturbation that separates values."""
     rng = np.random.default_rng(2)
     h = rng.choice([0.6, 0.7, 0.8], 600) if tied else rng.uniform(0.55, 0.95, 600)
     fit = cc.Predictions(np.column_stack([h, 1 - h]), (rng.random(600) > h).astype(int))
@@ -157,7 +157,7 @@ def test_another_seed_of_histogram_binning_draws_anew(key, tied):
 
 
 def test_models_are_judged_on_the_rows_that_all_of_them_answer():
-    """An abstaining model leaves out hard rows: beside it the other is judged without them, too."""
+    """An abstaining model leaves out hard rows: a model compared with it is evaluated without them, too."""
     data = data_of("risk")
     abstaining = next(model for model in data.models.values() if not model.answered.all())
     assert 0 < (~abstaining.answered).sum() < len(abstaining)
@@ -169,7 +169,7 @@ def test_models_are_judged_on_the_rows_that_all_of_them_answer():
 
 
 def test_rows_that_are_abstained_on_claim_nothing_in_any_notion():
-    """Uniform probabilities that stand where nothing is answered are no claim of one in K."""
+    """Uniform probabilities on abstained rows are no claim of one in K."""
     data = data_of("risk")
     model = data.scene.models.shown[-1]
     rows = data.scene.get(model.predictions)

@@ -1,4 +1,4 @@
-"""Every column of every exhibit is declared: its name, its unit, and a line that says what it means."""
+"""Every column of every exhibit is declared: its name, its unit, and its meaning."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.exhibits.columns import COMMON
 
 pytestmark = pytest.mark.law
 OF_THE_FILE = {"site", "age"}
-"""Columns of the file itself, which nobody here can declare."""
+"""Columns of the file itself, which cannot be declared here."""
 
 
 @pytest.mark.parametrize(("key", "name"), list(cases()))
@@ -29,7 +29,7 @@ def test_every_column_is_declared(key, name):
     printed = {heading for column in exhibit.columns(frame) for heading in column.headings().values()}
     assert printed <= {each.heading for each in declared}
     assert all(each.unit for each in declared)
-    # Else an interval would say one of its ends twice.
+    # Otherwise an interval would print one of its ends twice.
     assert all(len(set(column.made_of)) == len(column.made_of) for column in exhibit.columns(frame))
 
 
@@ -66,10 +66,10 @@ SHARED = {
     "class-kernel",
     "kernel-curve",
 }
-"""Exhibits that share their declarations with others, or have columns only of rows in groups."""
+"""Exhibits that share declarations with others, or have some columns only for grouped rows."""
 ELSEWHERE = {
     "class-panels": ("eps", "share", "plot", "score", "curve", "density"),
     "trade": ("upper", "plug_in", "bins"),
     "binary-map": ("lower", "upper"),
 }
-"""Columns that are there where another option is chosen."""
+"""Columns that exist if another option is chosen."""

@@ -1,4 +1,4 @@
-"""What is set off in a table is what its values say: headings, bold, order, colour and sign."""
+"""Emphasis in tables follows from values: headings, bold, order, color and sign."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILES = {"site", "age"}
 
 
 def shown(key, name):
-    """(data, exhibit, frame) where these data have it."""
+    """Return (data, exhibit, frame) if these data have it."""
     data = data_of(name)
     frame = frame_of(data, key)
     if frame is None:
@@ -69,7 +69,7 @@ def first_of(column):
 
 
 def by_rule(key, frame):
-    """The lines that matter most, by the rule that the exhibit's words state."""
+    """Return the most important lines, by the rule in the exhibit's words."""
     lines = frame.to_dict("records")
     if key == "bin":
         wrong = [not line["right_low"] <= line["confidence"] <= line["right_high"] for line in lines]
@@ -98,7 +98,7 @@ def test_lines_in_bold_are_those_that_stand_out(key, name):
 
 
 def test_some_lines_are_in_bold_and_others_are_not():
-    """Else the rule above could not fail."""
+    """Otherwise the rule above could not fail."""
     data = data_of("three")
     frame = frame_of(data, "estimators")
     assert 0 < len(by_rule("estimators", frame)) < len(frame)
@@ -107,7 +107,7 @@ def test_some_lines_are_in_bold_and_others_are_not():
 
 
 def crowded_bin():
-    """A bin in which one class is off, and others are not although their shares differ."""
+    """Return a bin in which one class is off, and others are not although their shares differ."""
     right = [True] * 10 + [False] * 30 + [True] * 29 + [False] * 11 + [True] * 31 + [False] * 9
     predicted = np.repeat([0, 1, 2], 40)
     labels = np.where(right, predicted, (predicted + 1) % 3)
@@ -119,7 +119,7 @@ def crowded_bin():
 
 
 BEST = {"Accuracy": max, "accuracy": max}
-"""Of all other measures the least is the best."""
+"""Measures whose maximum is best; for all others it is the minimum."""
 
 
 @pytest.mark.parametrize("key", ["summary", "calibrators", "costs"])
@@ -163,6 +163,6 @@ def test_colours_are_of_the_side_on_which_a_model_is_off():
 
 
 def colour_of(text):
-    """Red, green and blue."""
+    """Return red, green and blue."""
     digits = re.findall(r"[0-9a-fA-F]{2}", text.lstrip("#")) if text.startswith("#") else None
     return [int(part, 16) for part in digits] if digits else [int(part) for part in re.findall(r"\d+", text)]

@@ -1,4 +1,4 @@
-"""What needs data of its own: rows that summaries keep, and slices that a scan finds."""
+"""Exhibits that need special data: rows sampled in summaries, and slices found by a scan."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COLUMNS = 12
 
 
 def scanned(n=1600, seed=0):
-    """Confidences of 80 % and columns of four values: one off by much, some by a little, most not at all."""
+    """Return confidences of 80 % and columns of four values: one very wrong, some slightly, most not at all."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(0, 4, (n, COLUMNS))
     codes[rng.random(n) < 0.85, 11] = 0  # values of few rows
@@ -101,7 +101,7 @@ def test_a_scan_looks_on_half_of_the_rows_and_confirms_on_the_others(min_rows):
 
 
 def halves(p):
-    """The rows that a scan looks at, and those that it keeps apart."""
+    """Return the rows that a scan searches, and those that it reserves for confirmation."""
     apart = split_rows(np.zeros(p.n_rows, dtype=np.intp), 0.5, cc.defaults.SEED)
     return set(np.flatnonzero(~apart)), set(np.flatnonzero(apart))
 

@@ -1,4 +1,4 @@
-"""A picture is asked what its table is asked: by the same tolerances, and in the same bins."""
+"""Pictures use the same tolerances and bins as their tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHOSEN = {"eps": 0.07, "ratio": 1.7}
 
 
 def asked(made):
-    """The options of a call, and of those inside it, as it prints them."""
+    """Return the options of a call, and of those inside it, as it prints them."""
     return session.python(made=made)
 
 
@@ -34,7 +34,7 @@ def test_tolerances_that_a_table_is_made_by_are_those_of_its_picture(key, name):
 
 
 def test_there_are_pictures_of_tolerances():
-    """Else the rule above could not fail."""
+    """Otherwise the rule above could not fail."""
     scene = data_of("risk", **CHOSEN).scene
     figure = asked(EXHIBITS.make("verdict").figure(scene))
     assert all(f"{option}={value}" in figure for option, value in CHOSEN.items())

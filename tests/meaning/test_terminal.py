@@ -1,4 +1,4 @@
-"""What a terminal prints in columns is what their headings say, as on the pages."""
+"""Columns on a terminal match their headings, as on the pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.commands import _outputs
 
 pytestmark = pytest.mark.law
 OF_COMMANDS = {"compare": "pairs", "audit": "estimators", "choose": "recommendation"}
-"""The exhibit whose columns a command's are."""
+"""Exhibits whose columns a command prints."""
 OWN = {
     "about": "^about$",
     "title": "error|calibration in the large|calibrator",

@@ -1,4 +1,4 @@
-"""Every column of every exhibit says what its heading says: recomputed from the file by a slow twin."""
+"""Every column of every exhibit matches its heading: recomputed from the file by a slow twin."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_every_column_is_what_its_twin_makes_of_the_file(key, name):
 CUT = ("bins", "reliability", "movement", "bin", "bin-models", "bin-rows", "class-bins", "class-panels", "class-rows",
        "class-bias", "classes", "class-errors", "standing-out", "findings", "estimators", "summary", "calibrators",
        "trade", "validity", "bin-balance", "slice-panels", "risk-groups", "scores", "tests", "gains")  # fmt: skip
-"""What is made of bins, and what is not and must stay as it is."""
+"""Exhibits that depend on bins; all others must not change."""
 
 
 @pytest.mark.parametrize("name", ["three", "risk"])

@@ -1,7 +1,7 @@
-"""Twins on rows with weights and on rows that belong together: what a column says, by loops over the rows.
+"""Twins on weighted and grouped rows: the meaning of a column, by loops over the rows.
 
 Weights are whole numbers, which are copies of the row, or others; rows are in groups, or each its own. Each has a model
-of three classes and of an event's risk, off in both directions, of few rows, and a column beside the predictions.
+of three classes and of an event's risk, off in both directions, with few rows, and a metadata column.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def weights(kind):
 
 @cache
 def groups(kind):
-    """Four neighbours belong together; else every row is its own."""
+    """Return groups of four neighbors; otherwise every row is its own group."""
     return np.repeat(np.arange(N // 4), 4) if "groups" in kind else np.arange(N)
 
 
@@ -50,7 +50,7 @@ def extras(kind):
 
 @cache
 def three(kind, squeeze=1.0):
-    """Three classes, too sure; ``squeeze`` below 1: drawn towards the middle."""
+    """Return three overconfident classes; ``squeeze`` below 1: shrunk towards the middle."""
     rng = np.random.default_rng(1)
     logits = rng.normal(0, 1.4, (N, 3))
     true = np.exp(0.6 * logits)
@@ -61,7 +61,7 @@ def three(kind, squeeze=1.0):
 
 @cache
 def event(kind):
-    """A risk that is too high; the same for rows of one group, which die together."""
+    """Return a risk that is too high; outcomes are the same for all rows of a group."""
     rng = np.random.default_rng(2)
     risk = rng.beta(2, 4, N).round(3)
     died = (rng.random(N) < 0.7 * risk).astype(int)
@@ -73,13 +73,13 @@ def mean(values, w):
 
 
 def number(kind, rows):
-    """How many rows these are: copies, or those that carry weight."""
+    """Return the number of rows: copies, or those that carry weight."""
     w = weights(kind)[list(rows)]
     return sum(w) if kind == "copies" else int((w > 0).sum())
 
 
 def worth(kind, rows):
-    """How many independent rows of equal weight these are worth."""
+    """Return the effective sample size: the number of independent rows of equal weight."""
     w, g = weights(kind), groups(kind)
     if kind == "copies":
         return sum(w[i] for i in rows)
@@ -90,13 +90,13 @@ def worth(kind, rows):
 
 
 def cells(kind, scores, bins=15):
-    """Rows of each bin that has any weight."""
+    """Return the rows of each bin that has any weight."""
     found = by_hand.cells_of(scores, by_hand.edges_of(bins))
     return {b: rows for b, rows in found.items() if weights(kind)[rows].any()}
 
 
 def gaps_of(kind, scores, outcomes, bins=15):
-    """(share of the weight, mean outcome less mean score) of each bin."""
+    """Return (share of the weight, mean outcome less mean score) of each bin."""
     w = weights(kind)
     return [
         (w[rows].sum() / w.sum(), mean(outcomes[rows], w[rows]) - mean(scores[rows], w[rows]))
@@ -210,13 +210,13 @@ def test_the_mean_gap(kind):
     same([line["claimed"], line["right"], line["gap"]], [says, right, right - says])
     assert line["low"] < right < line["high"]
     plain = diagrams.overall_gap(three("groups").replace(groups=None)).frame().iloc[0]
-    if kind != "copies":  # rows that are worth fewer tell less
+    if kind != "copies":  # a smaller effective sample size gives weaker evidence
         assert line["high"] - line["low"] > 0.99 * (plain["high"] - plain["low"])
 
 
 @pytest.mark.parametrize("kind", ["copies", "weights"])
 def test_spiegelhalter_and_kuiper(kind):
-    """Of copies the variance is summed row by row; other weights stand before a single outcome, and are squared."""
+    """For copies the variance is summed row by row; other weights multiply a single outcome, and are squared."""
     p, w = three(kind), weights(kind)
     factor = w if kind == "copies" else w * w
     losses = -np.log(p.probs)
@@ -280,7 +280,7 @@ def test_slices(kind):
         same(line[["worth", "share", "claimed", "right", "gap", "beyond"]],
              [worth(kind, rows), w[rows].sum() / w.sum(), mean(p.confidence[rows], w[rows]),
               mean(p.correct[rows], w[rows]), gap, gap - other])  # fmt: skip
-        if kind != "copies":  # Hoeffding's bound, which holds however the rows of a group hang together
+        if kind != "copies":  # Hoeffding's bound, valid for any dependence within a group
             same([line["p"]], [min(1.0, max(by_hand.LEAST, 2 * math.exp(-2 * worth(kind, rows) * gap**2)))], 1e-7)
         assert ("groups" in frame) == ("groups" in kind)
         if "groups" in frame:

@@ -1,4 +1,4 @@
-"""Bins and curves of the confidence, or of an event's risk."""
+"""Twins of bins and curves of the confidence, or of an event's risk."""
 
 import math
 
@@ -8,7 +8,7 @@ from compared import twin
 
 
 def stars(data, model, whole=True):
-    """A line per bin of the diagram: 15 of equal width, whatever outputs are declared to be."""
+    """Return one line per bin of the diagram: 15 of equal width, for any declared outputs."""
     scores, outcomes = data.claim(model)
     edges, kept, lines = by_hand.edges_of(data.bins), model.kept, []
     for b, here in by_hand.cells_of(scores, edges).items():
@@ -37,7 +37,7 @@ def stars(data, model, whole=True):
 
 
 def bands(compared, data, model_of, low="band_low", high="band_high"):
-    """A calibrated model's share lies between the 5 and 95 % points of its count's law: a row or two by simulation."""
+    """Check that a calibrated model's share is between the 5 and 95 % points of its count, up to a row or two."""
     wrong = []
     for line in compared.frame.to_dict("records"):
         scores, _ = data.claim(model_of(line))
@@ -96,7 +96,7 @@ def movement(compared, data):
 
 
 def looked_at(data):
-    """The bin looked at: the one chosen, else the one that adds most to the error."""
+    """Return the focused bin: the chosen one, otherwise the one that contributes most to the error."""
     lines = stars(data, data.base)
     chosen = data.scene.focus.bin
     for line, here in lines:
@@ -155,7 +155,7 @@ def bin_by_class(compared, data):
 
 
 def row_lines(data, chosen, probabilities=False):
-    """What the file says of these rows: row, predicted, label, confidence, correct, columns beside them."""
+    """Return the file's content for these rows: row, predicted, label, confidence, correct, metadata columns."""
     file, model, lines = data.file, data.base, []
     for i in chosen:
         line = {"row": i}
@@ -270,7 +270,7 @@ def overall(compared, data):
 
 @twin("hero")
 def hero(compared, data):
-    """Rows near a place: from 3 points to 12 either side, or as much in log-odds of a risk, until there are 100."""
+    """Check rows near a place: from 3 to 12 points on either side (log-odds for a risk), until there are 100."""
     lines, frame = [], compared.frame
     base = data.base.kept
     for title, model in data.models.items():
@@ -342,14 +342,14 @@ def hero(compared, data):
 
 
 def is_near(place, scores, unit):
-    """Does a row have about this score: within 3 units, or half a point where scores take few values?"""
+    """Return True if a row has about this score: within 3 units, or half a point if scores take few values."""
     values = set(map(float, scores))
     few = len(values) <= 50 and len(scores) >= 10 * len(values)
     return min(abs(value - place) for value in values) <= (min(0.005, 3 * unit) if few else 3 * unit) + 1e-6
 
 
 def window(shown, place, scores, unit):
-    """The window is as narrow as can be, and no wider than its rows allow."""
+    """Check that the window is as narrow as possible, and no wider than its rows allow."""
     reached = [i for i, s in enumerate(scores) if abs(s - place) <= 3 * unit + 1e-6]
     assert shown["near"] == bool(reached), shown
     if not reached:
@@ -367,13 +367,13 @@ def window(shown, place, scores, unit):
 
 
 def after_update(data, title, place, shown, frame):
-    """A recalibrated model's line is of the same rows: their risk after, beside how often it happened."""
+    """Check that a recalibrated model's line has the same rows: their risk after, and their observed frequency."""
     first = frame[(frame["model"] == data.title) & (frame["confidence"] == place)].iloc[0]
     base, model = data.base, data.models[title]
     old, new = base.probs[:, 1], model.probs[:, 1]
     kept = model.answered & (old >= first["lower"] - 1e-9) & (old <= first["upper"] + 1e-9)
     if not kept.any() or not model.answered.all():
-        return  # where rows are left out the window is looked for anew
+        return  # if rows are left out, the window is searched again
     assert shown["rows"] == kept.sum()
     assert abs(shown["claimed"] - new[kept].mean()) < 1e-9, (title, place)
     assert abs(shown["right"] - (base.label[kept] == 1).mean()) < 1e-9, (title, place)

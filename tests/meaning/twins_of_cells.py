@@ -1,4 +1,4 @@
-"""The triangle of three classes and its cells, curves without bins, tables that are kept with the program."""
+"""Twins of the triangle of three classes and its cells, of bin-free curves, and of stored tables."""
 
 import math
 
@@ -12,7 +12,7 @@ from dashboard.exhibits import EXHIBITS
 
 
 def grid(probs, side=5):
-    """Positions of the rows in each small triangle: three whole numbers tell them apart."""
+    """Return the positions of the rows in each small triangle, which three whole numbers identify."""
     found = {}
     for i, p in enumerate(probs):
         found.setdefault(tuple(min(side - 1, math.floor(side * x + 1e-12)) for x in p), []).append(i)
@@ -24,7 +24,7 @@ def frequencies(model, here):
 
 
 def triangles(data):
-    """A line per cell with test rows: by its corner."""
+    """Return one line per cell with test rows: by its corner."""
     test, fit, lines = data.base, data.fit, {}
     learned = grid(fit.probs)
     for corner, here in grid(test.probs).items():
@@ -69,7 +69,7 @@ def triangle(compared, data):
 
 
 def cell_looked_at(data):
-    """The rows of the cell looked at, found by its mean."""
+    """Return the rows of the focused cell, found by its mean."""
     shown = data.scene.get(EXHIBITS.make("triangle").table(data.scene)).set_index("cell").loc[data.scene.focus.cell]
     mean = np.array([shown[f"mean {name}"] for name in data.base.names])
     return min(triangles(data).values(), key=lambda each: np.abs(each["mean"] - mean).sum())["rows"]
@@ -81,7 +81,7 @@ def cell_rows(compared, data):
 
 
 def distances(data):
-    """Of each cell its rows, and how far from what happens it is told before, and after what calibration rows say."""
+    """Return each cell's rows, and the distance of predicted from observed frequencies, before and after."""
     found = []
     for each in triangles(data).values():
         happens = frequencies(data.base, each["rows"])
@@ -164,7 +164,7 @@ def calibration_maps(compared, data):
 
 @twin("kernel-curve", "class-kernel")
 def kernel_curve(compared, data):
-    """Near each score the curve is about the share that comes true there; densities are of the scores."""
+    """Check that the curve is near the observed frequency at each score; densities are those of the scores."""
     frame, model = compared.frame, data.base
     mine = np.ones(len(model), bool)
     scores, outcomes = data.claim(model)
@@ -174,7 +174,7 @@ def kernel_curve(compared, data):
         mine = model.predicted == model.names.index(frame["class"].iloc[0])
     scores, outcomes = scores[mine], outcomes[mine]
     known = frame[frame["curve"].notna()]
-    # Densities are per unit of log-odds, in which scores near 0 and 1 lie far apart.
+    # Densities are per unit of log-odds, in which scores near 0 and 1 are far from each other.
     inner = frame[(frame["score"] > 0) & (frame["score"] < 1)]
     total = float(np.trapezoid(inner["density"].fillna(0), np.log(inner["score"] / (1 - inner["score"]))))
     assert 0.99 < total < 1.01, total
@@ -201,7 +201,7 @@ def kernel_curve(compared, data):
 
 @twin("coverage")
 def coverage(compared, data):
-    """Kept simulations: shares of runs, and what they leave out to either side."""
+    """Check stored simulations: shares of runs, and misses on either side."""
     frame = compared.frame
     apart = (frame["coverage"] + frame["below"] + frame["above"] - 1).abs()
     compared.holds(apart.isna() | (apart < 2e-3), "coverage", "below", "above")
@@ -228,7 +228,7 @@ def rejection(compared, data):
 
 @twin("papers")
 def papers(compared, data):
-    """How many of the numbers of a figure agree: those of its table."""
+    """Check how many of the numbers of a figure agree with its table."""
     frame, known = compared.frame, []
     for line in frame.to_dict("records"):
         if line["numbers"] != line["numbers"]:
@@ -246,7 +246,7 @@ def papers(compared, data):
 
 @twin("reproduction")
 def reproduction(compared, data):
-    """Ours beside the target, as the relation says: equal to it, at least, at most."""
+    """Check ours against the target by its relation: equal, at least, at most."""
     frame, apart, within = compared.frame, [], []
     for line in frame.to_dict("records"):
         off = line["ours"] - line["target"]
@@ -263,7 +263,7 @@ def reproduction(compared, data):
 
 @twin("rates")
 def rates(compared, data):
-    """Mean over splits and twice their spread; of rows that should be withheld fewer are the more is allowed."""
+    """Check mean over splits and twice their spread; a larger allowance withholds fewer of the wrong rows."""
     frame = compared.frame
     compared.same("lower", (frame["attained"] - 2 * frame["deviation"]).tolist())
     compared.same("upper", (frame["attained"] + 2 * frame["deviation"]).tolist())
@@ -279,7 +279,7 @@ def rates(compared, data):
 
 @twin("score-parts")
 def score_parts(compared, data):
-    """A score is its calibration loss and its refinement loss; a calibrated map leaves less of the first."""
+    """Check that a score is its calibration loss plus its refinement loss; a calibrated map reduces the former."""
     frame, lines = compared.frame, []
     for title in list(data.models)[1:]:
         before, after = data.base.only(data.models[title].answered), data.models[title].kept
@@ -310,7 +310,7 @@ def score_parts(compared, data):
 
 @twin("judged-answers")
 def judged_answers(compared, data):
-    """Judge alone, people alone, and both: people's share moved by what the judge says of the others."""
+    """Check judge only, people only, and both: people's share adjusted by the judge's marks of the others."""
     file, frame = data.file, compared.frame
     judge, people = file["correct"].to_numpy(float), file["checked"].map({"yes": 1.0, "no": 0.0}).to_numpy()
     marked = ~np.isnan(people)
@@ -322,7 +322,7 @@ def judged_answers(compared, data):
     assert abs(checked["right"] - people[marked].mean()) < 1e-9
     ends = by_hand.clopper_pearson(int(people[marked].sum()), int(marked.sum()), 0.6)
     assert checked["right_low"] < ends[0] < ends[1] < checked["right_high"]
-    # Whatever the judge is worth, between people alone and people corrected by all of the judge's difference.
+    # For any quality of the judge: between people only and people corrected by all of the judge's difference.
     moved = people[marked].mean() + judge[~marked].mean() - judge[marked].mean()
     low, high = sorted((people[marked].mean(), moved))
     assert low - 1e-3 <= both["right"] <= high + 1e-3

@@ -1,4 +1,4 @@
-"""Classes: what is said of each, how often it is right, and which of them are off."""
+"""Twins of classes: confidence and accuracy of each, and their significance."""
 
 import math
 
@@ -8,7 +8,7 @@ from compared import twin
 from twins_of_bins import row_lines
 
 STEP = 0.005
-"""Distances of counts are rounded to it, the observed ones as those of the law."""
+"""Grid of distances of counts, for observed values and for their distribution."""
 
 
 def on_grid(away):
@@ -16,7 +16,7 @@ def on_grid(away):
 
 
 def class_law(scores, outcomes, cells):
-    """(error, mean error of calibrated models, p of so large an error) of one class: laws of its bins, convolved."""
+    """Return (error, mean error of calibrated models, p of such an error) of one class: convolved bin distributions."""
     total, mean, observed, place = np.array([1.0]), 0.0, 0.0, 0
     for rows in cells.values():
         middle = sum(float(scores[i]) for i in rows)
@@ -31,7 +31,7 @@ def class_law(scores, outcomes, cells):
 
 
 def classes_of(data, model, notion="top-label"):
-    """A line per class: rows, shares, mean score and outcome, error."""
+    """Return one line per class: rows, shares, mean score and outcome, error."""
     kept, lines = model.kept, []
     for c, name in enumerate(kept.names):
         if notion == "top-label":
@@ -62,7 +62,7 @@ def classes_of(data, model, notion="top-label"):
 
 
 def in_order(lines):
-    """Those that stand out first, then those of ten rows or more; in each what they add beyond noise."""
+    """Return the significant ones first, then those of ten rows or more; each by contribution beyond noise."""
 
     def place(line):
         group = 0 if line["p_holm"] <= 0.05 else 1 if line["rows"] >= 10 else 2 if line["rows"] else 3
@@ -75,7 +75,7 @@ PLAIN = ("class", "rows", "share", "true_share", "mean_score", "mean_outcome", "
 
 
 def listed(compared, data, every):
-    """The table of classes of all models; tests of the first alone where not ``every``."""
+    """Check the table of classes of all models; tests of the first only if not ``every``."""
     first = in_order(classes_of(data, data.base))
     for name in PLAIN:
         compared.same(name, [line[name] for line in first])

@@ -1,4 +1,4 @@
-"""Lines of estimates: value, estimate with its interval, noise floor, p and verdict; scores of whole predictions."""
+"""Twins of lines of estimates: value, interval, noise floor, p and verdict; scores of whole predictions."""
 
 import math
 
@@ -10,12 +10,12 @@ from compared import WEAK, twin
 import calib_core as cc
 
 BINNED = ("ece", "rmsce", "mce", "mce-of-bins", "debiased-l2")
-"""Errors that are written down here again; of the others relations are tested."""
+"""Errors that are recomputed here; for the others, relations are tested."""
 DRAWS = 400
 
 
 def value_of(model, notion, estimator, bins):
-    """What the formula of an error says of a model's claims."""
+    """Return the value of an error's formula for a model's claims."""
     if estimator in ("ece", "rmsce", "mce"):
         p = {"ece": 1, "rmsce": 2, "mce": math.inf}[estimator]
         if notion == "event":
@@ -32,7 +32,7 @@ def value_of(model, notion, estimator, bins):
 
 
 def worst_bin(strata, bins):
-    """The largest gap of a bin of equal width, which all classes share, the classes in it averaged by their rows."""
+    """Return the largest gap of a bin of equal width shared by all classes, averaged over classes by their rows."""
     every = {}
     for scores, outcomes in strata:
         for b, here in by_hand.cells_of(scores, by_hand.edges_of(bins)).items():
@@ -43,7 +43,7 @@ def worst_bin(strata, bins):
 
 
 def drawn(model, notion, estimator, bins, seed=5):
-    """The same for outcomes drawn from the model's own probabilities: what calibrated models show."""
+    """Return the same for outcomes drawn from the model's own probabilities: values of calibrated models."""
     rng, found = np.random.default_rng(seed), []
     strata, weights = model.claims(notion)
     cells = [model.cells(scores, bins) for scores, _ in strata]
@@ -63,7 +63,7 @@ def drawn(model, notion, estimator, bins, seed=5):
 
 
 def put(compared, data, models, tolerance=0.02):
-    """What every table of lines has."""
+    """Check the columns common to all tables of lines."""
     frame, lines = compared.frame, compared.frame.to_dict("records")
     answered = [line["value"] == line["value"] for line in lines]
     known, floors = [], []
@@ -104,7 +104,7 @@ def put(compared, data, models, tolerance=0.02):
 
 
 def nested(data, lines, models):
-    """The interval at a lower level lies within: the ends are those of an interval, the right way round."""
+    """Check that the interval at a lower level is inside: the ends are those of an interval, in order."""
     shown = next((line for line in lines if line["estimator"] == "ece" and line["low"] is not None), None)
     if shown is None or shown["low"] != shown["low"]:
         return
@@ -116,7 +116,7 @@ def nested(data, lines, models):
 
 
 def limits(compared, data, tolerance):
-    """The verdict follows from the interval, the tolerance on the scale of the error, and p."""
+    """Check that the verdict follows from the interval, the tolerance on the scale of the error, and p."""
     words, ok = [], []
     for line in compared.frame.to_dict("records"):
         if line["low"] is None or line["low"] != line["low"]:
@@ -137,7 +137,7 @@ def limits(compared, data, tolerance):
 
 
 def ratios(compared, data):
-    """Observed over expected events, of an event's expected calibration error."""
+    """Check observed over expected events, for an event's expected calibration error."""
     ok = []
     for line in compared.frame.to_dict("records"):
         if line.get("ratio") is None or line["ratio"] != line["ratio"]:
@@ -174,7 +174,7 @@ def estimators(compared, data):
 
 
 def folded(compared, data):
-    """Debiased ECE: the ECE less what is expected of normal means around those seen, by a closed form."""
+    """Check debiased ECE: the ECE less the expectation for normal means around the observed ones, in closed form."""
     scores, outcomes = data.claim(data.alike[data.title])
     cells, n = data.base.cells(scores, data.bins), len(scores)
     plain, expected = 0.0, 0.0
@@ -237,7 +237,7 @@ def verdict(compared, data):
 
 
 def put_event(compared, data):
-    """The word of an event needs the ratio, too: within both, miscalibrated either."""
+    """Check that the word of an event also needs the ratio: within both, or miscalibrated in either."""
     frame = compared.frame
     verdicts, own = [], []
     for line in frame.to_dict("records"):
@@ -254,7 +254,7 @@ def put_event(compared, data):
 
 
 def surprise(probs, labels):
-    """Spiegelhalter's Z of the Brier score."""
+    """Return Spiegelhalter's Z of the Brier score."""
     excess, spread = 0.0, 0.0
     for row, label in zip(np.asarray(probs, float), labels, strict=True):
         every = [sum((p - (k == c)) ** 2 for k, p in enumerate(row)) for c in range(len(row))]
@@ -265,7 +265,7 @@ def surprise(probs, labels):
 
 
 def log_surprise(probs, labels):
-    """The same of the log loss."""
+    """Return the same of the log loss."""
     excess, spread = 0.0, 0.0
     for row, label in zip(np.asarray(probs, float), labels, strict=True):
         every = [-math.log(p) if p > 0 else 0.0 for p in row]
@@ -276,7 +276,7 @@ def log_surprise(probs, labels):
 
 
 def kuiper(scores, outcomes):
-    """Range of the sums of outcome less score, from the lowest score up, equal scores as one step."""
+    """Return the range of the sums of outcome less score, from the lowest score up; equal scores are one step."""
     order = sorted(range(len(scores)), key=lambda i: float(scores[i]))
     path, total = [0.0], 0.0
     for j, i in enumerate(order):
@@ -287,7 +287,7 @@ def kuiper(scores, outcomes):
 
 
 def range_of_path(x):
-    """Chance that the range of a Brownian path is x or more: Feller's series."""
+    """Return the chance that the range of a Brownian path is x or more: Feller's series."""
     from scipy.stats import norm
 
     return float(sum(8 * (-1) ** (k - 1) * k * norm.sf(k * x) for k in range(1, 200)))
@@ -370,7 +370,7 @@ def score_of(data, model, key):
 
 
 def noise_of(data, line):
-    """The floor is the 95 % point of calibrated models, of the accuracy the 5 % point: worse is lower there."""
+    """Check the noise floor: the 95 % point of calibrated models, for accuracy the 5 % point, since lower is worse."""
     if line["floor"] is None or line["floor"] != line["floor"]:
         return pd.isna(line["p"])
     model, rng = data.alike[line["model"]], np.random.default_rng(3)

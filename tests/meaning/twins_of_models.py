@@ -1,4 +1,4 @@
-"""Models side by side: scores, costs, what confidences are good for, pairs of models."""
+"""Twins of models side by side: scores, costs, uses of confidences, pairs of models."""
 
 import math
 
@@ -11,7 +11,7 @@ from twins_of_lines import worst_bin
 
 
 def measures(data, model):
-    """Every number of a model; NaN where it makes no such claims."""
+    """Return every number of a model; NaN if it makes no such claims."""
     full, named = model.probs is not None, model.predicted is not None
     found = {"Accuracy": np.mean(model.right), "Log loss": math.nan, "Brier score": math.nan}
     if full:
@@ -33,7 +33,7 @@ def measures(data, model):
 
 
 def ranked(data, model):
-    """The three largest classes of each row, or both of two: errors rank by rank, then their mean or largest."""
+    """Return errors of the three largest classes of each row (both of two): by rank, then mean and largest."""
     every = {name: [] for name in ("c", "l", "cm", "lm")}
     order = np.argsort(-model.probs, axis=1, kind="stable")
     for k in range(min(len(model.names), compared_ranks(model))):
@@ -87,11 +87,11 @@ CONTRACTS = {
     "metacal-miscoverage": (False, False, True),
     "logistic-recalibration": (False, False, True),
 }
-"""Keeps the class, the order of the classes, rows sum to one."""
+"""Contracts: the class is unchanged, the order of the classes is unchanged, rows sum to one."""
 
 
 def contracts(compared, data, base=True):
-    """What contracts declare: of the base model all of it."""
+    """Check declared contracts: the base model has all of them."""
     keys = [model.recipe.key for model in data.scene.models.shown]
     kept = [CONTRACTS.get(key, (True, True, True)) for key in (keys if base else keys[1:])]
     for i, name in enumerate(("keeps_class", "keeps_order", "sums_to_one")):
@@ -119,7 +119,7 @@ def costs(compared, data):
 
 
 def both(data, title):
-    """The rows before and after that the recalibrated model answers."""
+    """Return the rows before and after that the recalibrated model answers."""
     model = data.models[title]
     return data.base.only(model.answered), model.kept
 
@@ -184,7 +184,7 @@ def gains(compared, data):
 
 
 PROMISING = ("top-label-hb", "confidence-hb", "metacal-miscoverage")
-"""Calibrators that guarantee something whatever the data."""
+"""Calibrators with a distribution-free guarantee."""
 
 
 def keys_of(data):
@@ -215,7 +215,7 @@ def rows(compared, data):
 
 
 def delong(scores, outcomes):
-    """DeLong's standard error of an AUROC, and its terms by row."""
+    """Return DeLong's standard error of an AUROC, and its terms by row."""
     yes = [i for i, z in enumerate(outcomes) if z]
     no = [i for i, z in enumerate(outcomes) if not z]
 
@@ -231,7 +231,7 @@ def delong(scores, outcomes):
 
 
 def right_area(model):
-    """Mean over k = 1..n of the share wrong among the k surest rows, rows of one confidence in every order."""
+    """Return the mean over k = 1..n of the error rate of the k most confident rows, averaged over the order of ties."""
     total, done, wrong = 0.0, 0, 0
     for h in sorted(set(model.h), reverse=True):
         mine = ~model.right[model.h == h]
@@ -243,12 +243,12 @@ def right_area(model):
 
 
 def least_area(n, wrong):
-    """The same where all wrong rows come last."""
+    """Return the same if all wrong rows come last."""
     return sum(max(0, k - (n - wrong)) / k for k in range(1, n + 1)) / n
 
 
 def surest(model, coverage):
-    """The rows that make up this share, surest first, ties together."""
+    """Return the rows of this share, most confident first, ties together."""
     order = sorted(model.h, reverse=True)
     return model.h >= order[math.ceil(coverage * len(model) - 1e-9) - 1]
 
@@ -281,7 +281,7 @@ def skills(compared, data, coverage=0.8):
         model = data.models[line["model"]].kept
         a, terms = delong(model.h, model.right)
         half = norm.ppf(0.95) * math.sqrt(np.mean(terms**2) / len(terms))
-        # At least as wide as DeLong's on log-odds, and not much wider with so many rows.
+        # At least as wide as DeLong's on log-odds, and not much wider with this many rows.
         logit = math.log(a / (1 - a))
         ends = [1 / (1 + math.exp(-logit - s * half / (a * (1 - a)))) for s in (-1, 1)]
         ok.append(line["auroc_low"] <= ends[0] + 2e-3 and ends[0] - line["auroc_low"] < 0.5 * half)
@@ -291,7 +291,7 @@ def skills(compared, data, coverage=0.8):
 
 
 def terms_of(model, measure):
-    """(value, what each row adds) of a measure of confidences."""
+    """Return (value, contribution of each row) of a measure of confidences."""
     h, z = model.h, model.right.astype(float)
     if measure == "overconfidence":
         return np.mean(h - z), h - z - np.mean(h - z)
@@ -339,7 +339,7 @@ def skill_pairs(compared, data):
 
 @twin("pairs")
 def pairs(compared, data, margin=0.01**2):
-    """Of squared errors the margin is squared, too."""
+    """Check pairs of models; for squared errors the margin is squared, too."""
     frame, lines = compared.frame, []
     models = list(data.scene.models.shown)
     for i, a in enumerate(models):
@@ -394,7 +394,7 @@ def trade(compared, data):
 
 @twin("validity")
 def validity(compared, data):
-    """Share of rows whose bin is off by at most so much; base and recalibrated on the bins of the latter."""
+    """Return the share of rows whose bin is off by at most this much, on the recalibrated model's bins."""
     lines = []
     for title, model in data.models.items():
         kept = model.kept
@@ -476,7 +476,7 @@ def corp(compared, data):
 
 
 def rising(scores, outcomes):
-    """The best rising fit: pools of neighbours that violate the order."""
+    """Return the best increasing fit: pools of neighbors that violate the order."""
     pools = []
     for h in sorted(set(scores)):
         mine = outcomes[scores == h]

@@ -1,4 +1,4 @@
-"""Slices by columns beside the predictions, and everything that stands out anywhere."""
+"""Twins of slices by metadata columns, and of all significant places."""
 
 import math
 
@@ -12,12 +12,12 @@ from twins_of_classes import classes_of
 
 
 def noise(says, n):
-    """How far the share of n rows lies from their mean chance in 95 of 100 cases."""
+    """Return the distance of the share of n rows from their mean chance that 95 of 100 samples do not exceed."""
     return max(says - binom.ppf(0.025, n, says) / n, binom.ppf(0.975, n, says) / n - says)
 
 
 def hybrid(here, rest, level):
-    """Newcombe's interval of a difference of two shares, as how far it reaches below and above."""
+    """Return Newcombe's interval of a difference of two shares, as its extents below and above."""
     (k, n), (k_rest, n_rest) = here, rest
     low, high = by_hand.clopper_pearson(k, n, level)
     low_rest, high_rest = by_hand.clopper_pearson(k_rest, n_rest, level)
@@ -26,7 +26,7 @@ def hybrid(here, rest, level):
 
 
 def judged(scores, outcomes, groups, fewest=10):
-    """A line per group of rows: what slices say of each, without corrections."""
+    """Return one line per group of rows: the values of slices, uncorrected."""
     every, lines = set(range(len(scores))), []
     for name, here in groups.items():
         n, k = len(here), int(sum(outcomes[here]))
@@ -52,7 +52,7 @@ def judged(scores, outcomes, groups, fewest=10):
 
 
 def least_miss(beyond, here, rest):
-    """The least miss at which the interval leaves out 0."""
+    """Return the smallest miss probability at which the interval excludes 0."""
 
     def reach(log_miss):
         below, above = hybrid(here, rest, 1 - math.exp(log_miss))
@@ -64,7 +64,7 @@ def least_miss(beyond, here, rest):
 
 
 def of_column(data, column, columns):
-    """The slices of a column, tested and corrected: for its values, the kinds of places, and so many columns."""
+    """Return the slices of a column, tested and corrected for its values, the kinds of places, and the columns."""
     model = data.base
     scores, outcomes = data.claim(model)
     lines = judged(scores, outcomes, data.slices(column))
@@ -77,7 +77,7 @@ def of_column(data, column, columns):
 
 
 def put(compared, lines):
-    """Set lines of slices beside the frame: exact tests are right to half a percent."""
+    """Check lines of slices against the frame: exact tests agree to half a percent."""
     for name in lines[0]:
         p = name.startswith("p") or name == "p_beyond"
         compared.same(name, [line[name] for line in lines], rel=0.005 if p else 1e-7)
@@ -92,7 +92,7 @@ def slices(compared, data):
 
 @twin("slice-columns")
 def slice_columns(compared, data):
-    """First the column of the largest significant gap, else of the widest spread."""
+    """Check the order: first the column of the largest significant gap, or else of the widest spread."""
     tables = []
     for column in data.columns:
         lines = of_column(data, column, len(data.columns))
@@ -128,7 +128,7 @@ def slice_panels(compared, data):
 
 @twin("findings")
 def findings(compared, data):
-    """Every bin, class, class in a bin, slice and all rows, each in its family, corrected once."""
+    """Check every bin, class, class in a bin, slice and all rows, each in its family, corrected once."""
     model = data.base
     scores, outcomes = data.claim(model)
     families = [[("bin", {"bin": line["bin"], "lower": line["lower"], "upper": line["upper"]}, here, scores, outcomes)
@@ -158,7 +158,7 @@ def findings(compared, data):
             n, k = len(here), int(sum(z[here]))
             says, right = float(np.mean(s[here])), k / n
             low, high = by_hand.clopper_pearson(k, n)
-            if kind == "direction":  # as all rows together are told of elsewhere, inside and outside of other levels
+            if kind == "direction":  # as all rows are reported elsewhere, inside and outside of other levels
                 shown = compared.frame[compared.frame["kind"] == kind].iloc[0]
                 inner, outer = by_hand.clopper_pearson(k, n, 0.7), by_hand.clopper_pearson(k, n, 0.99)
                 low, high = float(shown["low"]), float(shown["high"])
@@ -203,7 +203,7 @@ def none(value):
 
 
 def where(name):
-    """The text of a slice, as links have it."""
+    """Return the text of a slice, as in links."""
     column, _, value = name.partition(" ")
     if value.startswith("below "):
         return f"{column}=..{value.removeprefix('below ')}"

@@ -1,4 +1,4 @@
-"""What probabilities are used for: decisions, sets, ranking; the advice; plans; the risk of an event as a whole."""
+"""Twins of uses of probabilities: decisions, sets, ranking; the advice; plans; the risk of an event as a whole."""
 
 import math
 
@@ -13,7 +13,7 @@ from dashboard.exhibits import EXHIBITS
 
 
 def acting(scores, true, threshold):
-    """Share acted on, net benefit and its interval, of acting above a threshold: by the interval of the share right."""
+    """Return the share acted on, and net benefit above a threshold with its interval, from that of the accuracy."""
     n, odds = len(scores), threshold / (1 - threshold)
     on = scores > threshold + 1e-12
     m, k = int(sum(on)), int(sum(true[on]))
@@ -23,7 +23,7 @@ def acting(scores, true, threshold):
 
 
 def over_all(scores, true, threshold):
-    """How much more that is than acting on all: the same of the rows left alone, the other way round."""
+    """Return the excess over acting on all: the same for the rows not acted on, with opposite sign."""
     n, odds = len(scores), threshold / (1 - threshold)
     off = scores <= threshold + 1e-12
     m, k = int(sum(off)), int(sum(true[off]))
@@ -96,7 +96,7 @@ def net_benefit(compared, data, threshold=0.5):
 
 
 def changed_benefit(data, title, code, threshold):
-    """What each row adds to the change of the net benefit."""
+    """Return each row's contribution to the change of the net benefit."""
     odds, alike = threshold / (1 - threshold), data.alike
     model, base = alike[title], alike[data.title]
     true = model.label == code
@@ -105,7 +105,7 @@ def changed_benefit(data, title, code, threshold):
 
 
 def paired(compared, data, name, terms_of):
-    """A paired change: its interval is Student's of what rows add, or bounds that are about as wide."""
+    """Check a paired change: its interval is Student's of the rows' contributions, or bounds of similar width."""
     ok = []
     for line in compared.frame.to_dict("records"):
         if line[name] != line[name] or line["model"] not in data.models:
@@ -123,7 +123,7 @@ def paired(compared, data, name, terms_of):
 
 @twin("decisions")
 def decisions(compared, data):
-    """Without costs every mistake costs 1: what is expected is one less the largest probability."""
+    """Check decisions; without costs every mistake costs 1: the expected cost is one less the largest probability."""
     lines = []
     for title, model in data.alike.items():
         line = {"model": title}
@@ -160,7 +160,7 @@ def decisions(compared, data):
 
 
 def sets_of(probs, labels, threshold):
-    """Classes whose probability reaches a threshold."""
+    """Return the classes whose probability reaches a threshold."""
     inside = probs >= threshold
     return inside.sum(axis=1).mean(), inside[np.arange(len(labels)), labels].mean()
 
@@ -199,7 +199,7 @@ def uses(compared, data, coverage=0.8):
 
 
 def turned_round(before, after):
-    """Shares of all pairs of rows whose order is turned round, and lost."""
+    """Return the shares of all pairs of rows whose order is reversed, and lost."""
     x, y = np.sign(np.subtract.outer(*[before.round(12)] * 2)), np.sign(np.subtract.outer(*[after.round(12)] * 2))
     upper = np.triu_indices(len(before), 1)
     n = len(upper[0])
@@ -207,7 +207,7 @@ def turned_round(before, after):
 
 
 def sizes(data, lines):
-    """Sets hold the right class in about 90 % of the rows, and size and share go together."""
+    """Check that sets contain the true class in about 90 % of the rows, and that size grows with share."""
     for line in lines:
         shown = line["line"]
         model = data.models[line["calibrator"]]
@@ -229,7 +229,7 @@ def sizes(data, lines):
 
 @twin("recommendation")
 def recommendation(compared, data):
-    """Scores are of the test rows, by maps of the calibration rows; p-values are corrected for the candidates."""
+    """Check scores on the test rows, by maps of the calibration rows; p-values are corrected for the candidates."""
     frame, by_key = compared.frame, {}
     for model, rows in zip(data.scene.models.shown, data.models.values(), strict=True):
         by_key[model.recipe.key if not model.is_base else "identity"] = rows
@@ -273,7 +273,7 @@ def recommendation(compared, data):
     compared.same("p_holm", by_hand.holm(frame["p"].tolist()))
     compared.holds((frame["picked"] >= 0) & (frame["picked"].sum() <= 7), "picked")
     best = frame["equal_to_best"]
-    # Some line does as well as the best; where that is the model as it is, it is kept.
+    # Some line is as good as the best; if that is the uncalibrated model, it is chosen.
     assert best.any()
     others = best & (frame["calibrator"] != "identity")
     compared.holds(~others | (frame["gain"] > 0) | best.iloc[0], "equal_to_best")
@@ -292,7 +292,7 @@ def file(compared, data):
         known |= {"accuracy, all rows": percent[0], "mean confidence, all rows": percent[1]}
         facts.append(known)
     shown = compared.frame
-    # A file is known by its content: held before under another name it has that name.
+    # A file is identified by its content: a file stored earlier under another name has that name.
     for known, name in zip(facts, shown["file"].unique(), strict=True):
         mine = shown[shown["file"] == name].set_index("property")["value"]
         for name in ("rows", "accuracy, all rows", "mean confidence, all rows"):
@@ -303,7 +303,7 @@ def file(compared, data):
 
 @twin("fitted")
 def fitted(compared, data):
-    """The numbers of the map give the probabilities that it returned."""
+    """Check that the numbers of the map give the probabilities that it returned."""
     frame = compared.frame
     title = list(data.models)[1]
     compared.same("calibrator", [title] * len(frame))
@@ -325,7 +325,7 @@ def fitted(compared, data):
 
 @twin("binary-map")
 def binary_map(compared, data):
-    """The map of the first class, or of all rows: every row's score in goes to the score that it has."""
+    """Check the map of the first class, or of all rows: every row's input score maps to its output score."""
     frame = compared.frame
     title = frame["model"].iloc[0]
     model, base = data.models[title], data.base
@@ -360,7 +360,7 @@ def bin_balance(compared, data):
 
 @twin("plan")
 def plan(compared, data):
-    """Histogram binning, 50 points a bin of the calibration rows: Theorem 1's three bounds over points."""
+    """Check histogram binning, 50 points per bin of the calibration rows: Theorem 1's three bounds over points."""
     frame, n = compared.frame, len(data.fit)
     lines = {
         "every value": lambda k: math.sqrt(math.log(2 * n / (k * 0.1)) / (2 * (k - 1))),
@@ -392,7 +392,7 @@ def plans(compared, data):
     frame = compared.frame.set_index("key")
     n = len(data.base)
     k = int(sum(data.base.right))
-    # The half width of the interval of the accuracy of so many rows.
+    # The half width of the interval of the accuracy of this many rows.
     ends = by_hand.clopper_pearson(k, n)
     assert abs(frame.loc["accuracy-interval", "bound"] - (ends[1] - ends[0])) < 0.05
     assert frame.loc["accuracy-interval", "amount"] == n
@@ -406,7 +406,7 @@ def plans(compared, data):
 
 
 def large(model):
-    """Calibration in the large and scores of an event's risk."""
+    """Return calibration-in-the-large and scores of an event's risk."""
     s, y = model.probs[:, 1], (model.label == 1).astype(float)
     x = np.log(s / (1 - s))
 
@@ -492,7 +492,7 @@ def in_the_large(compared, data):
 
 @twin("multicalibration")
 def multicalibration(compared, data):
-    """Within a group: the run of neighbouring scores whose claims are off by most together, as a share of the group."""
+    """Check within a group the run of neighboring scores with the largest total deviation, as a share of the group."""
     scores, outcomes = data.claim(data.base)
     groups = {"all rows": np.arange(len(scores))}
     for column in data.columns:
@@ -524,7 +524,7 @@ def multicalibration(compared, data):
 
 
 def largest_of(scores, groups, draws=200):
-    """The largest deviations of any group in draws of calibrated outcomes."""
+    """Return the largest deviations of any group in draws of calibrated outcomes."""
     rng, found = np.random.default_rng(6), []
     orders = {name: np.array(sorted(here, key=lambda i: scores[i])) for name, here in groups.items()}
     for _ in range(draws):
@@ -539,7 +539,7 @@ def largest_of(scores, groups, draws=200):
 
 @twin("paper-tables")
 def paper_tables(compared, data):
-    """Test rows of a file of its own: top-label errors of each method, and the methods' ranks."""
+    """Check test rows of a separate file: top-label errors of each method, and the methods' ranks."""
     frame = compared.frame
     shown = {"Base": data.base, "TS": data.models.get("Temperature scaling")}
     first = frame[frame["measure"] == "TL-ECE"].iloc[0]
@@ -583,7 +583,7 @@ def lab_curve(compared, data):
     part = type(compared)(sample.reset_index(drop=True))
     part.all_same(lines)
     compared.seen |= part.seen
-    # The truth is drawn through its points, even in the score; what is sampled lies around it.
+    # The true curve passes through its points, linear in the score; the sample scatters around it.
     points = frame[frame["of"] == "point"].sort_values("score")
     assert np.allclose(points["right"], [0.05, 0.1, 0.25, 0.5, 0.7, 0.9])
     truth = frame[frame["of"] == "truth"].sort_values("score")
@@ -607,7 +607,7 @@ def lab_distances(compared, data):
 
 @twin("lab-errors")
 def lab_errors(compared, data):
-    """Means over twenty samples of each size; of few rows the interval of the plain error lies above the truth."""
+    """Check means over twenty samples of each size; for few rows the plain error's interval is above the truth."""
     frame = compared.frame
     compared.holds((frame["low"] < frame["value"]) & (frame["value"] < frame["high"]), "value", "low", "high")
     compared.same("draws", [20] * len(frame))
@@ -624,7 +624,7 @@ def lab_errors(compared, data):
 
 
 def true_error():
-    """Scores are even between 0 and 1, and what comes true lies on lines between six points."""
+    """Return the error for uniform scores between 0 and 1, with a frequency linear between six points."""
     s = (np.arange(200_000) + 0.5) / 200_000
     points = np.array([0.05, 0.1, 0.25, 0.5, 0.7, 0.9])
     return float(np.mean(np.abs(np.interp(s, np.linspace(0, 1, 6), points) - s)))
