@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis profiles, and the folder of test helpers on the import path."""
+"""Shared setup of all tests: Hypothesis profiles, and the folder of test helpers on the import path."""
 
 import gc
 import os
@@ -24,6 +24,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 def pytest_collection_finish() -> None:
-    """Leave thousands of collected tests out of every later search for garbage: they stay until the end anyway."""
+    """Exclude thousands of collected tests from later garbage collection: they stay until the end anyway."""
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""The house measured: ``make house`` prints how the code is built beside what is wanted of it.
+"""Metrics of the code's structure: ``make house`` prints them next to their targets.
 
 Words: a room is a folder or module at the root of calib_core (``_base`` too); an arrow: room A imports room B, late
 imports and type checkers' ones included; a circle: rooms that import one another; a floor: the longest chain of arrows
@@ -23,7 +23,7 @@ Arrows = dict[str, set[str]]
 
 
 def sources(package: str) -> dict[str, str]:
-    """Text of every module by its dotted name."""
+    """Return the text of every module by its dotted name."""
     found = {}
     for path in sorted((ROOT / package).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -32,7 +32,7 @@ def sources(package: str) -> dict[str, str]:
 
 
 def imported(text: str, modules: set[str]) -> Iterator[str]:
-    """Modules of the package that a text imports, wherever in it."""
+    """Yield modules of the package that a text imports, anywhere in it."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names if each.name in modules)
@@ -47,7 +47,7 @@ def room_of(module: str) -> str:
 
 
 def arrows(package: str) -> Arrows:
-    """Rooms by the rooms that they import; the package's face, which imports all, is no room."""
+    """Return rooms by the rooms that they import; the package's public module, which imports all, is no room."""
     texts = sources(package)
     found: Arrows = {room_of(module): set() for module in texts if module != package}
     for module, text in texts.items():
@@ -58,7 +58,7 @@ def arrows(package: str) -> Arrows:
 
 
 def circles(plan: Arrows) -> list[frozenset[str]]:
-    """Sets of rooms each of which reaches the others."""
+    """Return sets of rooms each of which reaches the others."""
     reach = {room: _reached(plan, room) for room in plan}
     return sorted({frozenset(b for b in reach[a] if a in reach[b]) for a in plan} - {frozenset()}, key=sorted)
 
@@ -74,7 +74,7 @@ def _reached(plan: Arrows, room: str) -> set[str]:
 
 
 def floors(plan: Arrows) -> int:
-    """The longest chain of arrows, rooms of one circle taken as one."""
+    """Return the longest chain of arrows; rooms of one cycle count as one."""
     circle = {room: each for each in circles(plan) for room in each}
 
     def height(room: str) -> int:
@@ -86,7 +86,7 @@ def floors(plan: Arrows) -> int:
 
 
 def layers() -> list[set[str]]:
-    """The core's layers, the highest first, as the contract has them."""
+    """Return the core's layers, the highest first, as in the contract."""
     contract = configparser.ConfigParser()
     contract.read(ROOT / ".importlinter")
     lines = contract["importlinter:contract:core-layers"]["layers"].split("\n")
@@ -94,7 +94,7 @@ def layers() -> list[set[str]]:
 
 
 def back(plan: Arrows) -> list[tuple[str, str]]:
-    """Arrows from a lower layer to a higher one."""
+    """Return arrows from a lower layer to a higher one."""
     level = {room: height for height, rooms in enumerate(layers()) for room in rooms}
     return [(a, b) for a in plan for b in sorted(plan[a]) if a in level and b in level and level[b] < level[a]]
 
@@ -108,7 +108,7 @@ def files_with(package: str, pattern: str) -> int:
 
 
 def files_run_through(ask: Callable[[], object]) -> int:
-    """Files of calib_core of which a function runs while an answer is made; what imports run is not counted."""
+    """Return the number of files of calib_core that run for a result; code that runs at import does not count."""
     seen: set[str] = set()
     inside = str(ROOT / "calib_core")
 
@@ -126,7 +126,7 @@ def files_run_through(ask: Callable[[], object]) -> int:
 
 
 def answers() -> dict[str, Callable[[], object]]:
-    """The three answers that are followed, each of predictions of its own, so that nothing is at hand."""
+    """Return the three traced calls, each with its own predictions, so that nothing is cached."""
     probs, labels = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]] * 40, [0, 1, 2, 0, 0, 2] * 20
     return {
         "an estimate": lambda: cc.estimate(cc.Predictions(probs, labels), "confidence", "ece").value,
@@ -138,14 +138,14 @@ def answers() -> dict[str, Callable[[], object]]:
 
 
 def public_names() -> tuple[int, int]:
-    """Names of the package, and those of its rooms with them."""
+    """Return the number of names of the package, and with those of its rooms."""
     names = [name for name in dir(cc) if not name.startswith("_")]
     rooms = [getattr(cc, name) for name in names if inspect.ismodule(getattr(cc, name))]
     return len(names), len(names) + sum(len([n for n in dir(room) if not n.startswith("_")]) for room in rooms)
 
 
 def anys_in_signatures() -> tuple[int, int]:
-    """Annotations of public functions that hold ``Any``, and all of them."""
+    """Return the number of annotations of public functions that contain ``Any``, and of all annotations."""
     anys = every = 0
     for text in sources("calib_core").values():
         for node in ast.walk(ast.parse(text)):
@@ -160,7 +160,7 @@ def anys_in_signatures() -> tuple[int, int]:
 
 
 def classes_named_twice() -> list[str]:
-    """Public classes of calib_core and dashboard whose name another one has."""
+    """Return public classes of calib_core and dashboard whose name another class has."""
     seen: dict[str, int] = {}
     for package in ("calib_core", "dashboard"):
         for text in sources(package).values():
@@ -192,11 +192,11 @@ WHY = {
     "with those": "every method is imported from the face of its room; old names warn until 1.0",
     "Any in": "JSON, Plotly, pyarrow and the registry, whose makers return what is asked of them",
 }
-"""Why a line is not at what is wanted, by how the line begins."""
+"""Reasons for missed targets, by the beginning of the line."""
 
 
 def table() -> list[tuple[str, object, object]]:
-    """What is measured, its value and what is wanted."""
+    """Return each metric, its value and its target."""
     plan = arrows("calib_core")
     root = [path.stem for path in (ROOT / "calib_core").glob("*.py")]
     few, all_names = public_names()

@@ -1,4 +1,4 @@
-"""The oldest dependencies that pyproject.toml declares, one `name==version` a word: what `make oldest` installs."""
+"""Oldest dependencies that pyproject.toml declares, one `name==version` per word: the input of `make oldest`."""
 
 import re
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 
 EXTRAS = ("parquet", "onnx")
 TOOLS = {"pytest", "pytest-timeout", "hypothesis"}
-"""What runs the unit tests; the rest of the extra `dev` they do without."""
+"""Packages that run the unit tests; these do not need the rest of the extra `dev`."""
 
 
 def oldest(text: str) -> list[str]:
-    """Every lower bound as the version itself; refuses a dependency without one."""
+    """Return every lower bound as the version itself; refuse a dependency without one."""
     project = tomllib.loads(text)["project"]
     extras = project["optional-dependencies"]
     needed = [*project["dependencies"], *(name for extra in EXTRAS for name in extras[extra])]

@@ -1,10 +1,10 @@
-"""What was tried to break the project, and what came of it: writes tests/scoreboard.md.
+"""Results of attempts to break the project: writes tests/scoreboard.md.
 
-    python -m tests.scoreboard                                   # everything, for hours
-    python -m tests.scoreboard --mutants 800 --questions 100     # fewer of both, which the table says
-    python -m tests.scoreboard --only bad_files reproducibility  # some lines; others of the same day are kept
+python -m tests.scoreboard # everything, for hours python -m tests.scoreboard --mutants 800 --questions 100 # fewer of
+both, noted in the table python -m tests.scoreboard --only bad_files reproducibility # some lines; others of the same
+day stay
 
-Each line is one measurement; tests that other lines stand for are run, and counted, by pytest.
+Each line is one measurement; pytest runs and counts the tests behind the other lines.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def _lines_of_today() -> dict[str, tuple[str, str]]:
-    """What the table has already of the same day and versions, by its first column."""
+    """Return the lines in the table from the same day and versions, by their first column."""
     if not OUTPUT.exists() or not (text := OUTPUT.read_text()).startswith(_heading()):
         return {}
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
@@ -109,7 +109,7 @@ def _heading() -> str:
 
 
 def bad_files(_: Options) -> tuple[str, str]:
-    """Every file of the corpus, beside its promise."""
+    """Measure every file of the corpus against its expected outcome."""
     from tests.corpus.every_family import FAMILIES
     from tests.corpus.promises import broken_promise
 
@@ -121,7 +121,7 @@ def bad_files(_: Options) -> tuple[str, str]:
 
 
 def damaged_files(options: Options) -> tuple[str, str]:
-    """Seeded copies of good files of every format, and of files of every other tool."""
+    """Measure seeded copies of good files of every format, and of files of every other tool."""
     from tests.corpus.mutations import foreign_files, good_files, mutants, outcome
 
     files, outcomes = {**good_files(), **foreign_files()}, Counter[str]()
@@ -141,7 +141,7 @@ def damaged_files(options: Options) -> tuple[str, str]:
 
 
 def wild_numbers(options: Options) -> tuple[str, str]:
-    """Row sets x calibrators x estimators with their intervals."""
+    """Measure row sets x calibrators x estimators with their intervals."""
     from tests.corpus.wild_numbers import every_question, fault
 
     asked = every_question()
@@ -153,7 +153,7 @@ def wild_numbers(options: Options) -> tuple[str, str]:
 
 
 def injection(_: Options) -> tuple[str, str]:
-    """Names that would be code x what writes names down."""
+    """Measure names that could become code x outputs that contain names."""
     from tests.support.hostile_outlets import NAMES, OUTLETS, PDF, REPORT, faults
 
     outlets = {**OUTLETS, "report": REPORT, "PDF": PDF}
@@ -174,7 +174,7 @@ PARTS: dict[str, Line] = {
 
 
 def _tried(calls: Iterable[Callable[[], str]]) -> tuple[int, int, int]:
-    """How many calls answer something wrong, raise, and take longer than may be."""
+    """Return how many calls give a wrong result, raise, and exceed their time limit."""
     wrong = crashes = hangs = 0
     for call in calls:
         start = time.process_time()
@@ -223,13 +223,13 @@ def _tests(files: Iterable[str], *chosen: str) -> tuple[str, str]:
 
 
 def _injected(options: Options) -> tuple[str, str]:
-    """Pairs, and the tests that ask of one outlet more than that."""
+    """Measure pairs, and the tests that check one output more closely."""
     (pairs, found), (tests, passed) = _in_a_process("injection", options), _tests(INJECTION, "-k", WORDS_OF_INJECTION)
     return f"{pairs}, and {tests}", f"{found}; {passed}"
 
 
 def _reproducible() -> tuple[str, str]:
-    """The same numbers in processes of 1, 2 and 8 workers, and of 1 and 2 threads of BLAS."""
+    """Measure equality of numbers in processes of 1, 2 and 8 workers, and of 1 and 2 threads of BLAS."""
     found = Counter(
         subprocess.run(
             [sys.executable, "-W", "ignore", "-c", SAME_BITS],
@@ -269,7 +269,7 @@ LINES: dict[str, Line] = {
     "sessions": lambda options: _sessions(options.sessions),
     "large uploads": lambda _: _large_files(),
 }
-"""Every line of the table by its name."""
+"""Lines of the table by name."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Static gates over the repository's own text: what must never be written, and where some things may be.
+"""Static gates over the repository's own text: forbidden constructs, and restrictions on their place.
 
 Each gate is a function from source text to complaints. It runs over every file of the repository, and over a
 bad sample that it must complain about, so that a gate that has gone blind is noticed. Import rules between
@@ -28,7 +28,7 @@ PACKAGES = ("calib_core/", "dashboard/", "demo_data/")
 
 
 def repository_files():
-    """Paths of all files git tracks or would track, so that a new file is checked before it is committed."""
+    """Return paths of all files git tracks or would track, so that a new file is checked before it is committed."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
     return sorted({name for name in listed.split("\0") if name and (ROOT / name).is_file()})
@@ -39,7 +39,7 @@ def python_files(folders):
 
 
 def texts():
-    """Every text file's name and content; binary files have NUL bytes and are left out."""
+    """Return every text file's name and content; binary files have NUL bytes and are left out."""
     for name in repository_files():
         content = (ROOT / name).read_bytes()
         if b"\0" not in content:
@@ -50,17 +50,17 @@ def texts():
 
 
 tree_of = functools.cache(ast.parse)
-"""Every gate asks of the same files."""
+"""Cached parser: every gate reads the same files."""
 
 
 @functools.cache
 def nodes_of(tree):
-    """Every node of a tree."""
+    """Return every node of a tree."""
     return tuple(ast.walk(tree))
 
 
 def dotted(node):
-    """`a.b.c` for nested attributes of a plain name, else what can be told of it."""
+    """Return `a.b.c` for nested attributes of a plain name, otherwise the known part of it."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -71,7 +71,7 @@ def dotted(node):
 
 @functools.cache
 def aliases(tree):
-    """What a local name stands for: `import numpy as np` gives np -> numpy."""
+    """Return the meaning of local names: `import numpy as np` gives np -> numpy."""
     names = {}
     for node in nodes_of(tree):
         if isinstance(node, ast.Import):
@@ -84,7 +84,7 @@ def aliases(tree):
 
 
 def full_name(node, names):
-    """The dotted name with its first part resolved through the module's imports."""
+    """Return the dotted name with its first part resolved through the module's imports."""
     first, _, rest = dotted(node).partition(".")
     resolved = names.get(first, first)
     return f"{resolved}.{rest}" if rest else resolved
@@ -92,14 +92,14 @@ def full_name(node, names):
 
 @functools.cache
 def references(tree):
-    """(line, full dotted name) of every name and attribute that is used."""
+    """Return (line, full dotted name) of every name and attribute that is used."""
     names = aliases(tree)
     used = (node for node in nodes_of(tree) if isinstance(node, ast.Attribute | ast.Name))
     return [(node.lineno, full_name(node, names)) for node in used]
 
 
 def imported(tree):
-    """(line, module) of every import statement."""
+    """Return (line, module) of every import statement."""
     for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, a.name) for a in node.names)
@@ -120,7 +120,7 @@ MAY_UNPICKLE = {
 
 
 def runs_code_from_data(source):
-    """Files and share links come from strangers: nothing may turn data into code."""
+    """Find code from data: files and share links come from strangers, and must not become code."""
     tree = tree_of(source)
     for line, module in imported(tree):
         if module.split(".")[0] in UNPICKLERS:
@@ -134,7 +134,7 @@ def runs_code_from_data(source):
 
 
 def raw_html(source):
-    """Class names and metadata are users' text: none may reach the page as HTML."""
+    """Find raw HTML: class names and metadata are users' text, and must not reach the page as HTML."""
     tree = tree_of(source)
     names = aliases(tree)
     for node in nodes_of(tree):
@@ -162,7 +162,7 @@ def raw_html(source):
 
 
 def _of_data(call, tree):
-    """Whether a call's first argument, or all that is ever assigned to its name, is a text that begins with data:."""
+    """Return True if a call's first argument, or every value of its name, is a text that begins with data:."""
     values = call.args[:1]
     if values and isinstance(values[0], ast.Name):
         values = [
@@ -206,28 +206,28 @@ MAY_PARSE_JSON = {
 
 
 def parses_files(source):
-    """Readers alone parse what users give: one place for limits, checks and wording."""
+    """Find parsers outside the readers, the only place for checks of users' files."""
     for line, name in references(tree_of(source)):
         if PARSERS.match(name):
             yield line, f"{name} parses input; only calib_core/readers may"
 
 
 def caches(source):
-    """Caching by guesswork mixes people's data up; dashboard/session/result_cache.py keys results by what they are."""
+    """Find caches outside dashboard/session/result_cache.py, which cannot mix users' data: it keys by content."""
     for line, name in references(tree_of(source)):
         if name in {"streamlit.cache_data", "streamlit.cache_resource"}:
             yield line, f"{name} mixes data up: dashboard/session/result_cache.py keeps results"
 
 
 def prints(source):
-    """A library is silent: it returns, warns or raises."""
+    """Find prints: a library is silent; it returns, warns or raises."""
     for line, name in references(tree_of(source)):
         if name in {"print", "builtins.print"}:
             yield line, "print in the library: return the text, warn, or raise"
 
 
 def lacks_docstring(source):
-    """A module says what it is for before it does it."""
+    """Find modules without a docstring: a module states its purpose first."""
     if not ast.get_docstring(tree_of(source)):
         yield 1, "no module docstring: say in one sentence what the module is for"
 
@@ -241,7 +241,7 @@ INDEX_HOST = re.compile(rf"\b(?:[\w-]+\.)*(?:{HOSTS})\b|{INDEX_OPTION}", re.IGNO
 
 
 def machine_paths(text):
-    """A path of the machine something was written on works nowhere else."""
+    """Find paths of one machine, which work nowhere else."""
     for line, content in enumerate(text.splitlines(), 1):
         for found in MACHINE_PATH.finditer(content):
             yield (
@@ -251,7 +251,7 @@ def machine_paths(text):
 
 
 def index_hosts(text):
-    """Where packages come from is the installing person's choice."""
+    """Find package index hosts: the source of packages is the installing person's choice."""
     for line, content in enumerate(text.splitlines(), 1):
         for found in INDEX_HOST.finditer(content):
             yield (
@@ -437,18 +437,18 @@ ALIKE = {
     "slices": 4,
     "papers": 2,
 }
-"""How many modules share a name but for its ending, by the first of their names."""
+"""Number of modules that share a name except for its ending, by the first of their names."""
 
 
 def stem(name):
-    """A module's name without its ending, so that sweep and sweeps, pairs and paired are the same."""
+    """Return a module's name without its ending, so that sweep and sweeps, pairs and paired are the same."""
     name = name.strip("_")
     shortest = min((name.removesuffix(end) for end in ENDINGS if len(name) > len(end) + 2), key=len, default=name)
     return shortest.removesuffix("e")
 
 
 def alike(files):
-    """How many modules differ by an ending or not at all, in one package or in two, by the first of their names."""
+    """Return how many modules differ at most by an ending, in one or two packages, by the first of their names."""
     groups = defaultdict(list)
     for name in (Path(file).stem for file in files):
         groups[name if name.startswith("__") else stem(name)].append(name)
@@ -463,7 +463,7 @@ def test_no_two_modules_have_the_same_name_but_for_an_ending():
 
 
 def imports_by_module(files):
-    """What each module imports of these files, anywhere in it: a name's own module, where it is one."""
+    """Return each module's imports of these files, anywhere in it: a name's own module, if it is one."""
     modules = {name.removesuffix(".py").removesuffix("/__init__").replace("/", "."): name for name in files}
     found = {}
     for module, name in modules.items():
@@ -491,7 +491,7 @@ def test_rooms_have_an_order_and_classes_a_name_of_their_own():
 
 
 def bound_twice(text: str) -> list[str]:
-    """Names that a module binds at its top more than once: the later one is meant by all that stood before it."""
+    """Return names that a module binds at top level more than once: the later one replaces the earlier."""
     seen: list[str] = []
     for node in ast.parse(text).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
@@ -515,11 +515,11 @@ def test_a_circle_and_an_arrow_back_are_seen():
 
 VAGUE = ("held", "made", "asked", "said", "at", "one", "told")
 VAGUE_NAMES: dict[str, int] = {}
-"""How often each package names a value so."""
+"""Number of values with such names in each package."""
 
 
 def named_values(source):
-    """Every name that a module gives to a value: variables, arguments, functions, fields, attributes, keywords."""
+    """Return every name that a module gives to a value: variables, arguments, functions, fields, keywords."""
     for node in nodes_of(tree_of(source)):
         if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.id if isinstance(node, ast.Name) else node.attr

@@ -1,4 +1,4 @@
-"""The settings the dashboard ships with, for apps that run inside the test process."""
+"""Settings that the dashboard ships with, for apps that run inside the test process."""
 
 import gc
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from streamlit.components.v2 import manifest_scanner
 
 @pytest.fixture(autouse=True, scope="module")
 def shipped_collection() -> Iterator[None]:
-    """No garbage collection after every script run: among the objects of a whole test session one takes a second."""
+    """Disable garbage collection after script runs: among the objects of a whole test session one takes a second."""
     gc.freeze()
     config.set_option("runner.postScriptGC", False)
     yield
@@ -20,7 +20,7 @@ def shipped_collection() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def components_searched_once() -> Iterator[None]:
-    """A server looks once for components in all packages installed; AppTest does in every run, for half of its time."""
+    """Search components of installed packages once, like a server; AppTest would do it in every run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield

@@ -1,4 +1,4 @@
-"""Links that are broken: the page opens, says in a sentence what it left out, and keeps the rest of the link."""
+"""Broken links: the page opens, reports in a sentence what it left out, and uses the rest of the link."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOUND_BY_CHANCE = 60
 
 
 def opened(query: dict[str, str]) -> AppTest:
-    """The page of a link, which must not be one of an error."""
+    """Return the page of a link, which must not show an error."""
     app = AppTest.from_file(str(APP), default_timeout=120)
     for name, text in query.items():
         app.query_params[name] = text
@@ -34,7 +34,7 @@ def opened(query: dict[str, str]) -> AppTest:
 
 
 def told(app: AppTest) -> str:
-    """All that warns."""
+    """Return the text of all warnings."""
     return " ".join(message.value.replace("\\", "") for message in (*app.warning, *app.error))
 
 
@@ -47,7 +47,7 @@ def test_a_broken_part_is_told_and_the_rest_is_kept(query: dict[str, str]) -> No
 
 
 def mutant(seed: int) -> dict[str, str]:
-    """A good link, of any view, with one to three parts damaged."""
+    """Return a good link, of any view, with one to three parts damaged."""
     rng = random.Random(seed)
     query = Selection(view=rng.choice(list(VIEWS))).replace(data=DEMO, bins=7, notion="confidence").to_query()
     query |= {"reading": '{"label":["label"]}', "others": "[]", "calibrators": '[{"key":"temperature"}]', "bin": "3"}

@@ -1,4 +1,4 @@
-"""Exhibits of the calibrators: their tables are those of the library for the choices on screen, written as they are."""
+"""Exhibits of the calibrators: their tables equal the library's for the choices on screen, with correct texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(scene: Scene) -> dict[str, Predictions]:
 
 
 def cells(scene: Scene, key: str, **options: Any) -> tuple[pd.DataFrame, dict[str, list[str]]]:
-    """The table of an exhibit, and its written cells by their headings."""
+    """Return the table of an exhibit, and its printed cells by their headings."""
     exhibit = EXHIBITS.make(key, **options)
     frame = scene.get(exhibit.table(scene))
     columns = exhibit.columns(frame)

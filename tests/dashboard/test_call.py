@@ -1,4 +1,4 @@
-"""Calls: the same expression is the same thing, prints itself as Python that runs, and refuses what is not public."""
+"""Calls: equal expressions are identical, print themselves as Python that runs, and refuse private names."""
 
 from __future__ import annotations
 

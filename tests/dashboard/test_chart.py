@@ -1,4 +1,4 @@
-"""Charts as far as a script sees them; what the browser makes of them is in tests/browser/test_chart.py."""
+"""Charts as a script sees them; the browser's side is tested in tests/browser/test_chart.py."""
 
 import ast
 import base64
@@ -176,7 +176,7 @@ def test_the_bundle_draws_every_figure_of_the_product() -> None:
 
 
 def asked(app: object, path: str, method: str = "GET", **headers: str) -> tuple[dict[str, str], bytes]:
-    """Headers and body of the answer of an ASGI application."""
+    """Return headers and body of the response of an ASGI application."""
     messages: list[dict[str, object]] = []
 
     async def send(message: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""`calib choose` says and writes what the library chooses."""
+"""`calib choose` prints and writes the library's choice."""
 
 import json
 import math

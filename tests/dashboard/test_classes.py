@@ -1,4 +1,4 @@
-"""Classes on screen and in reports: every notion, what is sorted, searched and paged, one class, a thousand."""
+"""Classes on screen and in reports: every notion, sorting, searching and paging, one class, a thousand."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ CURVES = ("reliability", "validity", "kernel")
 
 
 def classes(source: Source = WINE, calibrators: tuple[Recipe, ...] = Selection().calibrators, **options: Value):  # type: ignore[no-untyped-def]
-    """The classes view with these options of its small diagrams."""
+    """Return the classes view with these options of its small diagrams."""
     chosen = Selection(source=source, view="classes", calibrators=calibrators)
     return chosen.with_exhibit(EXHIBITS.described("class-panels", **options))
 
 
 def predictions(selection: Selection, place: int = 0) -> Predictions:
-    """The test rows of one of the models shown."""
+    """Return the test rows of one of the models shown."""
     return RESULTS.get(session.models(selection).shown[place].predictions)
 
 
 def many_classes(k: int, n: int = 400) -> str:
-    """The key of a file of many classes, too sure of themselves."""
+    """Return the key of a file of many overconfident classes."""
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.full(k, 0.1), n).astype(np.float32)
     labels = np.where(rng.random(n) < 0.5, probs.argmax(1), rng.integers(0, k, n))
@@ -69,7 +69,7 @@ def words(app: AppTest) -> str:
 
 
 def the_list(app: AppTest) -> pd.DataFrame:
-    """The table of all classes, the last of classes on the page."""
+    """Return the table of all classes, the last table on the page."""
     return [frame.value for frame in app.dataframe if "mean_score" in frame.value.columns][-1]
 
 

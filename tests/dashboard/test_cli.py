@@ -20,7 +20,7 @@ from dashboard.session.server_limits import LOCAL, ServerLimits
 
 @dataclass
 class Start:
-    """One start of the dashboard: its command line, its options, and whether a browser is opened."""
+    """Start of the dashboard: its command line, its options, and True if a browser is opened."""
 
     line: list[str]
     options: dict[str, Any]
@@ -30,7 +30,7 @@ class Start:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Start]:
-    """What Streamlit is started with, which it is not."""
+    """Record the starts of Streamlit, without starting it."""
     starts: list[Start] = []
 
     class Application:
@@ -147,7 +147,7 @@ def test_garbage_is_collected_by_one_thread_however_often_it_is_asked_for(monkey
 
 def test_an_interrupt_waits_for_no_job_and_ends_as_usual_where_there_is_none(monkeypatch):
     class LeftAtOnce(Exception):
-        """In place of the end of the process."""
+        """Signal in place of the end of the process."""
 
     def interrupt(*_):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""How numbers are written: percent with sensible digits everywhere, and tables on screen that still sort by number."""
+"""Number formats: percent with sensible digits everywhere, and tables on screen that still sort by number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dashboard.views.exhibited import styled, words_added
 
 FOUR_DIGITS = re.compile(r"\b0\.0*[1-9]\d{3,}\b")
 BIN = re.compile(r"\[[\d., ]+[\])]")
-"""The ends of a bin stand as they are."""
+"""Ends of a bin, which are not formatted."""
 LINES = pd.DataFrame(
     {
         "estimate": [0.0512, 0.0512, 0.0512, np.nan],

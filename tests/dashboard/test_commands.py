@@ -1,4 +1,4 @@
-"""The commands of `calib`: what they say and write, and their exit codes; a few through the installed command."""
+"""The commands of `calib`: their output and exit codes; a few through the installed command."""
 
 import hashlib
 import io
@@ -50,7 +50,7 @@ def installed(*arguments, **more):
 
 
 def table(n=300, k=3, names=None, split=False):
-    """A sharpened model's rows as a table with a column of its own."""
+    """Return a sharpened model's rows as a table with a metadata column."""
     probs, labels = ordinary_rows(n, k)
     sharp = probs**1.6 / (probs**1.6).sum(1, keepdims=True)
     names = names or [f"class {j}" for j in range(k)]
@@ -185,7 +185,7 @@ def test_the_rows_judged_can_be_chosen(rows, number):
 def test_a_refused_notion_says_why_once():
     pd.DataFrame({"confidence": [0.6, 0.9] * 50, "correct": [1, 0] * 50}).to_csv("answers.csv", index=False)
     said = run("audit", "answers.csv").stdout
-    # The accuracy is there, and so are the scores of the claims made: what calibrated models would show is not.
+    # The accuracy is included, and so are the scores of the claims; the values of calibrated models are not.
     reason = "these predictions hold (confidence, correct) only: the probabilities of the other classes are unknown."
     ends = [line.removesuffix(reason) for line in said.splitlines() if line.endswith(reason)]
     assert ends == ["No noise floor for accuracy: ", "Class-wise: "], "one sentence for each lack"
@@ -425,7 +425,7 @@ def test_compare_says_what_the_library_says(file):
     numbers += [chance(first[p]).removeprefix("p = ") for p in ("p", "p_holm")]
     numbers += [short_percent(first[name]) for name in ("first_value", "second_value")]
     assert " ".join(lines[1].split()).startswith(" ".join([NOT_KNOWN, "Accuracy", *models, *numbers]))
-    # Claims by class are judged in groups of rows, and each thing that intervals are about is said once.
+    # Claims by class are judged in groups of rows, and each subject of intervals is described once.
     assert about.count("groups of at least 20 rows") == 1
     assert values == VALUES_DIFFER
     _, *rough = run("compare", file, "after.csv", "--notion", "top-label", "--bins", 15).stdout.splitlines()
@@ -548,7 +548,7 @@ def test_the_examples_of_the_help_can_be_run(name):
 
 
 def _files_for(words):
-    """The files an example names, as it reads them."""
+    """Return the files that an example names, as it reads them."""
     probs, labels = ordinary_rows(150, 3)
     for word in words:
         if word.endswith(".csv"):
@@ -615,7 +615,7 @@ def test_every_kind_of_bins_can_be_asked_for(file, options, bins):
 
 
 def test_defaults_of_the_commands_are_those_of_the_library():
-    """Written out there, since the options are declared before the library is loaded."""
+    """The defaults are repeated there, since the options are declared before the library is loaded."""
     wanted = {"tolerance": TOLERANCE, "level": LEVEL, "seed": SEED}
     seen = set()
     for command in (audit.command, gate.command, compare.command):
@@ -681,7 +681,7 @@ def test_show_and_audit_judge_the_same_rows_that_are_named(tmp_path):
     ],
 )
 def test_a_refusal_names_the_option_that_answers_it(columns, command, option, tmp_path):
-    """Sentences of the library that name an argument name the command's option instead, and it works."""
+    """Messages of the library that name an argument name the command's option instead, and it works."""
     rng = np.random.default_rng(1)
     scores = rng.uniform(0.05, 0.95, (200, 2)).round(3)
     lines = [f"{int(rng.random() < a)},{a},{b}" for a, b in scores]

@@ -1,4 +1,4 @@
-"""The settings that ship with the dashboard, read the way Streamlit reads them."""
+"""Settings that ship with the dashboard, read as Streamlit reads them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +34,7 @@ SHIPPED = {
 
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[dict[str, Any]]:
-    """Streamlit's options as `streamlit run dashboard/app.py` sees them."""
+    """Yield Streamlit's options as `streamlit run dashboard/app.py` sees them."""
     before = config._main_script_path
     config._main_script_path = str(APP)
     yield dict(config.get_config_options(force_reparse=True))

@@ -1,4 +1,4 @@
-"""The Python lines below figures and tables run on the library alone and give what stands above them."""
+"""Python lines below figures and tables run with the library only and reproduce the content above them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DIGITS = Selection(source=Source(data="demo:digits-naive-bayes"), calibrators=TI
 
 
 def copied(app: AppTest, language: str) -> dict[str, str]:
-    """The lines of a view, by what they end with."""
+    """Return the lines of a view, by their last name."""
     blocks = [block.value for block in app.code if block.language == language]
     return {text.rpartition("\nshown = ")[2]: text for text in blocks}
 
@@ -36,14 +36,14 @@ def run(text: str) -> Any:
 
 
 def frames(shown: Any) -> list[Any]:
-    """Everything in nested lists and dictionaries that is neither."""
+    """Return the leaves of nested lists and dictionaries."""
     if isinstance(shown, dict):
         shown = list(shown.values())
     return [leaf for part in shown for leaf in frames(part)] if isinstance(shown, (list, tuple)) else [shown]
 
 
 def asked_for(app: AppTest, more: str) -> AppTest:
-    """The room in which calibrators are chosen, with one of the things that can be asked of those ticked."""
+    """Return the room in which calibrators are chosen, with one of the questions about the ticked ones."""
     app.segmented_control(key="recalibrate.more").set_value(more).run()
     assert not app.exception
     return app
@@ -54,7 +54,7 @@ SHOWN = {
 }
 
 EXHIBITED = ("reliability", "classes", "simplex", "estimators")
-"""Views of exhibits alone, whose lines the law of exhibits runs."""
+"""Views with exhibits only, whose lines the law of exhibits runs."""
 
 
 @pytest.mark.parametrize("view", SHOWN)

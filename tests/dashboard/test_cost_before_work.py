@@ -1,4 +1,4 @@
-"""What work costs is told before it begins: room for its bytes, its turn among others, and about how long it takes."""
+"""Limits and forecasts of work before it begins: room for its bytes, its turn, and its estimated duration."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def room_for_100_mb() -> Iterator[WorkRoom]:
 def test_work_on_large_files_begins_where_there_is_room_and_small_work_waits_for_nobody(
     room_for_100_mb: WorkRoom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By hand: 40 MB of files take 80 MB while they are worked on, and two of these are more than 100."""
+    """By hand: 40 MB of files take 80 MB while in use, and two of these are more than 100."""
     monkeypatch.setattr(result_cache, "_LOOK", 0.01)
     order, ends, places = [], {name: threading.Event() for name in "abc"}, []
 
@@ -144,11 +144,11 @@ def test_labels_of_another_file_are_read_in_their_turn_and_within_what_one_perso
 
 
 class Left(BaseException):
-    """Nobody waits."""
+    """Signal that nobody waits."""
 
 
 def test_jobs_come_in_turn_and_say_for_how_many_and_how_long_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By hand: of work that takes 10 s, one has begun a moment ago and one is waiting, on one process: 20 s."""
+    """By hand: of work that takes 10 s, one job has just begun and one is waiting, on one process: 20 s."""
     monkeypatch.setattr(COSTS, "seconds", lambda work: 10.0)
     opened, work = Pool(1, quick=0.0, loaded=False), Work("long", 1, 1)
     seen: dict[int, list[str]] = {0: [], 1: [], 2: []}
@@ -207,7 +207,7 @@ def test_whoever_waits_for_a_fit_reads_what_it_waits_for_and_how_long_it_takes()
 
 
 def test_times_of_a_law_are_told_at_other_sizes_and_here_counts_more_than_elsewhere() -> None:
-    """Seconds of n^1.2 K^1.6 / 50,000, seen at six sizes, are told at others within a fifth."""
+    """Durations of n^1.2 K^1.6 / 50,000 seconds, observed at six sizes, are predicted at others within a fifth."""
     costs_ = Costs()
     law = lambda n, k: n**1.2 * k**1.6 / 50_000  # noqa: E731
     for n, k in ((1000, 2), (1000, 20), (5000, 5), (20_000, 2), (20_000, 20), (5000, 50)):
@@ -245,7 +245,7 @@ def test_every_calibrator_of_the_library_has_times_to_begin_with() -> None:
 
 
 def test_rows_that_are_not_looked_at_take_no_time() -> None:
-    """By hand: a choice draws a million of 20,000 x 100 numbers, 10,000 rows."""
+    """By hand: a choice samples a million of 20,000 x 100 numbers, 10,000 rows."""
     rows = cc.Predictions(np.full((20_000, 100), 0.01), np.zeros(20_000, dtype=int))
     assert work_on(rows, "choose") == Work("choose", 10_000, 100)
     assert work_on(rows, "fitted temperature").rows == 20_000

@@ -1,4 +1,4 @@
-"""Rows judged by folds: screen, report, command and copied code show the same numbers, and say what they are of."""
+"""Cross-fitted rows: screen, report, command and copied code show the same numbers, and name their rows."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tests.laws.test_words import code_in
 WINE = Source(data="demo:wine-logistic", by="folds", folds=3, seed=4)
 TICKED = tuple(Recipe("CALIBRATORS", key) for key in ("temperature", "top-label-hb"))
 APART = ("triangle", "canonical-validity", "cell-rows")
-"""What is learnt from calibration rows beside a calibrator, and shown on other rows."""
+"""Exhibits that learn something other than a calibrator from calibration rows, shown on other rows."""
 OF_MAPS = ("promises", "fitted", "calibration-maps", "binary-map")
-"""What is about the map that is used afterwards."""
+"""Exhibits about the map for later use."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The data view: what is chosen becomes active, what cannot be read leaves everything as it was."""
+"""The data view: a valid choice takes effect, and an unreadable one changes nothing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sound(app: AppTest) -> AppTest:
 
 
 def upload(app: AppTest, name: str, content: str | bytes, which: int = 0) -> AppTest:
-    """What a person does who wants to see how a file was read: it opens elsewhere when it leaves no choice."""
+    """Upload a file and open the view of its reading, which opens elsewhere if the file is unambiguous."""
     dropped(app, name, content, which)
     return sound(app.button(key="frame.data").click().run())
 
@@ -64,7 +64,7 @@ def source(app: AppTest) -> Source:
 
 
 def plain(text: str) -> str:
-    """What Markdown shows of an escaped text."""
+    """Return the text that Markdown shows for an escaped text."""
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).replace("\u200b", "").replace("**", "")
 
 
@@ -238,7 +238,7 @@ def test_further_files_of_the_command_line_are_compared_with_the_first(
     app = sound(AppTest.from_file(str(APP), default_timeout=60).run())
     chosen = app.session_state["calib.selection"]
     assert [session.file(key).title for key in chosen.files] == ["mine.csv", "again.csv"]
-    # The third has other rows: the view where that is said is opened.
+    # The third has other rows: the view with the message is opened.
     assert chosen.view == "data"
     assert any("rows" in sentence for sentence in said(app.error))
 

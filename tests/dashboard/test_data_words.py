@@ -1,4 +1,4 @@
-"""Words of a confidence in the Data view: what they stand for is seen, filled in, used, and kept in the link."""
+"""Words of a confidence in the Data view: their values are shown, filled in, used, and stored in the link."""
 
 from __future__ import annotations
 

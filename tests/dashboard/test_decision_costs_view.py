@@ -1,4 +1,4 @@
-"""Decisions in the Recalibrate room: costs on screen are those of the table and of the link, and may not fit."""
+"""Decisions in the Recalibrate room: costs on screen equal those of the table and the link, or are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COSTS = "0 5; 1 0"
 
 
 def asked(costs: str = "", **more: Any) -> tuple[AppTest, Selection]:
-    """The question of decisions, opened by a link."""
+    """Return the question about decisions, opened by a link."""
     exhibit = EXHIBITS.described("decisions", **({"costs": costs} if costs else {}))
     selection = Selection(view="calibrators", question="decisions", **{"source": TWO, **more}).with_exhibit(exhibit)
     app = opened(selection)

@@ -39,7 +39,7 @@ def sample(n: int = 300) -> Predictions:
 
 
 def smoothed(**params: object) -> Recipe:
-    """How curves are smoothed, but for what is given."""
+    """Return the recipe of smoothing with these changes."""
     return ESTIMATORS.described("ece-kde", **(dict(ESTIMATORS.recipe(diagrams.KERNEL_CURVE).params) | params))
 
 
@@ -185,7 +185,7 @@ def test_both_simulated_tables_are_shown_whole() -> None:
 @pytest.mark.parametrize("view", ["estimators", "reliability", "tests", "calibrators"])
 def test_a_calibrator_that_is_none_for_these_rows_is_not_ticked_and_the_link_says_so_once(view: str) -> None:
     language = Selection(source=Source(data="demo:language-model"), view=view)
-    # What the first visit ticks nobody has asked for.
+    # The user has not chosen the calibrators ticked on the first visit.
     assert not opened(language).warning
     app = opened(language.replace(calibrators=(Recipe("CALIBRATORS", "vector"),)))
     (warning,) = app.warning

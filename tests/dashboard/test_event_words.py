@@ -1,4 +1,4 @@
-"""Of two classes: the risk of the event beside how often it happens, in the words of the file."""
+"""Two classes: the risk of the event next to its observed frequency, in the words of the file."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def halved() -> Scene:
     ],
 )
 def test_the_file_gives_the_words(header: str, ids: Any, wanted: tuple[str, str]) -> None:
-    """A row is a patient only where each has a patient of its own."""
+    """Rows are called patients only if each is another patient."""
     scene = session.scene_of(selected(*risks_of(), header, None if ids is None else list(ids)))
     assert in_words(scene) == wanted
 
@@ -119,7 +119,7 @@ def test_the_event_is_changed_in_the_reading_and_back() -> None:
 
 
 def test_the_second_tolerance_is_in_link_verdict_and_command() -> None:
-    """Risks 1.25 times too low, 4,000 rows: outside a ratio of 1.1, not outside one of 2."""
+    """Risks 1.25 times too low in 4,000 rows are outside a ratio of 1.1, but not outside one of 2."""
     risks, events = risks_of(4000, times=1.25)
     plain = selected(risks, events).replace(eps=0.2)
     words = {}
@@ -150,7 +150,7 @@ def test_advice_to_leave_the_model_says_that_the_gap_is_shown(halved: Scene, mon
 def test_an_error_that_is_shown_beside_no_gain_is_the_same_on_every_page(
     seed: int, shown: bool, tmp_path: Path
 ) -> None:
-    """Risks that are right on average and too extreme, of which half of 1,500 rows show no gain of a calibrator."""
+    """Risks are right on average and too extreme, and half of 1,500 rows show no gain of a calibrator."""
     rng = np.random.default_rng(seed)
     logit = rng.normal(-0.9, 1.3, 1500)
     happened = (rng.random(1500) < expit(0.85 * logit)).astype(int)
@@ -190,7 +190,7 @@ def test_more_classes_than_two_have_no_event() -> None:
 
 
 def of_sites(n: int = 900) -> tuple[Selection, bytes]:
-    """Risks of three sites; those of one are twice too high."""
+    """Return risks of three sites; those of one are twice too high."""
     rng = np.random.default_rng(4)
     risk, site = rng.beta(2, 4, n), np.array(list("abc"))[np.arange(n) % 3]
     died = (rng.random(n) < np.where(site == "c", 0.4 * risk, risk)).astype(int)
@@ -231,7 +231,7 @@ def test_the_event_has_its_name_in_fitted_numbers_and_in_the_table_of_costs() ->
 
 
 def test_the_mean_over_all_rows_is_of_the_event_of_two_classes_unless_the_class_predicted_is_wanted(tmp_path):
-    """Risks twice too high, mostly below one half: the mean risk is far off, the confidence hardly."""
+    """Risks are twice too high, mostly below one half: the mean risk is far off, the confidence hardly."""
     risk = np.random.default_rng(0).beta(2, 5, 400)
     died = np.random.default_rng(1).random(400) < risk / 2
     path = tmp_path / "risk.csv"
@@ -250,7 +250,7 @@ def test_the_mean_over_all_rows_is_of_the_event_of_two_classes_unless_the_class_
 
 
 def test_a_gap_that_is_chance_is_not_drawn_out_by_digits() -> None:
-    """40.004 % predicted and 40 % observed are both 40 %: more digits would show a difference that is none."""
+    """The values 40.004 % predicted and 40 % observed are both 40 %: more digits would suggest a difference."""
     selection = selected([0.4001, *[0.4] * 398, 0.4155], [1, 1, 0, 0, 0] * 80)
     scene = session.scene_of(selection.replace(view="overview"))
     found = scene.get(in_the_large(scene))

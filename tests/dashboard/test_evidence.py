@@ -1,4 +1,4 @@
-"""The evidence room: forest plot and finding, what a number is, curves beside their controls, costly things."""
+"""The evidence room: forest plot and finding, explanations of numbers, curves with controls, costly exhibits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WINE = Source(data="demo:wine-logistic")
 
 
 def texts(app: AppTest) -> str:
-    """All that is written on the page, without the marks of Markdown."""
+    """Return all text on the page, without Markdown marks."""
     return " ".join(element.value for element in (*app.markdown, *app.caption)).replace("\\", "")
 
 

@@ -1,4 +1,4 @@
-"""A spreadsheet takes nothing in our tables for a formula, and numbers stay numbers."""
+"""No cell of our tables is a formula in a spreadsheet, and numbers stay numbers."""
 
 from __future__ import annotations
 

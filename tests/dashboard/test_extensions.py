@@ -1,4 +1,4 @@
-"""Packages of other people: loaded by entry point or by name, never by a link, and harmless where they fail."""
+"""Extension packages: loaded by entry point or by name, never by a link, and harmless if they fail."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RowsOf(Exhibit):
 
 @pytest.fixture(autouse=True)
 def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is loaded, and what a test loads and registers is gone after it."""
+    """Unload extensions, and remove everything that a test loads and registers afterwards."""
     monkeypatch.setattr(extensions, "_failures", None)
     monkeypatch.setattr(extensions, "_modules", {})
     monkeypatch.setattr(extensions, "_named", {})
@@ -73,7 +73,7 @@ def _foreign() -> set[str]:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory: an empty folder."""
+    """Return the working directory: an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -189,7 +189,7 @@ def test_the_page_tells_what_failed_to_its_owner_and_not_to_strangers(
 
 
 def summary(models: object, above: float = 0.5) -> str:
-    """A function at the top of a module."""
+    """Function at the top of a module."""
     return f"{type(models).__name__} above {above}"
 
 
@@ -242,7 +242,7 @@ def test_a_name_alone_imports_nothing() -> None:
 
 
 def unused() -> None:
-    """Never given to `call`."""
+    """Function never passed to `call`."""
 
 
 @pytest.mark.parametrize("key", ["os:system", "their_rows.rows_of", f"{__name__}:summary"])
@@ -311,7 +311,7 @@ class _WritesBadly(_Works):
 
 @pytest.fixture
 def four() -> None:
-    """Exhibits of another package: one fails, one refuses, one is written badly, the last works."""
+    """Register exhibits of another package: one fails, one refuses, one is written badly, the last works."""
     for key, kind in (("fails", _Fails), ("refuses", _Refuses), ("badly", _WritesBadly), ("works", _Works)):
         fields = {"__module__": "their_four.inner", "__doc__": "Rows."}
         EXHIBITS.register(f"their/{key}", f"Title {key}")(dataclass(frozen=True)(type(key, (kind,), fields)))

@@ -1,4 +1,4 @@
-"""Main findings on screen and in the report: one sentence a finding, the same everywhere, and the way there."""
+"""Main findings on screen and in the report: one sentence per finding, the same everywhere, with links."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def found_in(source: Source) -> pd.DataFrame:
 
 
 def in_one_bin() -> Source:
-    """Four classes that are as they say but in one bin of one of them."""
+    """Return four calibrated classes, except for one bin of one of them."""
     places = [(name, b) for name in "abcd" for b in range(4, 15)]
     says = np.repeat([(b + 0.5) / 15 for _, b in places], 30)
     right = [30 if place == ("a", 7) else round(30 * (place[1] + 0.5) / 15) for place in places]
@@ -80,7 +80,7 @@ def test_all_findings_are_a_click_away_and_a_line_of_the_picture_is_its_place() 
     assert "**Its rows in this bin**" in texts(app)
     assert figure["layout"]["meta"]["exact"], "this line alone is tinted"
     assert any(text == markdown_plain(unbroken(tested["finding"].iloc[i])) for text in texts(app))
-    # A place without a bin leaves none of the one before.
+    # A place without a bin clears the previous bin.
     i = tested["kind"].tolist().index("predicted class")
     app.session_state[slot("findings")] = Click(None, None, records[i], None, None, 2)
     app.run()
@@ -107,7 +107,7 @@ def test_the_caption_counts_the_places_that_are_not_drawn() -> None:
 
 
 def few_places() -> Source:
-    """Two confidences and no further column."""
+    """Return two confidences without a further column."""
     lines = [f"{0.6 if i % 2 else 0.9},{int(i % 3 > 0)}" for i in range(300)]
     return Source(data=session.hold("\n".join(["confidence,correct", *lines]).encode(), "few.csv").key)
 

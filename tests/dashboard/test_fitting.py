@@ -1,4 +1,4 @@
-"""A fit goes on while somebody waits for it, ends when nobody does, and the page says which one and how far."""
+"""Fits continue while somebody waits, end when nobody does, and the page shows their names and progress."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from dashboard.session.fits_under_way import Abandoned, Fit, Fits
 WINE = Source(data="demo:wine-logistic", seed=11)
 MATRIX = Recipe("CALIBRATORS", "matrix")
 SOON = 5.0
-"""Seconds after which something that should have happened has not."""
+"""Seconds after which an expected event counts as missing."""
 
 
 class Work:
-    """Work that goes on until it is told to end, or stopped."""
+    """Work that continues until it is told to end, or stopped."""
 
     def __init__(self) -> None:
         self.begun, self.stopped = 0, 0
@@ -147,7 +147,7 @@ def test_a_fault_is_raised_where_it_is_waited_for_and_a_refusal_is_left_to_the_s
 
 @pytest.fixture
 def shelf(monkeypatch: pytest.MonkeyPatch) -> ResultCache:
-    """A shelf of its own for fits, so that none is there already."""
+    """Replace the cache for fits by an empty one."""
     own = ResultCache(1 << 28)
     monkeypatch.setattr(fits_under_way, "RESULTS", own)
     return own
@@ -230,7 +230,7 @@ def test_a_slow_fit_is_watched_and_a_quick_one_shows_nothing(monkeypatch: pytest
     app.run()
     assert not app.exception
     assert said[0].startswith("Fitting Matrix scaling: 0 s")
-    # The bar is as long as the sentence says.
+    # The bar is as long as the sentence states.
     assert bars
     assert bars == [int(percent) / 100 for text in said for percent in re.findall(r"(\d+) % done", text)]
     # When it is done nothing of that is left, and the model is among those shown.

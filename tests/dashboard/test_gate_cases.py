@@ -1,4 +1,4 @@
-"""`calib gate` on an audit's cases: four words, three exit codes, and nothing passes that was not shown."""
+"""`calib gate` on an audit's cases: four words, three exit codes, and a pass only with evidence."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ def _here(tmp_path, monkeypatch):
 
 
 def gate(frame, limit, *more):
-    """Exit code, standard output and standard error of the gate on a table."""
+    """Return exit code, standard output and standard error of the gate on a table."""
     frame.to_csv("g.csv", index=False)
     result = CliRunner().invoke(main, ["gate", "g.csv", "--max-ece", str(limit), *more], prog_name="calib")
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
@@ -107,13 +107,13 @@ def test_half_right_and_sure_of_it_in_a_hundred_classes_does_not_pass():
 
 
 def test_one_group_of_different_scores_passes_nothing():
-    """Nineteen rows say 50 % and are all right, nineteen are sure and ten of them right: in one mean this cancels."""
+    """Nineteen rows of 50 % are all right, nineteen are certain and ten of them right: their mean cancels this."""
     right = [True] * 29 + [False] * 9
     code, out, _ = gate(claims([0.5] * 19 + [1.0] * 19, right), 0.25)
     assert (code, out.split(":")[0]) == (NOT_WITHIN, TOO_FEW)
     assert "0 to 22 %" in out
     assert "it would take about 40 rows to tell groups of them apart" in out
-    # More rows are still one group where few of them say something else: eight of 53 take 133 rows to be twenty.
+    # More rows are still one group if few of them differ: eight of 53 need 133 rows to count as twenty.
     code, out, _ = gate(claims([0.1] * 8 + [0.9] * 45, [1] + [0] * 7 + [1] * 41 + [0] * 4), 0.3)
     assert (code, out.split(":")[0]) == (NOT_WITHIN, TOO_FEW)
     assert "it would take about 140 rows to tell groups of them apart" in out
@@ -168,7 +168,7 @@ def test_two_hundred_calibrated_models_raise_few_alarms():
 @pytest.mark.parametrize("n", [30, 100, 400])
 @pytest.mark.parametrize("score", [1.0, 0.995])
 def test_an_error_just_above_the_limit_rarely_passes(n, score):
-    """Of rows that are all alike only the number that came true counts: the gate is asked once a number."""
+    """For equal rows only the number of outcomes counts: the gate runs once per number."""
     rng, passed, known = np.random.default_rng(0), 0, {}
     for right in rng.binomial(n, score - 0.0204, 2000):
         if right not in known:

@@ -1,4 +1,4 @@
-"""The forms in which `calib gate` answers: one verdict in text, JSON, GitHub's annotations and JUnit's XML."""
+"""Forms of the output of `calib gate`: one verdict as text, JSON, GitHub annotations and JUnit XML."""
 
 import json
 import re
@@ -24,7 +24,7 @@ WRONG = "100% | wrong, <b>:.csv"
 
 @pytest.fixture(autouse=True)
 def files(tmp_path, monkeypatch):
-    """Three files: right, wrong by .2, and few rows."""
+    """Write three files: right, wrong by .2, and few rows."""
     monkeypatch.chdir(tmp_path)
     for name in ("GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
@@ -76,7 +76,7 @@ def test_one_verdict_in_every_form(names, code):
 
 @pytest.mark.parametrize(("names", "code"), CASES)
 def test_cells_and_counts_are_those_of_the_record(names, code):
-    """Each cell of the table on GitHub is the number that its heading names, and JUnit counts every file once."""
+    """Each cell of the table on GitHub is the number of its heading, and JUnit counts every file once."""
     as_json = run(*names, *LIMIT, "--format", "json", "--junit", "gate.xml")
     github = run(*names, *LIMIT, "--format", "github").stdout
     heads, _, *lines = (
@@ -171,7 +171,7 @@ def broken(name, passed=False):
 
 
 def annotated(line):
-    """What GitHub's runner reads of an annotation: its kind, properties and message, as it unescapes them."""
+    """Return an annotation as GitHub's runner reads it: its kind, properties and message, unescaped."""
     kind, properties, message = re.fullmatch(r"::(\w+) ([^\n\r]*?)::([^\n\r]*)", line).groups()
     pairs = [pair.partition("=") for pair in properties.split(",")]
     undone = {key: value for key, _, value in pairs}
@@ -205,7 +205,7 @@ def test_a_hostile_name_is_valid_xml_that_a_reader_gets_back_readable(name):
 
 
 def test_the_xml_has_the_form_that_jenkins_and_pytest_know():
-    """Elements, their order and attributes as the schemas of Jenkins' xUnit plugin and pytest's xunit2 have them."""
+    """Elements, their order and attributes follow the schemas of Jenkins' xUnit plugin and pytest's xunit2."""
     run("right.csv", WRONG, "few.csv", "gone.csv", *LIMIT, "--junit", "j.xml")
     root = ElementTree.parse("j.xml").getroot()
     assert (root.tag, [child.tag for child in root]) == ("testsuites", ["testsuite"])

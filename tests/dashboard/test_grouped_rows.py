@@ -1,4 +1,4 @@
-"""Rows that belong together on screen: chosen where the file is read, kept whole, and said beside the numbers."""
+"""Grouped rows on screen: chosen where the file is read, not divided, and mentioned next to the numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The help of `calib`: short summaries, whole on a narrow terminal, and examples that run."""
+"""The help of `calib`: short summaries, complete on a narrow terminal, and examples that run."""
 
 import json
 import os
@@ -22,19 +22,19 @@ LONGEST_SUMMARY = 60
 NARROW = 80
 ONLY_PARSED = ("calib dashboard", "calib serve", "calib report", "calib lab", "calib tables", "calib reproduce ",
                "--scheduler", "audit predictions.parquet", "audit few-rows")  # fmt: skip
-"""Examples that start servers, need other machines or take many seconds: these commands have tests of their own."""
+"""Examples that start servers, need other machines or take many seconds: other tests cover these commands."""
 
 
 ROWS = 120
 
 
 def help_of(name: str) -> str:
-    """The help of a command on a terminal of 80 columns."""
+    """Return the help of a command on a terminal of 80 columns."""
     return CliRunner().invoke(main, [name, "--help"], terminal_width=NARROW).output
 
 
 def examples(name: str) -> list[str]:
-    """The command lines in the help of a command."""
+    """Return the command lines in the help of a command."""
     command = COMMANDS[name]
     assert command is not None
     assert command.help is not None
@@ -72,7 +72,7 @@ def test_every_command_has_examples(name: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a file under every name that examples use."""
+    """Yield a folder with a file under every name that examples use."""
     path = tmp_path_factory.mktemp("examples")
     before = Path.cwd()
     os.chdir(path)

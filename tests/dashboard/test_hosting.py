@@ -1,4 +1,4 @@
-"""What stands in front of the page: headers, closed addresses, visitors, names of the proxy, files on their way."""
+"""Middleware of the page: headers, closed addresses, visitors, names of the proxy, uploads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Answer = tuple[int, dict[str, str], str]
 
 
 def asked(app: Any, path: str = "/calib/", method: str = "GET", **headers: str | list[str]) -> Answer:
-    """Status, headers and text of an answer."""
+    """Return status, headers and text of a response."""
     messages: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
@@ -48,7 +48,7 @@ def asked(app: Any, path: str = "/calib/", method: str = "GET", **headers: str |
 
 
 def opened(app: Any, path: str = "/calib/_stcore/stream", **headers: str) -> list[dict[str, Any]]:
-    """What a WebSocket is told."""
+    """Return the messages that a WebSocket receives."""
     messages: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def opened(app: Any, path: str = "/calib/_stcore/stream", **headers: str) -> lis
 
 
 async def page(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Everything behind: a page, or a WebSocket that is accepted."""
+    """Answer as the application behind: a page, or a WebSocket that is accepted."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.accept"})
         return

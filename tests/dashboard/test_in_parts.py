@@ -1,4 +1,4 @@
-"""Files recalibrated and fitted part by part give what they give in one piece, to the last bit."""
+"""Files recalibrated and fitted in parts give the same result as in one piece, to the last bit."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def _here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def many(monkeypatch):
-    """Files are so small that they come in parts of 64 rows or 2,000 letters."""
+    """Reduce the part size to 64 rows or 2,000 letters, so that small files have several parts."""
 
     def parted():
         monkeypatch.setattr(_part_by_part, "SMALL", 0)
@@ -78,7 +78,7 @@ def test_parts_are_the_whole_to_the_last_bit(many, key, source, ending):
 
 
 def test_the_share_abstained_is_that_of_the_rows_weights_in_parts_too(many):
-    """Heavy rows are unsure ones, so that the share of rows is another than that of their weight."""
+    """Heavy rows are uncertain ones, so that the share of rows differs from that of their weight."""
     frame = rows()
     sure = frame[[name for name in frame.columns if name.startswith("p_")]].max(axis=1)
     written("in.csv", frame.assign(weight=np.where(sure < sure.median(), 9.0, 1.0)))
@@ -107,7 +107,7 @@ def test_words_among_numbers_begin_writing_anew(many):
 
 
 def test_stdout_gets_what_a_file_gets(many):
-    """A pipe cannot be gone back in, and nothing written to it is taken back where writing begins anew."""
+    """A pipe cannot be rewound, so nothing is written to it before writing can no longer start again."""
     frame = rows().astype({"visit": object})
     frame.loc[290, "visit"] = "n.a."
     written("in.csv", frame)

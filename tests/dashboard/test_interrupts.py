@@ -1,4 +1,4 @@
-"""Commands that are stopped, and folders that take nothing: no half file, the old one stays, the end is as usual."""
+"""Interrupted commands, and read-only folders: no partial file, the old file stays, the exit is as usual."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EACH = [pytest.param(name, marks=pytest.mark.wide if name == "report" else ()) f
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with a file of predictions, and an old file under the name of each output."""
+    """Create a folder with a file of predictions, and an old file under the name of each output."""
     monkeypatch.chdir(tmp_path)
     rows(200)
     for words in WRITERS.values():
@@ -47,7 +47,7 @@ def rows(n: int) -> None:
 
 
 def as_before(name: str) -> bool:
-    """Whether the output is the old file, and nothing lies aside."""
+    """Return True if the output is the old file, without temporary files."""
     return Path(WRITERS[name][-1]).read_bytes() == b"old" and not list(Path().glob(".*"))
 
 

@@ -1,4 +1,4 @@
-"""Answers that a judge marked: the view, the report and the command show the library's numbers of all rows."""
+"""Answers marked by a judge: the view, the report and the command show the library's numbers for all rows."""
 
 from __future__ import annotations
 

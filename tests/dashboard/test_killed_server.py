@@ -1,4 +1,4 @@
-"""A server that is ended in the middle of things: nothing half written stays, no process, and the next one starts."""
+"""Servers killed during work: no partial file and no process stays, and the next one starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def became_true(what: Callable[[], bool], seconds: float = SOON) -> bool:
 
 
 def descendants(pid: int) -> set[int]:
-    """Processes that a process started, and those that they did."""
+    """Return the processes that a process started, and their own."""
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -54,7 +54,7 @@ def runs(pid: int) -> bool:
 
 @contextmanager
 def server(port: int, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A server with two processes whose temporary files are in a folder."""
+    """Yield a server with two processes whose temporary files are in a folder."""
     command = [sys.executable, "-c", "from dashboard.cli import main; main()", "serve", "--processes", "2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "OPENBLAS_NUM_THREADS": "1"}
     started = subprocess.Popen(
@@ -89,7 +89,7 @@ def free_port() -> int:
 
 @contextmanager
 def half_an_upload(port: int) -> Iterator[None]:
-    """A page that is open, and a file of which half has arrived."""
+    """Open a page, and send half of a file."""
     from tests.benchmarks.load_sessions import Tab
 
     tab = Tab(f"http://127.0.0.1:{port}")
@@ -113,7 +113,7 @@ def half_an_upload(port: int) -> Iterator[None]:
     with socket.create_connection(("127.0.0.1", port)) as line:
         line.sendall(head.encode() + b"0" * 10_000_000)
         yield
-    with contextlib.suppress(Exception):  # nobody is there any more
+    with contextlib.suppress(Exception):  # the process has ended
         tab.close()
 
 

@@ -1,4 +1,4 @@
-"""The laboratory on screen and in the terminal: what is shown is the library's own, and the link brings it back."""
+"""The laboratory on screen and in the terminal: its content is the library's, and the link restores it."""
 
 import io
 import json

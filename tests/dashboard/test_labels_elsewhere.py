@@ -1,4 +1,4 @@
-"""Labels in another file, in every command that judges predictions, and in what is copied from the screen."""
+"""Labels in another file, in every command that evaluates predictions, and in code copied from the screen."""
 
 from __future__ import annotations
 

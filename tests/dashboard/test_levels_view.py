@@ -1,4 +1,4 @@
-"""The levels view: it shows the numbers computed, follows a click to the rows, and is offered where it can answer."""
+"""The levels view: it shows the computed numbers, follows a click to the rows, and is offered if applicable."""
 
 from __future__ import annotations
 
@@ -50,6 +50,6 @@ def test_it_is_offered_where_confidences_repeat(demo: str, offered: bool) -> Non
     assert ("Confidence levels" in tabs_of(app)) == offered
     why = [c.help for c in app.caption if "not available" in c.value and "Confidence levels: " in c.help]
     assert bool(why) != offered
-    # What most files have not is not listed, and nothing is said of it.
+    # A view without content for most files is not listed or mentioned.
     assert "Judged answers" not in tabs_of(app)
     assert not any("Judged answers" in c.value for c in app.caption)

@@ -1,4 +1,4 @@
-"""Model cards: Markdown that stays text, metadata that YAML and Hugging Face's own package read back to the bit."""
+"""Model cards: Markdown that stays text, and metadata that YAML and Hugging Face's own package read back exactly."""
 
 from __future__ import annotations
 

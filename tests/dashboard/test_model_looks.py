@@ -1,4 +1,4 @@
-"""A model keeps its look when others come and go, and no two shown look alike."""
+"""Models have stable looks when others come and go, and no two shown look equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column that names the model: offered, read with one click, shown as two files are, kept in link and command."""
+"""A column that names the model: offered, read with one click, shown like two files, stored in link and command."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chosen(app: AppTest) -> Selection:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The demo's rows as one file, and as a file for each model."""
+    """Write the demo's rows as one file, and as a file for each model."""
     content, _ = demo("language-model")
     frame = pd.read_json(io.BytesIO(content), lines=True)
     folder = tmp_path_factory.mktemp("models")
@@ -143,7 +143,7 @@ def test_a_command_says_that_it_reads_the_models_of_a_file_as_one(files: dict[st
 
 
 def test_recalibrated_models_of_a_file_are_judged_on_the_same_rows(tmp_path: Path) -> None:
-    # Which of them are right differs, and with it how the rows of each alone would be divided.
+    # Their right answers differ, and so would the division of each model's own rows.
     lines = [f"{m},{q},0.{q % 8 + 1},{(q * q + i) % 3 == 0:d}" for q in range(60) for i, m in enumerate("ab")]
     (tmp_path / "m.csv").write_text("\n".join(["model,question,confidence,correct", *lines]))
     opened = _opened_models.opened_models(tmp_path / "m.csv", "model")
@@ -168,7 +168,7 @@ def test_the_command_for_what_is_shown_names_the_file_once_and_runs() -> None:
 
 
 def trial(rows: int = 60) -> str:
-    """Two models' risks of one event, side by side."""
+    """Return two models' risks of one event, side by side."""
     each = (f"0.{i % 9 + 1},0.{i * 7 % 9 + 1},{i * 5 % 9 > 3:d}\n" for i in range(rows))
     return "risk_old,risk_new,event\n" + "".join(each)
 

@@ -1,4 +1,4 @@
-"""One name, one number: the screen, the report and the command line say the same of the same rows."""
+"""One number per name: the screen, the report and the command line agree for the same rows."""
 
 import json
 from dataclasses import replace
@@ -25,7 +25,7 @@ from dashboard.session import Models
 KEYS = ("temperature", "top-label-hb", "class-wise-hb")
 NOTIONS = ("confidence", "top-label", "class-wise")
 SMALL = ("wine-logistic", "breast-cancer-svm")
-"""Data sets whose intervals, which the command line and the report cannot leave out, are made quickly."""
+"""Data sets with fast intervals, which the command line and the report always compute."""
 
 
 def chosen(key: str, *calibrators: str, **choices: Any) -> Selection:
@@ -34,13 +34,13 @@ def chosen(key: str, *calibrators: str, **choices: Any) -> Selection:
 
 
 def shown(key: str, selection: Selection) -> Any:
-    """The table of an exhibit, on screen and in the report."""
+    """Return the table of an exhibit, on screen and in the report."""
     scene = session.scene_of(selection)
     return scene.get(EXHIBITS.make(key).table(scene))
 
 
 def screen(selection: Selection, models: Models) -> dict[tuple[str, str], float]:
-    """(model, measure): the number beside the reliability diagram; it equals that of the calibrators' table."""
+    """Return (model, measure): the number next to the reliability diagram, equal to that of the calibrators' table."""
     found: dict[tuple[str, str], float] = {}
     table = shown("calibrators", selection).set_index("model")
     frame = shown("summary", selection).set_index("model")
@@ -52,7 +52,7 @@ def screen(selection: Selection, models: Models) -> dict[tuple[str, str], float]
 
 
 def audited(key: str, folder: Path, *options: str) -> list[dict[str, Any]]:
-    """The lines of the record that the command writes about the same file."""
+    """Return the lines of the record that the command writes about the same file."""
     data, name = demo(key)
     (folder / name).write_bytes(data)
     words = ["audit", str(folder / name), "--json", *(w for k in KEYS for w in ("--calibrator", k)), *options]
@@ -145,7 +145,7 @@ def test_where_a_model_abstains_every_number_is_over_the_same_rows(counting: str
 
 @pytest.mark.parametrize("counting", ["answered", "all"])
 def test_verdicts_of_a_table_are_over_the_same_rows(counting: str, tmp_path: Path) -> None:
-    """Next to a model that abstains: by hand, on screen and in the audit the same rows, which are named."""
+    """Next to a model that abstains, the rows are the same by hand, on screen and in the audit, and they are named."""
     selection = chosen("breast-cancer-svm", "metacal-miscoverage", counting=counting)
     scene = session.scene_of(selection)
     base, meta = map(judged, session.models(selection).shown)

@@ -33,7 +33,7 @@ def held(risk: Any, died: Any, name: str, **columns: Any) -> Source:
 
 @pytest.fixture(scope="module")
 def rare() -> Scene:
-    """A calibrated risk of a rare event."""
+    """Return a calibrated risk of a rare event."""
     rng = np.random.default_rng(7)
     risk = np.round(rng.beta(1, 60, 5000), 5)
     return session.scene_of(
@@ -43,7 +43,7 @@ def rare() -> Scene:
 
 @pytest.fixture(scope="module")
 def too_high() -> Selection:
-    """A risk that is too high on average, which too few rows are there to mend."""
+    """Return a risk that is too high on average, with too few rows to correct it."""
     rng = np.random.default_rng(1)
     risk = np.round(rng.beta(3, 6, 80), 3)
     return Selection(source=held(risk, (rng.random(80) < 0.7 * risk).astype(int), "high.csv"))

@@ -1,4 +1,4 @@
-"""ONNX models of calibrators: equal over the registry, refused where they differ, clear where onnx is missing."""
+"""ONNX models of calibrators: equal over the registry, refused if they differ, with a clear message without onnx."""
 
 import dataclasses
 import json
@@ -109,7 +109,7 @@ def test_without_the_package_the_sentence_says_what_to_install(monkeypatch):
 
 
 def test_maps_of_several_kinds_stand_in_one_model():
-    """A group of too few rows keeps its scores as they are, whatever the maps of the others."""
+    """A group of too few rows has unchanged scores, for any maps of the others."""
     maps = [SAME, LogOddsMap(2.0, 2.0, 0.0), Interpolated(np.array([0.0, 1.0]), np.array([0.2, 0.6]))]
     graph, helper = Graph(program(fitted("temperature"))), onnx.helper
     result = helper.make_node("Identity", [mapped(graph, "scores", "own", maps)], ["after"])

@@ -1,4 +1,4 @@
-"""What commands write: whole or not at all, never over what they read, by "-" on stdout; no terminal acts on it."""
+"""Output files of commands: atomic, never over inputs, "-" for stdout, and safe for terminals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dashboard.cli import main
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """A file of predictions and a calibrator in the working folder."""
+    """Write a file of predictions and a calibrator in the working folder."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     p = rng.random(80)
@@ -33,7 +33,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
 
 
 def calib(*words: str, given: bytes | None = None) -> Result:
-    # As to a terminal: elsewhere click leaves escape sequences out by itself.
+    # As to a terminal: otherwise click removes escape sequences itself.
     return CliRunner().invoke(main, list(words), input=given, color=True)
 
 
@@ -120,7 +120,7 @@ def test_a_dash_is_stdin_and_stdout(files: bytes) -> None:
 
 
 EVIL = "e\x1b[31mvil\u202e"
-"""A text that colours what follows and turns its direction."""
+"""Text that colors the following text and reverses its direction."""
 OF_EVIL = {
     "apply": "apply cal.json p.csv -o FOLDER/out.csv",
     "audit": "audit FILE --estimator ece --notion top-label --calibrator temperature",
@@ -138,7 +138,7 @@ OF_EVIL = {
     "summarise": "summarise FILE --column site -o FOLDER/s.parquet",
     "tables": "tables FOLDER --calibrator temperature --splits 1 --measure conf-ECE",
 }
-"""A call of every command whose answer may hold what a file holds; FILE and FOLDER have evil names, too."""
+"""Call of every command whose output may contain text of a file; FILE and FOLDER have evil names, too."""
 OF_NO_FILE = {
     "dashboard": "draws pages",
     "lab": "draws its own rows",
@@ -148,7 +148,7 @@ OF_NO_FILE = {
 
 
 def forms(name: str) -> list[str]:
-    """The forms in which a command can answer, as words of its call."""
+    """Return the output forms of a command, as arguments of its call."""
     found = [""]
     for option in command_of(name).params:
         if option.name in ("as_json", "as_csv", "as_latex"):

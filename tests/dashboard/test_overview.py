@@ -1,4 +1,4 @@
-"""The overview and the first visit: the sentence, the strip, the cards, the next step, and where each leads."""
+"""The overview and the first visit: the sentence, the strip, the cards, the next step, and their links."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def test_words_of_the_strip_and_of_the_cards_open_what_they_mean() -> None:
 
 
 def test_nothing_on_the_overview_is_a_green_success() -> None:
-    """A green tick is only ever for what is calibrated as far as these rows can tell."""
+    """A green tick appears only for models that are calibrated as far as these rows can show."""
     for key in ("example-1", "digits-mlp"):
         app = opened(Selection(source=Source(data=f"demo:{key}"), view="overview"))
         assert not app.success
 
 
 def test_example_1_is_not_called_calibrated() -> None:
-    """No gap over all, 40 points in each class: the strip and the next step agree on that."""
+    """There is no gap over all rows, but 40 points in each class: the strip and the next step agree on that."""
     app = opened(Selection(source=Source(data="demo:example-1"), view="overview"))
     every = texts(app)
     words = [a["text"] for a in drawn(app)["verdict"].figure["layout"]["annotations"]]
@@ -153,7 +153,7 @@ def test_the_picture_names_the_place_that_a_model_without_rows_there_is_said_to_
 
 
 def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
-    """A rare event: no slider from 0 to 100 %, and what is asked is one of its places."""
+    """A rare event has no slider from 0 to 100 %, and the requested level is one of its positions."""
     rng = np.random.default_rng(1)
     risk = np.clip(rng.gamma(1.2, 0.0035, 4000), 0, 0.2)
     happened = (rng.random(4000) < 2.4 * risk).astype(int)
@@ -176,7 +176,7 @@ def test_the_slider_of_a_risk_ends_where_the_data_do() -> None:
 
 
 def test_the_gap_is_marked_only_where_the_test_of_the_whole_slider_shows_it() -> None:
-    """Intervals that exclude what is said are not enough: of many looks some do by chance."""
+    """Intervals that exclude the prediction are not enough: with many places some do by chance."""
     rng = np.random.default_rng(4)
     alone = marked = 0
     for _ in range(20):
@@ -243,7 +243,7 @@ def test_the_card_of_slices_says_which_stands_out_and_leads_to_its_column() -> N
 
 
 def test_the_card_of_subgroups_is_of_the_risk_with_predicted_before_observed() -> None:
-    """Of risks below a half the confidence is of the other class: neither it nor the order may stand for the risk."""
+    """For risks below half, the confidence is about the other class: neither it nor the order may replace the risk."""
     rng = np.random.default_rng(3)
     risk, site = rng.uniform(0.05, 0.45, 1500), np.repeat(list("ABC"), 500)
     died = (rng.random(1500) < np.where(site == "C", 0.3, 1.0) * risk).astype(int)

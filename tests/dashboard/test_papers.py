@@ -1,4 +1,4 @@
-"""`calib reproduce` and the view Papers: numbers are the library's, links open, what takes long is asked for."""
+"""`calib reproduce` and the view Papers: numbers are the library's, links open, long work runs on request."""
 
 import io
 import json
@@ -136,7 +136,7 @@ def test_what_is_about_a_known_truth_opens_in_the_laboratory(key, experiment, tr
 
 
 def tables(app):
-    """The list of what is made again, and the numbers of one entry."""
+    """Return the list of reproductions, and the numbers of one entry."""
     return [app.dataframe[0].value, *(table.value for table in app.table)]
 
 

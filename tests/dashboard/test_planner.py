@@ -1,4 +1,4 @@
-"""The planner: it shows what the library answers, sliders and clicks move the mark, and it does without data."""
+"""The planner: it shows the library's answer, sliders and clicks move the mark, and it works without data."""
 
 from __future__ import annotations
 

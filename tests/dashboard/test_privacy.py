@@ -1,4 +1,4 @@
-"""What somebody uploads to a server is theirs alone until they share it, and goes when they say so or leave."""
+"""Uploads to a server are private until shared, and are removed on request or when their owner leaves."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 MARKERS = ("markername", "markerclass", "markergroup", "markervalue")
 SHOWN = {key: view for key, view in VIEWS.items() if view.needs_data or view.room == "data"}
 FIRST = {next(key for key, view in SHOWN.items() if view.room == room) for room in (*ROOMS, "data")} - {"report"}
-"""A view of each room, but for the report, which is made of what the others show and takes ten seconds."""
+"""One view of each room, except the report, which has the content of the others and takes ten seconds."""
 
 
 def table(rows: int = 60) -> bytes:
-    """A table with a marker wherever somebody's own words can be."""
+    """Return a table with a marker at every place for a user's own words."""
     lines = ["p_markerclass,p_other,label,markergroup"]
     for i in range(rows):
         p = (i * 37 % 97 + 1) / 99
@@ -41,7 +41,7 @@ def table(rows: int = 60) -> bytes:
 
 @pytest.fixture
 def people(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """A server for many; whose page is drawn is the name that stands first."""
+    """Yield a server for many; the page is drawn for the first name in the list."""
     who = ["ann"]
     monkeypatch.setattr(visitors, "tab", lambda: who[0])
     monkeypatch.setattr(files, "visitor", lambda: f"session:{who[0]}")
@@ -60,7 +60,7 @@ def page(view: str, key: str) -> AppTest:
 
 
 def sent(app: AppTest) -> str:
-    """Every text of every element."""
+    """Return every text of every element."""
     found: list[bytes] = []
 
     def walk(node: object) -> None:
@@ -180,7 +180,7 @@ def test_uploads_of_those_who_left_and_unused_ones_go(people: list[str], monkeyp
 
 @pytest.fixture
 def little() -> Iterator[None]:
-    """Terms of little room: two files and 1,000 bytes a person, 1,500 in all."""
+    """Set low limits: two files and 1,000 bytes per person, 1,500 in all."""
     agree(ServerLimits(private=True, files=2, bytes=1000, memory=3000))
     yield
     agree(LOCAL)

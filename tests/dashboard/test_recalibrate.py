@@ -1,4 +1,4 @@
-"""The Recalibrate room: cards tick calibrators, say what they need and gain, and show before and after beside them."""
+"""The Recalibrate room: cards tick calibrators, list requirements and gains, next to before and after."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ticked(*keys: str, **changes: Any) -> Selection:
 
 
 def pieces(app: AppTest) -> str:
-    """All that is written on the page, as people read it."""
+    """Return all visible text of the page."""
     return " ".join(element.value for element in app.markdown).replace("\\", "").replace("\u200b", "")
 
 
@@ -62,7 +62,7 @@ def test_opening_the_room_fits_nothing_that_is_not_ticked(monkeypatch: pytest.Mo
 
     opened(ticked())  # the recommendation tries what it recommends from, once for these rows
     monkeypatch.setattr(Calibrator, "fit_on", counted)
-    # Settings that no other test has: what was fitted before is kept, and not fitted again.
+    # Settings that no other test has: earlier fits are cached, and not repeated.
     app = opened(PLAIN.replace(calibrators=(CALIBRATORS.described("top-label-hb", points_per_bin=137),)))
     assert set(made) - {session.BASE.key} == {"top-label-hb"}
     assert len([box for box in app.checkbox if not box.value]) >= 4
@@ -94,7 +94,7 @@ def test_the_recommended_are_one_click_and_stand_first() -> None:
     boxes = [box.key for box in app.checkbox]
     assert boxes.index("ticked.top-label-hb.0") < boxes.index("ticked.isotonic-ovr.0")
     assert boxes[:2] == ["tick.ensemble-temperature", "ticked.temperature.0"], "before all families what is recommended"
-    # Temperature scaling is looked at: no reason for it stands beside the recommendation of another.
+    # Temperature scaling is focused: no reason for it is shown next to the recommendation of another.
     assert "Why this one:" not in pieces(app)
     sound(app.checkbox(key="tick.ensemble-temperature").check().run())
     assert chosen(app).model == "Ensemble temperature scaling"
@@ -113,7 +113,7 @@ def test_more_of_a_family_is_a_click_away() -> None:
 
 @pytest.mark.parametrize("demo", ["language-model", "digits-mlp"])
 def test_what_does_not_fit_the_rows_says_why_and_warns_nobody(demo: str) -> None:
-    # The first visit ticks temperature scaling, which nobody has asked for.
+    # The first visit ticks temperature scaling, which the user has not chosen.
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="calibrators"))
     assert not app.warning
     test = session.parts(Source(data=f"demo:{demo}")).test
@@ -121,7 +121,7 @@ def test_what_does_not_fit_the_rows_says_why_and_warns_nobody(demo: str) -> None
     for box in app.checkbox:
         _, key, *_ = box.key.split(".")
         why = CALIBRATORS[key].flags.unfit(kind, test.n_classes)
-        # What is recommended stands with its settings, by whose name it is called.
+        # The recommended calibrator is shown with its settings, which are part of its name.
         assert key == "confidence" or box.label == CALIBRATORS[key].title, "what screen readers say"
         assert box.disabled == bool(why)
         assert not (why and box.value), "what cannot be used is not ticked"
@@ -234,7 +234,7 @@ def test_what_it_does_besides_is_said_of_the_calibrator_looked_at() -> None:
 
 @pytest.mark.parametrize("data", ["demo:digits-naive-bayes", "demo:breast-cancer-svm"])
 def test_what_is_said_of_a_side_effect_is_its_column(data: str) -> None:
-    """Before is before and after is after, and a number that rises is not said to fall."""
+    """Before is before and after is after, and a rising number is not described as falling."""
     keys = ("temperature", "class-wise-hb", "metacal-miscoverage")
     chosen = tuple(Recipe("CALIBRATORS", key) for key in keys)
     scene = session.scene_of(Selection(source=Source(data=data), calibrators=chosen))

@@ -1,4 +1,4 @@
-"""What the exhibits of reliability print and say, against the library."""
+"""Printed output of the exhibits of reliability, compared with the library."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def after(scene: Scene) -> Predictions:
 
 
 def printed(scene: Scene, key: str) -> dict[str, list[str]]:
-    """The cells of a table by heading."""
+    """Return the cells of a table by heading."""
     exhibit: Any = EXHIBITS.make(key)
     frame = scene.get(exhibit.table(scene))
     columns = exhibit.columns(frame)
@@ -50,7 +50,7 @@ def each(write: Callable[[float], str], values: Any) -> list[str]:
 
 
 def zoom_bin(diagram: Any, zoom: Any) -> int:
-    """The bin that was taken apart."""
+    """Return the bin shown in detail."""
     return next(b for b in range(diagram.n_bins) if diagram.label(b) == zoom.label)
 
 
@@ -156,7 +156,7 @@ def test_without_a_choice_the_range_is_that_of_the_bin_that_adds_most(scene: Sce
 
 
 def test_what_has_an_answer_is_not_in_the_notes(scene: Scene) -> None:
-    """A note says why a model has no point; a model that has one gets none."""
+    """A note explains why a model has no point; a model that has one gets none."""
     notes = EXHIBITS.make("trade").words(scene).notes
     frame = scene.get(EXHIBITS.make("trade").table(scene))
     known = set(frame.loc[frame["error"].notna(), "model"])

@@ -1,4 +1,4 @@
-"""The reliability view: the diagram, the pane beside it, and ways from a bin to its classes and rows."""
+"""The reliability view: the diagram, the pane next to it, and links from a bin to its classes and rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WINE, DIGITS = Source(data="demo:wine-logistic"), Source(data="demo:digits-naive
 
 
 def opened(selection: Selection | None = None, **choices: Any) -> AppTest:
-    """The view as a link with these choices opens it."""
+    """Return the view as a link with these choices opens it."""
     app = AppTest.from_file(str(APP), default_timeout=90)
     chosen = selection or Selection(source=DIGITS, **choices)
     for name, text in chosen.replace(view="reliability").to_query().items():
@@ -69,7 +69,7 @@ def test_a_click_on_a_bin_shows_its_models_and_classes_and_one_on_a_class_its_ro
     np.testing.assert_array_equal(lines["x"], zoom.accuracy)
     np.testing.assert_array_equal(np.asarray(lines["x"]) + lines["error_x"]["array"], zoom.high)
     np.testing.assert_array_equal(app.dataframe[-1].value["row"], session.parts(DIGITS).test_rows[zoom.rows])
-    # The second click: a class of the bin, and its rows alone are listed.
+    # The second click: a class of the bin, and only its rows are listed.
     clicked(app, pane.CLASSES, lines["customdata"][0])
     first = int(zoom.classes[0])
     assert app.query_params["code"] == str(first)

@@ -1,4 +1,4 @@
-"""The report: same inputs make the same bytes, its recipe makes the same numbers, and no text of a user is code."""
+"""The report: equal inputs give equal bytes, its recipe gives equal numbers, and no text of a user is code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from tests.support.named import HOSTILE, hostile_csv
 DATE = "Made on a day"
 PAPER = Recipe("ESTIMATORS", "ece-kde")
 SHORT = ("estimators", "calibrators")
-"""Sections left out where a test is not about them."""
+"""Sections left out of tests about other sections."""
 
 
 def chosen(*keys: str, **more: object) -> Selection:
@@ -55,13 +55,13 @@ def chosen(*keys: str, **more: object) -> Selection:
 
 @pytest.fixture(scope="module")
 def made() -> Report:
-    """A whole report of three models."""
+    """Return a whole report of three models."""
     return report.build(chosen("temperature", "top-label-hb"), Options(title="Digits", author="A. Reviewer", date=DATE))
 
 
 @pytest.fixture(scope="module")
 def hostile() -> Report:
-    """A report whose every name tries to be code."""
+    """Return a report in which every name tries to be code."""
     key = session.hold(hostile_csv(), "=1+<b>x</b>.csv").key
     told = Options(
         title="<script>alert(3)</script>", author="![](http://z.example)", date=DATE, left_out=("estimators",)
@@ -70,7 +70,7 @@ def hostile() -> Report:
 
 
 def text_of(made: Report) -> str:
-    """What a reader sees of a report: the page without its scripts and styles, as text."""
+    """Return the visible text of a report: the page without its scripts and styles."""
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", made.html.decode(), flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
@@ -202,7 +202,7 @@ def test_plotly_is_in_it_once_and_nothing_is_fetched(made: Report) -> None:
 
 
 def test_the_policy_of_the_page_lets_a_preview_draw(made: Report) -> None:
-    """A frame of no origin has the policy of the page around it too."""
+    """A frame without an origin also has the policy of the page around it."""
     run = re.findall(r"<script>(.*?)</script>", made.html.decode(), re.DOTALL)
     assert len(run) == 2
     allowed = next(rule for rule in guard.policy("h").split("; ") if rule.startswith("script-src "))
@@ -237,7 +237,7 @@ def test_the_numbers_are_those_of_the_screen(made: Report) -> None:
 
 
 def below(made: Report, table: TypesetTable) -> str:
-    """The caption of a table and the notes right below it."""
+    """Return the caption of a table and the notes right below it."""
     every = [block for section in made.document.sections for block in within(section.blocks)]
     rest = every[every.index(table) + 1 :]
     notes = takewhile(lambda block: isinstance(block, Paragraph) and block.aside, rest)
@@ -395,7 +395,7 @@ def test_of_more_classes_the_triangle_is_that_of_the_screen() -> None:
 
 
 class Stop(Exception):
-    """What a progress callable raises to stop."""
+    """Exception that a progress callable raises to stop."""
 
 
 def test_progress_never_goes_back_and_names_the_sections() -> None:
@@ -504,7 +504,7 @@ def test_without_chromium_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, m
 
 @pytest.fixture
 def failing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A browser that ends with an error."""
+    """Install a browser that ends with an error."""
     program = tmp_path / "chromium"
     program.write_text("#!/bin/sh\necho 'no display' >&2\nexit 3\n")
     program.chmod(0o755)
@@ -537,7 +537,7 @@ def test_the_headline_says_what_becomes_of_it_after_the_first_calibrators() -> N
 
 
 def test_a_narrow_picture_has_room_for_the_lines_of_its_legend() -> None:
-    """Two names fit beside each other; of more each has a line."""
+    """Two names fit side by side; for more, each has a line."""
     heights = [
         printed(go.Figure([go.Scatter(x=[1], y=[1], name=f"model {i}") for i in range(n)]), SINGLE)["layout"]["height"]
         for n in range(1, 5)
@@ -578,7 +578,7 @@ def test_the_strip_of_rows_keeps_room_for_its_title_however_low_a_figure_is(widt
 
 
 def risks(times: float, n: int = 600) -> str:
-    """A file of risks that are so many times too high."""
+    """Return a file of risks that are too high by this factor."""
     rng = np.random.default_rng(5)
     risk = rng.uniform(0.05, 0.6, n)
     died = rng.random(n) < risk / times
@@ -588,7 +588,7 @@ def risks(times: float, n: int = 600) -> str:
 
 @pytest.fixture(scope="module")
 def of_risk() -> Report:
-    """A report on risks twice too high."""
+    """Return a report on risks twice too high."""
     selection = Selection(calibrators=(), source=Source(data=risks(2)))
     return report.build(selection, Options(date=DATE, left_out=("calibrators", "methods", "again", "data")))
 

@@ -1,4 +1,4 @@
-"""`calib report`: what it writes, what it says, and how it fails."""
+"""`calib report`: its output, its messages, and its failures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(*words: str) -> Result:
 
 
 def refused(*words: str) -> str:
-    """What it says when it could not run: one sentence, exit code 2, nothing written."""
+    """Return the message of a refusal: one sentence, exit code 2, nothing written."""
     ended = run(*words)
     assert ended.exit_code == 2, ended.output
     assert ended.stdout == ""
@@ -86,7 +86,7 @@ def test_like_an_earlier_report_of_several_files_gives_the_same_file(here: Path)
     assert run("p.csv", "--other", "q.csv", "-o", "one.html", *told, *FEW).exit_code == 0
     held = read_recipe((here / "one.html").read_bytes())
     (other,) = [digest for key, digest in held.files.items() if key != held.selection.source.data]
-    # As in another process, which holds no file yet.
+    # As in another process, which contains no file yet.
     session.delete_own()
     said = f"one.html is also about a file whose SHA-256 begins with {other[:8]}: name it with --test or --other"
     assert said in refused("p.csv", "--like", "one.html")
@@ -152,7 +152,7 @@ def test_the_bar_stands_where_the_work_does(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_summary_of_two_classes_has_a_report_and_slices_of_the_class_predicted(tmp_path: Path) -> None:
-    """Its slices are of the confidence, and so are the words beside them; the report leaves out what needs rows."""
+    """Its slices are about the confidence, and so are the words next to them; the report omits what needs rows."""
     rng = np.random.default_rng(2)
     risk = rng.beta(2, 5, 300).round(3)
     frame = pd.DataFrame({"died": (rng.random(300) < risk / 2).astype(int), "risk": risk, "site": ["a", "b"] * 150})

@@ -1,4 +1,4 @@
-"""The report view: options go into the report, making it can be cancelled, and what is made is offered."""
+"""The report view: options go into the report, building it can be cancelled, and finished files are offered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOME = tuple(chapter.key for chapter in CHAPTERS if chapter.key not in ("summary
 
 @pytest.fixture
 def app() -> AppTest:
-    """The report view of a small demo, with few sections."""
+    """Return the report view of a small demo, with few sections."""
     return opened_on("demo:example-1")
 
 
@@ -56,7 +56,7 @@ def test_the_report_makes_itself_and_is_offered(app: AppTest) -> None:
 
 def test_its_first_page_is_shown_and_nothing_in_it_reaches_the_dashboard(app: AppTest) -> None:
     (frame,) = app.get("iframe")
-    # A page of the dashboard's own origin could read it; an address that holds the page has no origin.
+    # A page of the dashboard's own origin could read it; a data address has no origin.
     assert frame.proto.src.startswith("data:text/html;charset=utf-8,")
     assert not frame.proto.srcdoc
     page = unquote(frame.proto.src.partition(",")[2])
@@ -123,7 +123,7 @@ def test_it_can_be_stopped_between_steps_and_does_not_begin_again(
 
     def stuck(selection: Selection, options: Options) -> Generator[Progress, None, Report]:
         if options.added:
-            return (yield from steps(selection, options))  # the first page alone
+            return (yield from steps(selection, options))  # only the first page
         begun.append("one")
         yield Progress(0.25, "Data")
         begun.append("two")

@@ -1,4 +1,4 @@
-"""The lines offered for copying are run, and give the numbers on screen."""
+"""Copied code lines run, and give the numbers on screen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TEMPERATURE = (Recipe("CALIBRATORS", "temperature"),)
 
 
 def assert_the_numbers_of_the_screen(selection: Selection) -> None:
-    """The copied lines of some exhibits leave behind the very tables on screen."""
+    """Check that the copied lines of some exhibits produce exactly the tables on screen."""
     scene = session.scene_of(selection)
     for key in ("verdict", "reliability", "summary"):
         names: dict[str, Any] = {}

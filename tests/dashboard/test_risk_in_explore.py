@@ -1,4 +1,4 @@
-"""Explore of two classes: diagram, pane, rows, slices and findings are about the event's predicted risk."""
+"""Explore for two classes: diagram, pane, rows, slices and findings are about the event's predicted risk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ APP = Path(__file__).parents[2] / "dashboard" / "app.py"
 
 
 def file_of(risk: np.ndarray[Any, Any], true: np.ndarray[Any, Any], seed: int) -> str:
-    """A file of predicted risks, of an outcome drawn with the true ones, and of a site."""
+    """Return a file of predicted risks, of outcomes drawn with the true ones, and of sites."""
     happened = np.random.default_rng(seed).random(len(risk)) < true
     lines = [f"{s:.6f},{int(y)},{'ab'[i % 2]}" for i, (s, y) in enumerate(zip(risk, happened, strict=True))]
     text = "\n".join(["risk,died,site", *lines]).encode()
@@ -71,7 +71,7 @@ def test_the_diagram_is_of_the_risk_on_the_range_of_the_data(too_high: str) -> N
 
 
 def test_the_summary_beside_the_diagram_has_the_numbers_of_its_tables() -> None:
-    """Each cell is the number that its heading names, and the sentence has the estimate that the verdict is about."""
+    """Each cell is the number of its heading, and the sentence has the estimate of the verdict."""
     risk = 1 / (1 + np.exp(-np.random.default_rng(1).normal(-1, 1, 3000)))
     little = file_of(risk, 0.97 * risk, 7)
     app = opened(little, view="reliability", calibrators=())
@@ -96,7 +96,7 @@ def test_the_summary_beside_the_diagram_has_the_numbers_of_its_tables() -> None:
 
 
 def numbers(text: str) -> list[float]:
-    """All numbers of a text."""
+    """Return all numbers of a text."""
     return [float(found) for found in re.findall(r"-?\d+(?:\.\d+)?", text.replace("−", "-"))]
 
 

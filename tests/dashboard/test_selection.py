@@ -1,4 +1,4 @@
-"""Choices survive the address bar, and a link cannot ask for what does not exist."""
+"""Choices survive the address bar, and a link cannot request anything that does not exist."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.views import VIEWS
 
 
 def panels(**options: object) -> Recipe:
-    """The small diagrams of classes with these options."""
+    """Return the small diagrams of classes with these options."""
     return EXHIBITS.described("class-panels", **options)
 
 
@@ -155,7 +155,7 @@ def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
     assert problems == ()
     assert selection.view == "simplex"
     assert selection.calibrators or selection.partitions
-    # A link that says the defaults, or less than it means, would come back shorter.
+    # A link with defaults, or with redundant parts, would come back shorter.
     assert Selection.from_query(selection.to_query()) == (selection, ())
 
 
@@ -228,7 +228,7 @@ STRANGE = (
 
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Selection)] + ["data", "reading", "test"])
 def test_no_link_ends_in_an_error(name: str) -> None:
-    """Whatever a part of a link says, it is used or left out with a sentence; and 100 seeded strings of its signs."""
+    """Each part of a link is used or left out with a sentence; so are 100 seeded strings of its characters."""
     draw = random.Random(name)
     signs = '[]{}",:0123456789abcts+.-en\u00e9\0'
     for text in (*STRANGE, *("".join(draw.choices(signs, k=draw.randrange(40))) for _ in range(100))):

@@ -1,4 +1,4 @@
-"""Files are kept by content, derived things by recipe, and both are made once and forgotten by size."""
+"""Files are stored by content, results by recipe; both are computed once and dropped by size."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_what_would_take_minutes_is_told_by_rows_times_classes(monkeypatch: pyte
     ],
 )
 def test_equal_rows_are_a_leak_only_where_rows_tell_cases_apart(header: str, row: str, severity: str) -> None:
-    """Of rows like "0.9, died" two can be equal and be two patients."""
+    """Rows like "0.9, died" can be equal and belong to two patients."""
 
     def held(name: str, first: int) -> str:
         marks = (f"{0.01 * i:.2f},{0.5 - 0.01 * i:.2f},0.5,a" for i in range(first, first + 25))

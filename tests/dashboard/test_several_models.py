@@ -32,7 +32,7 @@ NOT_ANSWERED = BOTH.with_exhibit(EXHIBITS.described("pairs", estimator="ece", no
 
 
 def shown(selection: Selection, key: str) -> Any:
-    """The table of an exhibit on screen."""
+    """Return the table of an exhibit on screen."""
     scene = session.scene_of(selection)
     return scene.get(selection.exhibit(key).build().table(scene))
 
@@ -116,7 +116,7 @@ def test_one_model_alone_has_no_pair() -> None:
 
 
 def asked_for_pairs(selection: Selection) -> AppTest:
-    """The room in which calibrators are chosen, with its pairs."""
+    """Return the room in which calibrators are chosen, with its pairs."""
     app = opened(selection.replace(view="calibrators"))
     app.segmented_control(key="recalibrate.more").set_value("pairs").run()
     assert not app.exception
@@ -124,7 +124,7 @@ def asked_for_pairs(selection: Selection) -> AppTest:
 
 
 def reported(selection: Selection) -> list[Any]:
-    """The blocks of the report's section on models."""
+    """Return the blocks of the report's section on models."""
     left_out = tuple(chapter.key for chapter in CHAPTERS if chapter.key != "calibrators")
     return list(build(selection, Options(date="a day", left_out=left_out)).document.sections[0].blocks)
 
@@ -144,7 +144,7 @@ def test_the_report_has_the_differences_of_the_screen_or_says_why_not() -> None:
 
 
 def shifted(labels: pd.Series, name: str) -> str:
-    """An upload with the labels given."""
+    """Return an upload with the given labels."""
     table = pd.DataFrame({str(k): 0.1 for k in range(10)}, index=range(len(labels))).assign(label=labels)
     data = io.BytesIO()
     table.to_csv(data, index=False)

@@ -1,4 +1,4 @@
-"""The simplex view: it shows the numbers computed, follows clicks and links, and says what it cannot show."""
+"""The simplex view: it shows the computed numbers, follows clicks and links, and reports its limits."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def said(app: AppTest) -> str:
 
 
 def table(app: AppTest, column: str) -> pd.DataFrame:
-    """The first table on screen that has such a column."""
+    """Return the first table on screen that has such a column."""
     return next(shown.value for shown in app.dataframe if column in shown.value.columns)
 
 
 def link(app: AppTest) -> dict[str, str]:
-    """The query string; the test harness holds what it was given as text, and what the app wrote as lists."""
+    """Return the query string; the test harness stores given parameters as text, and written ones as lists."""
     return {name: v if isinstance(v, str) else v[0] for name, v in app.query_params.items()}
 
 
@@ -99,7 +99,7 @@ def test_marks_say_their_cell_and_no_name_becomes_markup(diagram: diagrams.Recal
 
 
 def pointed_at(figure: Any, places: Any) -> Any:
-    """The cell of the mark nearest to each place, as Plotly finds it."""
+    """Return the cell of the mark nearest to each place, as Plotly finds it."""
     marks = [t for t in figure.data if t.customdata is not None]
     at = np.concatenate([np.column_stack([t.x, t.y]) for t in marks])
     cells = np.array([mark["cell"] for t in marks for mark in t.customdata])
@@ -113,13 +113,13 @@ def test_a_place_belongs_to_the_cell_around_it(key: str) -> None:
     parts = session.parts(THREE)
     made = diagrams.recalibration(key, parts.fit, parts.test)
     np.testing.assert_array_equal(cells_at(to_xy(made.points), made), made.cells)
-    # A click anywhere, near an edge too, finds the cell it is in, but for a pixel or two beside an edge.
+    # A click anywhere, also near an edge, finds its cell, except within a pixel or two of an edge.
     places = to_xy(np.random.default_rng(0).dirichlet((1, 1, 1), 1500))
     cells = cells_at(places, made)
     inside, figure = cells >= 0, figures.recalibration(made)
     assert (pointed_at(figure, places[inside]) == cells[inside]).mean() > 0.98
     corners = [to_xy(polygon) for cell in made.all_outlines for polygon in cell]
-    for shift in (0.01, -0.01):  # three pixels beside the middles of edges
+    for shift in (0.01, -0.01):  # three pixels from the middles of edges
         aside = np.array([shift, shift / 2])
         middles = np.concatenate([(c + np.roll(c, -1, axis=0)) / 2 + aside for c in corners])
         known = cells_at(middles, made)
@@ -288,7 +288,7 @@ def test_calibrators_are_fitted_on_the_three_corners() -> None:
 
 
 def test_copied_lines_and_commands_of_three_corners_give_the_tables_on_screen() -> None:
-    """Corners, partitions, rows for an arrow and the cell looked at are all in what is copied."""
+    """Corners, partitions, rows for an arrow and the focused cell are all in the copied text."""
     app = opened(Selection(source=SEVEN, view="simplex", three="1,0,2,condition", partitions=(GRID,), cell=3))
     tables = {column: table(app, column) for column in ("bound", "norm", "eps", "map", "row")}
     lines = [block.value for block in app.code if block.language == "python"]
@@ -298,7 +298,7 @@ def test_copied_lines_and_commands_of_three_corners_give_the_tables_on_screen() 
         names: dict[str, Any] = {}
         exec(compile(text, "copied", "exec"), names)
         column = next(column for column in tables if column in names["table"])
-        # What is yes or no stands on screen in words.
+        # Booleans are shown on screen as words.
         shown, wanted = tables.pop(column), names["table"]
         words_of = {
             name: {True: "yes", False: "no"} for name in wanted.select_dtypes(bool) if shown[name].dtype != bool
@@ -363,7 +363,7 @@ def test_a_chosen_partition_can_be_taken_away() -> None:
 
 
 def test_the_label_of_an_option_that_is_gone_is_no_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Streamlit reports then in a browser, though not to its own test harness."""
+    """Streamlit reports this in a browser, though not in its own test harness."""
     monkeypatch.setattr(widgets, "tied", lambda key, value, chosen: {"chosen": chosen})
     got: list[object] = []
     report = widgets.tied_to(range(2), "part", 0, got.append)["chosen"]
@@ -450,7 +450,7 @@ P3 = ("H-LECD", "H-LECE", "temperature scaling", "Dirichlet calibration", "LECE"
 
 
 def asked(name: str) -> Selection:
-    """What a link of the README asks for."""
+    """Return the choices of a link in the README."""
     selection, problems = Selection.from_query(dict(parse_qsl(urlsplit(LINKS[name]).query)))
     assert problems == ()
     return selection

@@ -1,4 +1,4 @@
-"""Slices on screen, in a link, in the report and on a terminal: the same numbers, and one slice judged everywhere."""
+"""Slices on screen, in a link, in the report and on a terminal: the same numbers, and one slice used everywhere."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def judged_rows() -> Predictions:
 
 
 def held_csv(n: int = 600, **columns: Any) -> str:
-    """A file of bare confidences with columns, as a session holds it."""
+    """Return a stored file of confidences only, with columns."""
     rng = np.random.default_rng(0)
     h = rng.uniform(0.5, 1, n).round(3)
     frame = pd.DataFrame({"confidence": h, "correct": (rng.random(n) < h).astype(int), **columns})

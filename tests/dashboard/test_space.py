@@ -1,4 +1,4 @@
-"""The container file, which no test builds, against what it starts; and what Hugging Face reads of a Space."""
+"""The container file, which no test builds, matches what it starts; and the metadata that Hugging Face reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINES = (FOLDER / "Containerfile").read_text("utf-8").splitlines()
 
 
 def of(instruction: str) -> list[str]:
-    """What stands behind an instruction, line by line."""
+    """Return the arguments of an instruction, line by line."""
     return [line.removeprefix(f"{instruction} ") for line in LINES if line.startswith(f"{instruction} ")]
 
 

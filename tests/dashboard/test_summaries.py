@@ -1,4 +1,4 @@
-"""A summary at the command line and in the dashboard: made, gated like the rows, audited, looked at."""
+"""Summaries on the command line and in the dashboard: created, gated like the rows, audited, shown."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_summary_is_never_said_to_be_divided():
 
 
 def said_of_a_summary(view: str, **changes) -> tuple[AppTest, str]:
-    """A view of a summary, and what it says, as people read it."""
+    """Return a view of a summary, and its visible text."""
     write_summary(cc.Summary.of(cc.Predictions([[0.7, 0.3], [0.2, 0.8]] * 150, [0, 1] * 150)), "counts.parquet")
     key = session.hold(Path("counts.parquet").read_bytes(), "counts.parquet").key
     app = opened(Selection(source=Source(data=key), view=view, **changes))
@@ -157,7 +157,7 @@ def said_of_rows(view: str) -> str:
 
 
 def sliced_table(name: str, sharp: float) -> str:
-    """A CSV file of 400 rows with a column, the same rows for every model."""
+    """Return a CSV file of 400 rows with a column, the same rows for every model."""
     rng = np.random.default_rng(0)
     z, site = rng.normal(size=400), rng.choice(["a", "b"], 400)
     right = rng.random(400) < 1 / (1 + np.exp(-z))
@@ -178,8 +178,8 @@ def test_slices_of_a_summary_are_those_of_its_rows_on_the_command_line():
         run("audit", name, "--where", "site=a", "--notion", "confidence") for name in ("rows.csv", "counts.parquet")
     )
     assert here.exit_code == 0, here.output
-    # A slice of a summary has its confidences alone, and their mean gap most of the level; of two classes that of the
-    # event has it. So the lower end lies no lower. The upper end is of the same draws; all else is equal.
+    # A slice of a summary only has its confidences, and their mean gap most of the level; for two classes that of the
+    # event has it. So the lower end is not lower. The upper end is from the same draws; all else is equal.
     (rows, counts) = (
         next(line for line in each.stdout.splitlines() if line.startswith("Confidence ECE")).split()
         for each in (there, here)
@@ -203,7 +203,7 @@ def test_summaries_are_compared_over_all_rows_and_over_those_kept_together():
     there, here = json.loads(rows.stdout)["lines"], json.loads(kept.stdout)["lines"]
     paired = [line for line in here if line["of"] == "400 rows kept, paired"]
     assert [line["estimator"] for line in paired] == [line["estimator"] for line in there]
-    for mine, known in zip(paired, there, strict=True):  # all 400 are kept, in another order
+    for mine, known in zip(paired, there, strict=True):  # all 400 are sampled, in another order
         assert mine["difference"] == pytest.approx(known["difference"], abs=1e-9)
     apart = [line for line in here if line["of"] == "all, unpaired"]
     for wide, known in zip(apart, there, strict=True):

@@ -1,4 +1,4 @@
-"""calib summarise with engines: patterns, SQL on request, and what cannot go together."""
+"""calib summarise with engines: patterns, SQL on request, and incompatible options."""
 
 import numpy as np
 import pandas as pd

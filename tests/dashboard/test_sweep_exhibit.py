@@ -1,4 +1,4 @@
-"""The sweep as it is shown: its controls, its words, and whose bins reliability diagrams are in."""
+"""The sweep on screen: its controls, its words, and the bins of reliability diagrams."""
 
 import numpy as np
 import pandas as pd

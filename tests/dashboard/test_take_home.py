@@ -1,4 +1,4 @@
-"""The Calibrators view hands fitted calibrators out in three formats, and says where one has none."""
+"""The Calibrators view exports fitted calibrators in three formats, and reports if one is not available."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ TICKED = tuple(CALIBRATORS.described(key) for key in ("ts+top-label-hb", "lece")
 
 @pytest.fixture(scope="module")
 def shown():
-    """The view, and what its buttons would make: by file name."""
+    """Return the view, and the content of its buttons by file name."""
     files = {}
     selection = Selection(source=Source(data="demo:synthetic-three-class"), view="calibrators", calibrators=TICKED)
     for recipe in TICKED:

@@ -1,4 +1,4 @@
-"""Names that Markdown leaves as they are."""
+"""Names that Markdown shows unchanged."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ STYLES = Path(__file__).parents[2] / "dashboard" / "frame"
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_mark_of_markdown_is_escaped(name: str) -> None:
-    """What a browser makes of it is seen in tests/browser/test_names.py."""
+    """The result in a browser is tested in tests/browser/test_names.py."""
     text = markdown_plain(name)
     assert re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).replace("\u200b", "") == name
     assert not re.search(r"(?<!\\)(?:\\\\)*[!-/:-@\[^-`{-~]", text)
@@ -31,7 +31,7 @@ def test_a_label_is_escaped_only_where_markdown_reads_something() -> None:
 
 
 def test_colours_are_written_once() -> None:
-    """Those of models in the palette, those of the page in one rule; the accent is Streamlit's primary colour."""
+    """Colors of models are in the palette, those of the page in one rule; the accent is Streamlit's primary color."""
     sheets = {path.name: path.read_text("utf-8") for path in STYLES.glob("*.css")}
     page = sheets.pop("page.css")
     colours, rest = page.partition("}")[::2]

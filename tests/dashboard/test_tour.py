@@ -1,4 +1,4 @@
-"""The guided tour: every number is the example's own, every sentence true of it, and the ways in, through and out."""
+"""The guided tour: numbers and sentences are true of the examples, and its links in, through and out work."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def parts(stop: Stop) -> tuple[Predictions, Predictions]:
 
 
 def numbers(stop: Stop) -> list[str]:
-    """What an answer says in numbers."""
+    """Return the numbers of an answer."""
     return re.findall(r"[\d.,]*\d(?: %)?", stop.words)
 
 
 def binned_error(rows: Predictions, bins: int) -> float:
-    """The confidence error, bin by bin."""
+    """Return the confidence error, bin by bin."""
     place = np.minimum((rows.confidence * bins).astype(int), bins - 1)
     gaps = [(rows.confidence - rows.correct)[place == b] for b in range(bins)]
     return float(sum(abs(gap.sum()) for gap in gaps) / rows.n_rows)

@@ -1,4 +1,4 @@
-"""Runs of MLflow and of Weights & Biases on local stores: what was logged is read back. `make trackers` runs it."""
+"""Runs of MLflow and of Weights & Biases on local stores: logged data are read back. `make trackers` runs it."""
 
 from __future__ import annotations
 

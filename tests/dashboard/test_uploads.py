@@ -1,4 +1,4 @@
-"""An upload that has been read leaves nothing behind."""
+"""Uploads leave nothing behind once they have been read."""
 
 import logging
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_without_a_running_script_there_is_nothing_to_release(monkeypatch: pytes
 
 @pytest.mark.parametrize("link", [{"view": "estimators"}, {"view": "data", "eps": "a lot"}], ids=["chips", "a warning"])
 def test_the_field_keeps_its_place_where_pages_differ_in_what_stands_above(link: dict[str, str]) -> None:
-    """A field that moves is made anew by the browser, and the file under way to it is lost."""
+    """The browser recreates a field that moves, and the file being uploaded to it is lost."""
     assert _place(**link) == _place(view="start")
 
 

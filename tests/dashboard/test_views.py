@@ -1,4 +1,4 @@
-"""Every view with every registered thing: it draws without an exception, and shows the numbers computed."""
+"""Views with all registered members: they draw without an exception, and show the computed numbers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LANGUAGE = "language-model"
 
 
 def opened(selection: Selection) -> AppTest:
-    """The app as a link with these choices opens it."""
+    """Return the app as a link with these choices opens it."""
     app = AppTest.from_file(str(APP), default_timeout=60)
     for name, text in selection.to_query().items():
         app.query_params[name] = text
@@ -53,7 +53,7 @@ def opened(selection: Selection) -> AppTest:
     return app
 
 
-# The room of the report makes a whole one: it is drawn for the two kinds of predictions alone.
+# The room of the report builds a whole report: it is drawn for the two kinds of predictions only.
 FIRST = (DEMOS[0].key, LANGUAGE)
 """Data of which every view is drawn at every check; of the others the first one, and all with `make wide`."""
 SEEN = [
@@ -65,7 +65,7 @@ SEEN = [
 
 
 def in_numbers(app: AppTest) -> AppTest:
-    """The reliability view with its numbers before and after unfolded."""
+    """Return the reliability view with its numbers before and after unfolded."""
     app.session_state["reliability.numbers"] = True
     app.run()
     assert not app.exception, [e.value for e in app.exception]
@@ -302,7 +302,7 @@ def test_ticking_a_calibrator_keeps_the_others_in_place() -> None:
 
 @pytest.fixture
 def plugged_in() -> Iterator[str]:
-    """A calibrator as somebody else's file would register it."""
+    """Register a calibrator as a file of somebody else would."""
 
     @CALIBRATORS.register("test-softener", "Softener", flags=Contract("full", keeps_argmax=True, sums_to_one=True))
     @dataclass(eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Rows that a reader leaves out, and models beside the first, are named by the library and all a command writes."""
+"""Omitted rows, and models after the first, are named by the library and in every output of commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BESIDE = 'The file has 2 models. Only "raw" is evaluated, not "calibrated"'
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tasks of which a third has no confidence; predictions before and after calibration."""
+    """Write tasks of which a third has no confidence, and predictions before and after calibration."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     rng = np.random.default_rng(0)
@@ -38,7 +38,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def outputs(name: str, form: str) -> list[str]:
-    """What a gate writes for people: on both streams, and in JUnit's XML."""
+    """Return the outputs of a gate for people: on both streams, and in JUnit XML."""
     arguments = ["gate", name, "--max-ece", "0.5", "--format", form, "--junit", "a.xml"]
     ended = CliRunner().invoke(main, arguments, prog_name="calib")
     junit = "".join(each.text or "" for each in ElementTree.parse("a.xml").iter())

@@ -1,4 +1,4 @@
-"""The command with the extra `cli` alone: no Streamlit, no Plotly; and without what POSIX systems alone have."""
+"""The command with only the extra `cli`: no Streamlit, no Plotly; and without modules of POSIX systems."""
 
 import io
 import json
@@ -20,7 +20,7 @@ CALLS = ("fork", "getuid", "geteuid", "setsid", "sched_getaffinity", "sysconf", 
 
 
 def new_process(*absent):
-    """The beginning of a program in which modules are as if not installed, and the system is no Linux."""
+    """Return the start of a program in which modules seem not installed, and the system is not Linux."""
     return f"""
 import importlib.machinery, json, os, signal, sys, sysconfig
 sysconfig.get_config_vars()  # read while the interpreter knows where it is
@@ -74,7 +74,7 @@ NEEDS = {
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What each command line answers in one process where nothing of the extras can be imported."""
+    """Return the output of each command line in one process in which no module of the extras can be imported."""
     folder = tmp_path_factory.mktemp("bare")
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(3), 200)
@@ -125,7 +125,7 @@ def test_without_click_it_is_one_sentence():
 
 
 def test_a_console_that_lacks_a_character_stops_no_command(tmp_path, monkeypatch):
-    """Windows hands pipes its own code page, which has no minus sign."""
+    """Windows gives pipes its own code page, which has no minus sign."""
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"confidence": [0.9] * 40, "correct": [1] * 30 + [0] * 10}).to_csv("a.csv", index=False)
     Path("old.json").write_text(json.dumps({"schema": "calib-gate/1", "checks": [{"kept": KEPT}]}), "utf-8")

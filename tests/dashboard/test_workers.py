@@ -1,4 +1,4 @@
-"""Heavy work in processes of its own: the same results, stopped at once, begun anew where a process is killed."""
+"""Heavy work in worker processes: the same results, stopped at once, restarted if a process is killed."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def became_true(what: Callable[[], bool]) -> bool:
 
 
 def silent(_: int) -> None:
-    """Nobody is told."""
+    """Ignore the progress."""
 
 
 @pytest.fixture(scope="module")
 def one() -> Iterator[Pool]:
-    """One process, which everything goes to at once."""
+    """Yield a pool of one process, which receives all work at once."""
     opened = Pool(1, quick=0.0, loaded=False)
     yield opened
     opened.close()
@@ -53,7 +53,7 @@ def rows() -> cc.Predictions:
 
 
 def gone(pid: int) -> bool:
-    """Whether a process is over."""
+    """Return True if a process has ended."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -97,7 +97,7 @@ def test_what_is_quick_stays_here_and_what_is_not_goes_there_from_then_on() -> N
         assert opened.run(long_work.busy, (0.0,), {}, silent) == os.getpid()
         assert opened.run(long_work.busy, (0.2,), {}, silent) == opened.processes[0]
         assert opened.run(long_work.busy, (0.0,), {}, silent) == opened.processes[0]
-        # Nothing moves what never says how far it is; but it is remembered.
+        # Work that never reports its progress is not moved; but it is remembered.
         assert opened.run(long_work.quiet, (0.2,), {}, silent) == os.getpid()
         assert opened.run(long_work.quiet, (0.0,), {}, silent) == opened.processes[0]
     finally:
@@ -105,7 +105,7 @@ def test_what_is_quick_stays_here_and_what_is_not_goes_there_from_then_on() -> N
 
 
 class Left(BaseException):
-    """Nobody waits."""
+    """Signal that nobody waits."""
 
 
 def test_a_stop_ends_the_process_and_the_next_job_has_a_new_one(one: Pool) -> None:

@@ -40,7 +40,7 @@ def easy(key):
 
 PART = Part("BINARY_CALIBRATORS")
 COMPOSED = ("identity", "metacal-accuracy", "top-label", "class-wise", "top-k-label", "normalised-hb")
-"""One key for each kind of output, for abstention and for refusal.
+"""Keys, one for each kind of output, for abstention and for refusal.
 
 Laws that are valid for the parts are valid for their composition; a test below proves for every key that a composition
 is its parts in sequence.

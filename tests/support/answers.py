@@ -1,4 +1,4 @@
-"""What an answer says, leaf by leaf, so that two answers can be compared whatever they are made of."""
+"""Leaves of results, so that two results of any types can be compared."""
 
 import dataclasses
 import inspect
@@ -18,9 +18,9 @@ Leaf = tuple[tuple[str, ...], str]
 
 
 def leaves(answer: Any, *path: str, below: frozenset[int] = frozenset()) -> Iterator[Leaf]:
-    """Every number, word and array of an answer with the names that lead to it.
+    """Yield every number, word and array of a result with the path of names that leads to it.
 
-    Of a fitted calibrator its parameters; of a table its columns; of a diagram its fields and what it draws.
+    A fitted calibrator yields its parameters, a table its columns, a diagram its fields and its drawing.
 
     >>> list(leaves({"level": 0.9, "ends": [1, None]}))
     [(('level',), '0.9'), (('ends', '0'), '1'), (('ends', '1'), 'None')]
@@ -64,7 +64,7 @@ def _of_object(answer: Any, path: tuple[str, ...], below: frozenset[int]) -> Ite
 
 
 def _told(answer: Any) -> dict[str, Any]:
-    """The properties of an answer that are words or numbers, such as its verdict and its sentence."""
+    """Return the properties of a result that are words or numbers, such as its verdict and its sentence."""
     found = {}
     for name, made in inspect.getmembers_static(type(answer)):
         if isinstance(made, (property, cached_property)) and not name.startswith("_"):
@@ -75,17 +75,17 @@ def _told(answer: Any) -> dict[str, Any]:
 
 
 def echoes(answer: Any, name: str) -> list[str]:
-    """What the answer says that it was asked: leaves of an option's own name."""
+    """Return the leaves of a result that repeat an option's own name."""
     return [text for path, text in leaves(answer) if path and path[-1] == name]
 
 
 def beyond(answer: Any, name: str) -> list[Leaf]:
-    """What it says besides: an option that is repeated and not obeyed leaves this as it was."""
+    """Return all other leaves: an option that is repeated but not applied leaves these unchanged."""
     return [leaf for leaf in leaves(answer) if not leaf[0] or leaf[0][-1] != name]
 
 
 def ends(answer: Any) -> dict[tuple[str, ...], str]:
-    """Where its intervals end: leaves called low or high, but for noise floors and what lies where a scale stops.
+    """Return the ends of its intervals: leaves called low or high, except noise floors and ends of a scale.
 
     >>> ends({"low": 0.0, "gap_high": 0.25, "point": 0.1})
     {('gap_high',): '0.25'}
@@ -96,7 +96,7 @@ def ends(answer: Any) -> dict[tuple[str, ...], str]:
 
 
 def other_value(param: Param) -> Any:
-    """Another value than the default, from what is declared of the option."""
+    """Return a value other than the default, from the option's declaration."""
     domain, usual = param.domain, param.default
     if isinstance(domain, Flag):
         return not usual

@@ -1,4 +1,4 @@
-"""Laws of scores of events and other rows with a known AUROC, and how often intervals of it miss."""
+"""Distributions of scores of events and other rows with a known AUROC, and miss rates of its intervals."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ from calib_core.inference.intervals.auroc_interval import auroc_ends
 from calib_core.inference.intervals.influence_functions import ConfidenceRows, auroc
 
 _PLACES = 20_001
-"""Quantiles of a law from which its true AUROC is computed."""
+"""Number of quantiles of a distribution from which its true AUROC is computed."""
 _UNMOVED = 0.15
 """Share of the events of ``mixture`` whose scores are those of other rows."""
 _QUANTILES = {
@@ -33,11 +33,11 @@ LAWS = {
     "ties": ("normal", "normal", 1.0),
     "mixture": ("normal", "normal", 0.0),
 }
-"""Law of the events before they are moved, law of other rows, and the width to which scores are rounded."""
+"""Distribution of the events before the shift, distribution of other rows, and rounding width of the scores."""
 
 
 def drawn(law, move, events, others, rng):
-    """Scores of so many events and so many other rows."""
+    """Return scores of this many events and this many other rows."""
     first, second, width = LAWS[law]
     high = _QUANTILES[first](rng.random(events)) + move * (law != "mixture" or rng.random(events) >= _UNMOVED)
     return _rounded(high, width), _rounded(_QUANTILES[second](rng.random(others)), width)
@@ -49,7 +49,7 @@ def _rounded(scores, width):
 
 @cache
 def move_for(law, wanted):
-    """How far events are moved for about the wanted AUROC, and the AUROC there."""
+    """Return the shift of events for about the wanted AUROC, and the AUROC at that shift."""
     low, high = -8.0, 60.0
     for _ in range(45):
         middle = (low + high) / 2
@@ -73,7 +73,7 @@ def _above(scores, others):
 
 
 def misses(law, wanted, events, others, runs, seed, level=0.9):
-    """True AUROC; shares of runs with a lower end above and an upper end below it, and DeLong's; both mean widths."""
+    """Return the true AUROC, shares of runs that miss above and below (ours and DeLong's), and both mean widths."""
     move, true = move_for(law, wanted)
     rng = np.random.default_rng(seed)
     found = []
@@ -90,7 +90,7 @@ def misses(law, wanted, events, others, runs, seed, level=0.9):
 
 
 def delong(measure, level):
-    """DeLong's interval on the scale of log-odds alone: the falsified twin."""
+    """Return DeLong's interval on the scale of log-odds only: the version known to fail."""
     if not 0 < measure.value < 1 or not measure.error > 0:
         return measure.value, measure.value
     spread = measure.spread(level, measure.value * (1 - measure.value))

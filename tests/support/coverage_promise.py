@@ -1,17 +1,17 @@
-"""What the coverage table promises, and whether it does."""
+"""Guarantees of the coverage table, and a check of them."""
 
 import numpy as np
 from scipy.stats import beta
 
 
 def at_most(share, runs):
-    """Upper 95 % limit (Clopper-Pearson) of a coverage seen as ``share`` of ``runs``."""
+    """Return the upper 95 % limit (Clopper-Pearson) of a coverage observed as ``share`` of ``runs``."""
     seen = np.round(share * runs)
     return np.where(seen < runs, beta.ppf(0.95, seen + 1, np.maximum(runs - seen, 1e-9)), 1.0)
 
 
 def broken(table, named_by=10):
-    """What the table shows against the promise, sentence by sentence; empty where it is kept.
+    """Return a sentence for each violation of the guarantee in the table; empty if there are none.
 
     Of the lines called tested: none whose coverage is shown (at 95 %) to be below .86, at most one in twenty shown to
     be below .88; at other levels misses in the same proportion, 1.4 and 1.2 times what the level allows. In every

@@ -1,4 +1,4 @@
-"""Laws of scores and truth like those of networks, how far curves are off under them, and how often bands hold."""
+"""Distributions of scores and truth like those of networks, with errors of curves and coverage of bands."""
 
 from dataclasses import replace
 
@@ -39,19 +39,19 @@ LAWS = {
     ),
     "uniform, calibrated": (lambda n, rng: rng.random(n), lambda s: s),
 }
-"""Scores (n, rng) and the share that comes true at each."""
+"""Scores (n, rng) and the true frequency at each."""
 RISING = [name for name in LAWS if name != "uniform, a wave"]
 
 
 def drawn(law, n, seed):
-    """Scores and their chances: the same for every run of a case."""
+    """Return scores and their chances: the same for every run of a case."""
     scores, truth = LAWS[law]
     s = scores(n, np.random.default_rng([seed, n]))
     return s, truth(s)
 
 
 def noiseless(s, chance, method=KERNEL_CURVE, **how):
-    """The curve were every outcome replaced by its probability: each row twice, with the weights of both outcomes.
+    """Return the curve with every outcome replaced by its probability: each row twice, weighted by both outcomes.
 
     At the bandwidth of the rows themselves: rows of unequal weight are worth another number of them.
     """
@@ -64,21 +64,21 @@ def noiseless(s, chance, method=KERNEL_CURVE, **how):
 
 
 def kernel_coverage(law, n, runs, band, seed=0, narrowed=1.0, **how):
-    """(runs, scores): whether the band held the smoothed curve; only where scores are."""
+    """Return (runs, scores): True if the band contains the smoothed curve; only at existing scores."""
     s, chance = drawn(law, n, seed)
     target, rng, inside = noiseless(s, chance, **how), np.random.default_rng(seed + 1), []
     first, last = np.searchsorted(target.score, s.min(), "right") - 1, np.searchsorted(target.score, s.max())
     for _ in range(runs):
         made = kernel_curve(Predictions.from_confidence(s, rng.random(n) < chance), band=band, **how)
         low, high = (made.curve + narrowed * (end - made.curve) for end in (made.lower, made.upper))
-        # Which scores have a curve depends on scores alone: it is the same in every run.
+        # The scores with a curve depend on scores only: they are the same in every run.
         judged = np.arange(first, last + 1)[~np.isnan(made.curve[first : last + 1])]
         inside.append(((low <= target.curve + 1e-9) & (target.curve <= high + 1e-9))[judged])
     return np.array(inside)
 
 
 def corp_coverage(law, n, runs, band, seed=0, narrowed=1.0):
-    """(runs, scores): whether the band held the true curve."""
+    """Return (runs, scores): True if the band contains the true curve."""
     s, chance = drawn(law, n, seed)
     rng, truth, inside = np.random.default_rng(seed + 1), LAWS[law][1], []
     for _ in range(runs):
@@ -89,7 +89,7 @@ def corp_coverage(law, n, runs, band, seed=0, narrowed=1.0):
 
 
 def off(law, n, runs, seed=0, **how):
-    """Mean absolute error of the curve at the scores, and how much more than the truth it goes up and down."""
+    """Return the mean absolute error of the curve at the scores, and its total variation in excess of the truth."""
     found = []
     for run in range(runs):
         s, chance = drawn(law, n, seed + run)

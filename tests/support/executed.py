@@ -1,4 +1,4 @@
-"""Which tests execute a line of the package, told by coverage.py, and how long each of them takes."""
+"""Tests that execute a line of the package, by coverage.py, and the duration of each."""
 
 import ast
 import hashlib
@@ -18,12 +18,12 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (tests\S*(?:\[.*?\])?)(?: - |$)", re.MUL
 
 
 def sources():
-    """The modules whose lines are recorded."""
+    """Return the modules whose lines are recorded."""
     return [file for place in RECORDED for file in sorted((ROOT / place).rglob("*.py"))]
 
 
 class Executed:
-    """What the tests of some files execute; those of a folder run once, and again when one or a module has changed."""
+    """Lines that the tests of some files execute; a folder's tests run once, and again when one or a module changes."""
 
     def __init__(self, files, jobs):
         self.code = hashlib.sha256(b"".join(file.read_bytes() for file in sources())).hexdigest()[:12]
@@ -38,7 +38,7 @@ class Executed:
                 self._read(kept)
 
     def _record(self, folder, files):
-        """Where the lines and times of a folder's files are kept; their tests run in a process of their own."""
+        """Return the path of a folder's stored lines and times; its tests run in a separate process."""
         texts = "\0".join(part for file in files for part in (file, self.text[file]))
         kept = KEPT / f"{folder.name}-{hashlib.sha256(texts.encode()).hexdigest()[:12]}-{self.code}"
         if not (told := kept.with_suffix(".txt")).exists():
@@ -75,14 +75,14 @@ class Executed:
                     lines[line] |= {t for t in took if t.split("::")[0] == test.split("::")[0]} if of_file else {test}
 
     def tests(self, module, source, line):
-        """Those that execute the statement at a line, or the functions around it where it runs at import only."""
+        """Return tests that execute the statement at a line, or the functions around it if it runs only at import."""
         for lines in around(ast.parse(source), line):
             if found := {test for number in lines for test in self.lines[module][number]}:
                 return found - self.failing
         return set()
 
     def chosen(self, module, source, line, budget):
-        """(tests, number left out): nearest file first, quickest test first, of so many seconds; file by file."""
+        """Return (tests, number left out) in a time budget: nearest file first, fastest test first, file by file."""
         executing = self.tests(module, source, line)
         if not executing:
             return [], 0
@@ -104,16 +104,16 @@ class Executed:
 
 
 def nearness(module, file, text):
-    """0 for the tests of the module by their file's name, 1 for those that name it, 2 for others."""
+    """Return 0 for tests named after the module, 1 for those that mention it, 2 for others."""
     stem = (Path(module).parent.name if module.endswith("__init__.py") else Path(module).stem).strip("_")
     return 0 if stem in Path(file).stem else 2 - bool(re.search(rf"\b{re.escape(stem)}\b", text))
 
 
 def around(tree, line):
-    """Lines of the statement at a line; where it runs at import, those of the functions in what it is a part of."""
+    """Return lines of the statement at a line; if it runs at import, those of the functions in its construct."""
     holding = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
     innermost, *outer = sorted(holding, key=lambda node: node.end_lineno - node.lineno)
-    if isinstance(innermost, ast.FunctionDef):  # its line holds what its arguments are by themselves
+    if isinstance(innermost, ast.FunctionDef):  # its line contains the values of its arguments
         yield within(innermost)
     elif any(isinstance(node, ast.FunctionDef) for node in outer):
         body = getattr(innermost, "body", None)
@@ -123,6 +123,6 @@ def around(tree, line):
 
 
 def within(node):
-    """Lines of the bodies of the functions in a piece of a module."""
+    """Return the lines of the bodies of the functions in a piece of a module."""
     functions = [part for part in ast.walk(node) if isinstance(part, ast.FunctionDef)]
     return [line for function in functions for line in range(function.body[0].lineno, function.end_lineno + 1)]

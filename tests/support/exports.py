@@ -1,4 +1,4 @@
-"""Fitted calibrators of every kind for the tests of exports, and a module made from exported text."""
+"""Fitted calibrators of every kind for the tests of exports, and modules created from exported text."""
 
 import types
 
@@ -9,7 +9,7 @@ from calib_core import BINARY_CALIBRATORS, CALIBRATORS
 from calib_core.registry.registry import Part
 
 SMALL = {"accuracy": 0.01, "points_per_bin": 20}
-"""Parameters that nearly all rows can carry, and that make several bins of few rows."""
+"""Parameters that nearly all rows satisfy, and that give several bins of few rows."""
 
 
 def _made(key, **more):
@@ -32,7 +32,7 @@ CASES = dict(_cases())
 
 
 def refused(case):
-    """Whether a case declares that it has no export."""
+    """Return True if a case declares that it has no export."""
     return not CALIBRATORS[case.split(" of ")[0]].flags.exported
 
 
@@ -41,13 +41,13 @@ def fitted(case, k=4):
 
 
 def module(source):
-    """The module that a text is."""
+    """Return the module of a source text."""
     made = types.ModuleType("exported")
     exec(source, made.__dict__)
     return made
 
 
 def fresh_rows(k=4, seed=9):
-    """Rows that no part of the project has seen: confident, spread, and certain ones."""
+    """Return rows that no other part of the project uses: confident, spread, and certain ones."""
     rng = np.random.default_rng(seed)
     return np.concatenate([ordinary_rows(100, k, seed)[0], rng.dirichlet(np.ones(k), 100), np.eye(k)])

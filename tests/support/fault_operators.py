@@ -1,7 +1,7 @@
-"""Faults of the kinds that a screen can carry unnoticed, found in a module's syntax tree.
+"""Faults of the kinds that a screen can show unnoticed, found in a module's syntax tree.
 
-An operator yields (node, span of bytes, text that replaces it). Nothing is named that the code does not hold: another
-column is one that the module reads elsewhere of the same table, another argument one of the same call.
+An operator yields (node, span of bytes, text that replaces it). Replacements use only names in the code: another column
+is one that the module reads elsewhere in the same table, another argument one of the same call.
 """
 
 import ast
@@ -27,7 +27,7 @@ NOT_COMPUTED = {"annotation", "returns", "decorator_list"}
 
 @dataclass(frozen=True)
 class Fault:
-    """A piece of a module's text and what stands there instead; ``nth`` of its like in the same function."""
+    """Piece of a module's text and its replacement; ``nth`` of its kind in the same function."""
 
     module: str
     operator: str
@@ -40,12 +40,12 @@ class Fault:
 
     @property
     def name(self):
-        """What it is called in the table: the same when lines above it come or go."""
+        """Return its name in the table: stable when lines above it change."""
         return (self.module, self.operator, self.scope, self.before, self.after, str(self.nth))
 
     @property
     def rank(self):
-        """A fixed place in a random order."""
+        """Return a fixed position in a random order."""
         return hashlib.sha256("\0".join(self.name).encode()).hexdigest()
 
     def planted(self, source):
@@ -53,7 +53,7 @@ class Fault:
 
 
 class Module:
-    """A module's text and tree; positions are bytes, as ast counts columns."""
+    """Text and tree of a module; positions are bytes, as ast counts columns."""
 
     def __init__(self, path, source):
         self.path, self.source, self.tree = path, source, ast.parse(source)
@@ -63,7 +63,7 @@ class Module:
         self.nodes = list(self._walk(self.tree, "", None))
 
     def _walk(self, node, scope, parent):
-        """(node, its function, parent) of what is computed: no annotation, no docstring, nothing inside an f-string."""
+        """Yield (node, function, parent) of computed nodes: no annotation, no docstring, nothing inside an f-string."""
         yield node, scope, parent
         if isinstance(node, ast.JoinedStr):  # before Python 3.12 its parts have no places
             return
@@ -77,7 +77,7 @@ class Module:
                     yield from self._walk(child, scope, node)
 
     def of(self, *kinds):
-        """(node, parent) of these kinds, but for those that are written to."""
+        """Yield (node, parent) of these kinds, except assignment targets."""
         read = [(n, p) for n, _, p in self.nodes if isinstance(getattr(n, "ctx", ast.Load()), ast.Load)]
         return [(node, parent) for node, parent in read if isinstance(node, kinds)]
 
@@ -89,7 +89,7 @@ class Module:
         return self.source[start:end].decode()
 
     def faults(self):
-        """Every fault of every operator."""
+        """Yield every fault of every operator."""
         scopes, seen = {id(node): scope for node, scope, _ in self.nodes}, Counter()
         for operator in OPERATORS:
             for node, span, after in operator(self):
@@ -98,7 +98,7 @@ class Module:
                 seen[kind] += 1
 
     def changes(self, fault):
-        """Whether it leaves a program, and another one."""
+        """Return True if the result is a valid and different program."""
         try:
             return ast.dump(ast.parse(fault.planted(self.source))) != ast.dump(self.tree)
         except SyntaxError:
@@ -106,7 +106,7 @@ class Module:
 
 
 def word_of(m, node):
-    """The last word of a name, an attribute or a string that is a word, and where it stands."""
+    """Return the last word of a name, an attribute or a string that is a word, and its position."""
     end = m.span(node)[1]
     if isinstance(node, ast.Constant):
         word = node.value if isinstance(node.value, str) and re.fullmatch(r"[a-z][\w -]*", node.value) else ""
@@ -116,7 +116,7 @@ def word_of(m, node):
 
 
 def exchanged(m, places):
-    """Each of (node, key, span) as the next one, in the alphabet, of those with the same key."""
+    """Yield each of (node, key, span) with the next one, in alphabetical order, of those with the same key."""
     texts = defaultdict(set)
     for _, key, span in places:
         texts[key].add(m.text(span))
@@ -245,7 +245,7 @@ def folder_of(fault):
 
 
 def sample(modules, count):
-    """``count`` faults, spread over operators, then folders, then modules: always the same ones of the same code."""
+    """Return ``count`` faults, spread over operators, folders and modules: always the same ones for the same code."""
     of, waiting = {module.path: module for module in modules}, defaultdict(list)
     for fault in sorted((fault for module in modules for fault in module.faults()), key=lambda fault: fault.rank):
         waiting[fault.operator].append(fault)

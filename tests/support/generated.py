@@ -10,12 +10,12 @@ UNTIED = ("spread", "confident")
 
 
 def classes_for(case, k):
-    """k classes, or the only number of classes that the calibrator of this key, or case of it, is for."""
+    """Return k classes, or the only number of classes that this calibrator, or case of it, accepts."""
     return CALIBRATORS.entry(case.split(",")[0].split(" of ")[0]).flags.classes or k
 
 
 def rows(style, n, k, rng):
-    """Probability rows (n, k) in float64."""
+    """Return probability rows (n, k) in float64."""
     if style == "spread":
         return rng.dirichlet(np.full(k, 0.7), n)
     if style == "confident":
@@ -32,7 +32,7 @@ def rows(style, n, k, rng):
 
 
 def outcomes(probs, rng, missing):
-    """Labels drawn from the rows or at random, with some classes that never occur when asked."""
+    """Return labels drawn from the rows or at random; ``missing`` leaves some classes without rows."""
     n, k = probs.shape
     drawn = (rng.random(n)[:, None] > np.cumsum(probs, 1)[:, :-1]).sum(1)
     labels = np.where(rng.random(n) < 0.3, rng.integers(k, size=n), drawn)
@@ -40,7 +40,7 @@ def outcomes(probs, rng, missing):
 
 
 def ordinary_rows(n=200, k=3, seed=0):
-    """Rows of a fairly accurate model with labels drawn from them: what every calibrator can be fitted on."""
+    """Return rows of a fairly accurate model with labels drawn from them, suitable for every calibrator."""
     rng = np.random.default_rng(seed)
     probs = rows("confident", n, k, rng)
     return probs, (rng.random(n)[:, None] > np.cumsum(probs, 1)[:, :-1]).sum(1)
@@ -50,7 +50,7 @@ def ordinary_rows(n=200, k=3, seed=0):
 def full_predictions(
     draw, styles=STYLES, min_rows=1, max_rows=60, max_classes=6, weighted=None, dtypes=None, classes=None
 ):
-    """Full-matrix predictions; ``weighted`` is None (sometimes), False, or "whole" (whole-number weights)."""
+    """Draw full-matrix predictions; ``weighted`` is None (sometimes), False, or "whole" (whole-number weights)."""
     n = draw(st.integers(min_rows, max_rows))
     k = classes or draw(st.integers(2, max_classes))
     style = draw(st.sampled_from(styles))
@@ -71,13 +71,13 @@ def full_predictions(
 
 @st.composite
 def two_predictions(draw, max_classes=4, classes=None, **more):
-    """Two independent predictions over the same classes."""
+    """Draw two independent predictions over the same classes."""
     k = classes or draw(st.integers(2, max_classes))
     return draw(full_predictions(classes=k, **more)), draw(full_predictions(classes=k, **more))
 
 
 def of_kind(predictions, kind):
-    """The same predictions knowing less."""
+    """Return the same predictions reduced to a kind."""
     if kind == "full":
         return predictions
     if kind == "per-class":
@@ -97,7 +97,7 @@ KINDS = ("full", "per-class", "top-label", "confidence")
 
 
 def asked_of(notion, predictions):
-    """Predictions that the notion can be asked of: an event is one of two classes, here the first beside the others."""
+    """Return predictions suitable for the notion: an event needs two classes, here the first against the others."""
     if notion is None or REDUCTIONS[notion].flags.of != "event":
         return predictions
     first = predictions.probs[:, :1]
@@ -109,7 +109,7 @@ def asked_of(notion, predictions):
 
 
 def copies(predictions):
-    """Whole-number weights written out as repeated rows."""
+    """Expand whole-number weights to repeated rows."""
     at = np.repeat(np.arange(predictions.n_rows), predictions.weights.astype(int))
     return Predictions(predictions.probs[at], predictions.labels[at])
 

@@ -1,7 +1,7 @@
-"""Names that would be code, through whatever writes names down, beside harmless ones in the same places.
+"""Names that could become code in any output, next to harmless ones in the same places.
 
-What is written of both must have one structure, whatever reads it: elements of a page, tokens of Markdown, the tree of
-a Python module, macros of LaTeX. And a reader sees each name, but for what no reader may see.
+Both outputs must have the same structure for any parser: elements of a page, tokens of Markdown, the tree of a Python
+module, macros of LaTeX. Readers see each name, except for characters that must be hidden.
 """
 
 from __future__ import annotations
@@ -57,22 +57,22 @@ NAMES: Names = (
     "u" * 150,
 )
 TWINS: Names = tuple(f"name {'abcdefghijklmnopqrstuvwxyz'[j % 26] * (1 + j // 26)}" for j in range(len(NAMES)))
-"""Harmless names, as many."""
+"""The same number of harmless names."""
 
 
 @dataclass(frozen=True)
 class Outlet:
-    """What writes the names of classes (or of files, ``of_files``), its structure, and what a reader sees of it."""
+    """Output that contains names of classes (or files, ``of_files``), its structure, and its visible text."""
 
     written: Callable[[Names], str]
     structure: Callable[[str], Any]
     seen: Callable[[str], str]
     shows: bool = True
-    """Are the names in it at all?"""
+    """True if the names are visible in it."""
 
 
 def faults(outlet: Outlet) -> dict[str, str]:
-    """What is wrong with each of the names in what is written; empty where nothing is."""
+    """Return the fault for each of the names in an output; empty if there is none."""
     page, twin = outlet.written(NAMES), outlet.written(TWINS)
     if outlet.structure(page) != outlet.structure(twin):
         return dict.fromkeys(NAMES, "what is written has another structure than with harmless names")
@@ -82,7 +82,7 @@ def faults(outlet: Outlet) -> dict[str, str]:
 
 
 def _readable(text: str) -> str:
-    """Without controls, marks of direction and blanks, and without what is written in their place."""
+    """Return the text without control characters, direction marks and blanks, and without their replacements."""
     plain = re.sub(r"\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\N{REPLACEMENT CHARACTER}", "", text)
     return "".join(c for c in plain if unicodedata.category(c) not in ("Cc", "Cf", "Zs"))
 
@@ -92,7 +92,7 @@ def _readable(text: str) -> str:
 
 @lru_cache(2)
 def predictions(names: Names) -> Any:
-    """Rows whose classes have these names, and a column of values called so."""
+    """Return rows whose classes have these names, and a column with such values."""
     import calib_core as cc
 
     rng = np.random.default_rng(0)
@@ -104,7 +104,7 @@ def predictions(names: Names) -> Any:
 
 
 def frame(names: Names) -> pd.DataFrame:
-    """The same as a table: a column a class, labels by name."""
+    """Return the same as a table: one column per class, labels by name."""
     rows = predictions(names)
     columns = {name: rows.probs[:, j] for j, name in enumerate(names)}
     return pd.DataFrame({**columns, "label": np.array(names, dtype=object)[rows.true_labels], **rows.metadata})
@@ -112,7 +112,7 @@ def frame(names: Names) -> pd.DataFrame:
 
 @cache
 def folder(names: Names) -> tempfile.TemporaryDirectory[str]:
-    """A folder with the table, its labels, its scores, and a calibrator fitted on it."""
+    """Return a folder with the table, its labels, its scores, and a calibrator fitted on it."""
     made = tempfile.TemporaryDirectory()
     table = frame(names).assign(id=range(300))
     table.to_csv(f"{made.name}/a.csv", index=False)
@@ -134,12 +134,12 @@ def _run(here: str, *words: str) -> str:
 
 
 def command(*words: str) -> Callable[[Names], str]:
-    """What a command prints."""
+    """Return a function that returns a command's printed output."""
     return lambda names: _run(folder(names).name, *words)
 
 
 def output(file: str, *words: str) -> Callable[[Names], str]:
-    """The file that a command writes."""
+    """Return a function that returns the file that a command writes."""
 
     def written(names: Names) -> str:
         here = folder(names).name
@@ -150,7 +150,7 @@ def output(file: str, *words: str) -> Callable[[Names], str]:
 
 
 def passages(names: Names) -> list[Any]:
-    """Files with these names, none of which the gate could read."""
+    """Return results for files with these names, none of which the gate could read."""
     from dashboard.commands._passages import Passage
 
     return [Passage(Path(name), name, 0.0, why=f"{name} is no table of {name}") for name in names]
@@ -158,7 +158,7 @@ def passages(names: Names) -> list[Any]:
 
 @lru_cache(2)
 def handout(names: Names) -> Any:
-    """A file called like the first name that holds the table."""
+    """Return the handout of a file with the first name that contains the table."""
     from dashboard import session
     from dashboard.integrations.handout import Handout
     from dashboard.selection import Selection
@@ -168,7 +168,7 @@ def handout(names: Names) -> Any:
 
 
 def classes(names: Names) -> Any:
-    """The table of classes as the report prints it."""
+    """Return the table of classes as the report prints it."""
     from dashboard.report.document import TypesetTable
 
     shown, found = handout(names).exhibit("classes")
@@ -176,14 +176,14 @@ def classes(names: Names) -> Any:
 
 
 def copied(names: Names) -> str:
-    """The table of classes as Python that reads the file."""
+    """Return the table of classes as Python that reads the file."""
     from dashboard.exhibits import EXHIBITS
 
     return str(EXHIBITS.make("classes").python(handout(names).scene))
 
 
 def display(names: Names) -> str:
-    """Reliability of models with these names, drawn by Matplotlib."""
+    """Return the reliability diagram of models with these names, drawn by Matplotlib."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -204,7 +204,7 @@ def display(names: Names) -> str:
 
 
 def gate(names: Names) -> str:
-    """What the gate prints of files that are none."""
+    """Return the gate's output for missing files."""
     from click.testing import CliRunner
 
     from dashboard.cli import main
@@ -213,28 +213,28 @@ def gate(names: Names) -> str:
 
 
 def diagram(names: Names) -> Any:
-    """Each class as a line."""
+    """Return a diagram with each class as a line."""
     import calib_core as cc
 
     return cc.diagrams.class_table(predictions(names))
 
 
 def figure(names: Names) -> str:
-    """The same drawn, as JSON."""
+    """Return the same drawn, as JSON."""
     from calib_core import figures
 
     return str(figures.class_table({name: diagram(names) for name in names[:3]}, classes=range(len(names))).to_json())
 
 
 def on_github(names: Names) -> str:
-    """A line for each file."""
+    """Return a line for each file."""
     from dashboard.commands._passages import annotation
 
     return "\n".join(map(annotation, passages(names)))
 
 
 def report(names: Names) -> Any:
-    """A report whose title and author are names too."""
+    """Return a report whose title and author are also such names."""
     from dashboard.report import Options
 
     left_out = ("estimators", "calibrators")
@@ -242,14 +242,14 @@ def report(names: Names) -> Any:
 
 
 def on_paper(page: bytes) -> str:
-    """A page printed to PDF, its bytes as characters."""
+    """Return a page printed to PDF, its bytes as characters."""
     from dashboard.report import chromium
 
     return chromium.pdf(page).decode("latin-1")
 
 
 def screen(names: Names) -> str:
-    """Names in the Markdown of a page, as labels and in a table of the step's summary."""
+    """Return names in the Markdown of a page, as labels and in a table of the step's summary."""
     from dashboard.theme import label_plain, markdown_plain
 
     return "\n\n".join([*map(markdown_plain, names), *map(label_plain, names)])
@@ -303,8 +303,8 @@ OUTLETS: dict[str, Outlet] = {
     "JUnit": Outlet(_junit, structures.xml, structures.xml_texts),
     "screen": Outlet(screen, structures.tokens, structures.rendered),
 }  # fmt: skip
-"""What writes names down."""
+"""Outputs that contain names."""
 REPORT = Outlet(lambda names: report(names).html.decode(), structures.kinds_of_elements, structures.texts)
-"""The page of a report, which takes seconds."""
+"""Page of a report, which takes seconds."""
 PDF = Outlet(lambda names: on_paper(report(names).html), structures.actions, str, shows=False)
-"""That page on paper, which takes a browser."""
+"""That page on paper, which needs a browser."""

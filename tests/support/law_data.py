@@ -1,4 +1,4 @@
-"""Which data the laws run on: two demos in an ordinary run, all there are with CALIB_LAWS=all (`make laws`)."""
+"""Data of the laws: two demos in an ordinary run, all available files with CALIB_LAWS=all (`make laws`)."""
 
 import os
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from calib_core.datasets import DEMOS, demo
 
 EVERYTHING = os.environ.get("CALIB_LAWS") == "all"
 ORDINARY = ("wine-logistic", "breast-cancer-svm")
-"""Logits of three classes and confidences of two, few rows each: what everything is computed on quickly."""
+"""Logits of three classes and confidences of two, with few rows each for quick computation."""
 
 
 @dataclass(frozen=True)
 class LawData:
-    """A prediction file, a demo's or one that lies beside the repository."""
+    """Prediction file: a demo's, or one next to the repository."""
 
     name: str
     path: Path | None = None
 
     def file(self) -> tuple[bytes, str]:
-        """Its bytes and its name."""
+        """Return its bytes and its name."""
         return (self.path.read_bytes(), self.path.name) if self.path else demo(self.name)
 
 
 def law_data() -> list[LawData]:
-    """The files that laws run on, demos first."""
+    """Return the files that laws run on, demos first."""
     keys = [each.key for each in DEMOS] if EVERYTHING else ORDINARY
     shared = sorted(shared_files.FOLDER.joinpath("data").glob("*.npz")) if EVERYTHING else []
     return [*map(LawData, keys), *(LawData(path.stem, path) for path in shared)]
@@ -35,4 +35,4 @@ def law_data() -> list[LawData]:
 
 _MARKED = [pytest.param(each, marks=pytest.mark.law, id=each.name) for each in law_data()]
 on_law_data = pytest.mark.parametrize("data", _MARKED)
-"""Runs a test on each of them; `pytest -m law` runs the tests that have it."""
+"""Mark that runs a test on each of them; `pytest -m law` runs the tests that have it."""

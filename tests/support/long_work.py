@@ -1,4 +1,4 @@
-"""Work for processes: which one does it, work without an end, and work that its process does not survive."""
+"""Work for processes: to identify the process, without an end, and to kill the process."""
 
 import os
 import signal
@@ -10,18 +10,18 @@ Progress = Callable[[int], object]
 
 
 def process(progress: Progress) -> int:
-    """The process that computes this."""
+    """Return the process that computes this."""
     return os.getpid()
 
 
 def endless(progress: Progress) -> None:
-    """Work that never says how far it is: nothing but the end of its process stops it."""
+    """Run without progress reports: only the end of its process stops it."""
     while True:
         time.sleep(0.05)
 
 
 def fatal(times: str, progress: Progress) -> int:
-    """End the process so many times, counted in a file, and then answer."""
+    """End the process this many times, counted in a file, and then return."""
     left = int(Path(times).read_text())
     if left:
         Path(times).write_text(str(left - 1))
@@ -30,7 +30,7 @@ def fatal(times: str, progress: Progress) -> int:
 
 
 def busy(seconds: float, progress: Progress) -> int:
-    """Keep a processor busy for so long, and say which process did."""
+    """Occupy a processor for this long, and return the process."""
     until = time.thread_time() + seconds
     while time.thread_time() < until:
         progress(0)
@@ -38,5 +38,5 @@ def busy(seconds: float, progress: Progress) -> int:
 
 
 def quiet(seconds: float, progress: Progress) -> int:
-    """The same without a word of how far it is."""
+    """Do the same without progress reports."""
     return busy(seconds, lambda _: None)

@@ -1,4 +1,4 @@
-"""A file whose names would do harm wherever they were not taken for text."""
+"""File whose names would do harm wherever they were not treated as text."""
 
 import io
 
@@ -17,7 +17,7 @@ HOSTILE = (
 
 
 def hostile_csv(rows=240, seed=0):
-    """Predictions over classes with these names, as the bytes of a CSV file."""
+    """Return predictions over classes with these names, as the bytes of a CSV file."""
     rng = np.random.default_rng(seed)
     z = 2 * rng.standard_normal((rows, len(HOSTILE)))
     labels = (z - np.log(rng.standard_exponential(z.shape))).argmax(1)

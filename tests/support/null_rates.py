@@ -1,4 +1,4 @@
-"""How often the noise-floor test rejects calibrated models: labels drawn here, by numpy's sampler, not the library's.
+"""Rejection rates of the noise-floor test for calibrated models, with labels drawn by numpy's sampler.
 
 For one set of predictions the null distribution is drawn once; many label vectors are drawn from the probabilities
 and each is tested against it. A calibrated model should be rejected at the level.
@@ -23,12 +23,12 @@ def spread_rows(n, k, rng, scale=3.0):
 
 
 def gumbel_labels(p, rng):
-    """Labels from the rows by the Gumbel trick: nothing in common with an inverse CDF."""
+    """Return labels from the rows by the Gumbel trick: independent of an inverse CDF."""
     return (np.log(np.maximum(p, 1e-300)) + rng.gumbel(size=p.shape)).argmax(1)
 
 
 def many_labels(p, runs, rng):
-    """Label vectors (runs, n), every row's classes drawn by ``Generator.choice``."""
+    """Return label vectors (runs, n), every row's classes drawn by ``Generator.choice``."""
     drawn = np.empty((runs, len(p)), dtype=np.int16)
     for i, row in enumerate(p):
         drawn[:, i] = rng.choice(len(row), size=runs, p=row / row.sum())
@@ -40,7 +40,7 @@ def rejection_rate(n, k, notion, estimator, runs, seed, draws=4000):
 
 
 def rejection_rates(n, k, notions, estimators, runs, seed, draws=4000, draw=spread_rows):
-    """{(notion, estimator): (rejected by the p-value, by the one whose ties are broken at random)}."""
+    """Return {(notion, estimator): (rejected by the p-value, by the one whose ties are broken at random)}."""
     rng = np.random.default_rng([seed, n, k])
     p = draw(n, k, rng)
     labels = many_labels(p, runs, rng)
@@ -59,7 +59,7 @@ def rejection_rates(n, k, notions, estimators, runs, seed, draws=4000, draw=spre
 
 
 def observed(predictions, labels, notion, estimator):
-    """The estimate for every label vector; from counts made here, where it sees counts only."""
+    """Return the estimate for every label vector; from counts computed here, if it uses counts only."""
     question = Question(predictions, as_reduction(notion), estimator)
     counted = of_counts(estimator, question.claims)
     if counted is None:
@@ -72,7 +72,7 @@ def observed(predictions, labels, notion, estimator):
 
 
 def _cells(p, table, notion):
-    """The cell of every claim, and which claims come true with given labels."""
+    """Return the cell of every claim, and which claims come true with given labels."""
     n, k = p.shape
     top, bins = p.argmax(1), table.count.shape[1]
     edges = [line[1:][~np.isnan(line[1:])] for line in table.lower]

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def run_in_own_loop(coroutine: Coroutine[Any, Any, object]) -> None:
-    """As ``asyncio.run``, in a thread of its own: Playwright leaves its loop running in the thread of the tests.
+    """Run a coroutine in a separate thread: Playwright leaves its loop running in the thread of the tests.
 
     A signal's handler runs in the main thread and only while that is awake: it looks up every so often, or a
     coroutine that waits for what a handler does would wait forever.

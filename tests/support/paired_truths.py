@@ -1,4 +1,4 @@
-"""Pairs of models on the same rows with a known truth: how often intervals of their difference hold it.
+"""Pairs of models on the same rows with a known truth, and coverage of intervals of their difference.
 
 Rows have true probabilities p of K classes. A model claims, of each row, that its predicted class is right with some
 confidence; the truth of the claim is the row's p of that class, its error d the truth less the confidence. The ECE of
@@ -24,7 +24,7 @@ def softmax(z):
 
 
 def network(n, k, rng):
-    """Logits of a network most of whose confidences lie above .95."""
+    """Return logits of a network most of whose confidences are above .95."""
     z = 1.5 * rng.standard_normal((n, k))
     z[np.arange(n), rng.integers(k, size=n)] += np.log(k) + rng.normal(6, 3, n)
     return z
@@ -45,21 +45,21 @@ def mildly(n, k, rng):
 
 
 def two_networks(n, k, rng):
-    """Two models that often predict different classes, both too sure, by the same law: errors alike."""
+    """Return two overconfident models that often predict different classes, with equal errors."""
     z = network(n, k, rng)
     one, other = (z + 1.5 * rng.standard_normal(z.shape) for _ in range(2))
     return softmax(z), top(softmax(1.2 * one)), top(softmax(1.2 * other))
 
 
 def rounded(n, k, rng):
-    """Scores with two decimals, so that many are tied and many are 1."""
+    """Return scores with two decimals, so that many are tied and many are 1."""
     z = network(n, k, rng)
     (sharp, c), (mild, _) = top(softmax(1.6 * z)), top(softmax(z))
     return softmax(z), (np.round(sharp, 2), c), (np.round(mild, 2), c)
 
 
 def both_calibrated(n, k, rng):
-    """The truth, and its mean over ten ranges of confidence: neither errs but for rows that share a cell by chance."""
+    """Return the truth, and its mean over ten ranges of confidence: both calibrated up to chance within cells."""
     p = softmax(network(n, k, rng))
     h, c = top(p)
     part = np.argsort(np.argsort(h)) * 10 // n
@@ -67,7 +67,7 @@ def both_calibrated(n, k, rng):
 
 
 def near_one(n, k, rng):
-    """Confidences 1 (six in ten rows) or .999 against .97, truth .98."""
+    """Return confidences 1 (six in ten rows) or .999 against .97, truth .98."""
     p = np.full((n, k), 0.02 / (k - 1))
     c = rng.integers(k, size=n)
     p[np.arange(n), c] = 0.98
@@ -101,7 +101,7 @@ def drawn(law, n, k, rng):
 
 
 def bins_for(notion, key):
-    """The bins that are the default of this notion and estimator."""
+    """Return the default bins of this notion and estimator."""
     return EqualWidth() if notion == "confidence" else Groups(20 if key == "debiased-l2" else 50)
 
 
@@ -118,7 +118,7 @@ def binned_truth(predictions, truth, notion, key):
 
 
 def outcome(pair, notion, key, level):
-    """Lower end above the truth, upper end below it, half the width missing it, p at most 5 %, called tested."""
+    """Return for a run: low above truth, high below it, half width missing it, p at most 5 %, whether it was tested."""
     first, second = (binned_truth(p, h, notion, key) for p, h in zip(pair.models, pair.truths, strict=True))
     truth = first - second
     made = paired_difference(*pair.models, notion, key, level=level)
@@ -127,7 +127,7 @@ def outcome(pair, notion, key, level):
 
 
 def shares(law, questions, n, k, runs, seed, level=0.9):
-    """Shares of many runs, one line (as ``outcome``) for each (notion, estimator)."""
+    """Return shares of many runs, one line (as ``outcome``) for each (notion, estimator)."""
     rng = np.random.default_rng([seed, n, k, sum(map(ord, law))])
     pairs = (drawn(law, n, k, rng) for _ in range(runs))
     return np.mean([[outcome(pair, *question, level) for question in questions] for pair in pairs], axis=0)

@@ -1,4 +1,4 @@
-"""Tables of simulated lines that can be interrupted: what is there is kept, what is missing is made, in any order."""
+"""Interruptible tables of simulated lines: existing lines are reused, missing ones computed in any order."""
 
 import argparse
 import sys
@@ -13,14 +13,14 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class LineTable:
-    """A CSV file whose first ``named_by`` columns name a line; ``explained`` are its comment lines."""
+    """CSV file whose first ``named_by`` columns name a line; ``explained`` are its comment lines."""
 
     head: str
     named_by: int
     explained: str
 
     def read(self, file):
-        """The lines that are there, by their names; none where the file has other columns."""
+        """Return the existing lines, by their names; none if the file has other columns."""
         text = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         lines = [line for line in text if line and not line.startswith("#")]
         if lines[:1] != [self.head]:
@@ -28,7 +28,7 @@ class LineTable:
         return {",".join(line.split(",")[: self.named_by]): line for line in lines[1:]}
 
     def frame(self, file):
-        """The lines as a frame; columns that hold numbers only are numbers."""
+        """Return the lines as a frame; purely numeric columns become numbers."""
         lines = [line.split(",") for line in self.read(file).values()]
         table = pd.DataFrame(lines, columns=self.head.split(",")).replace("", None)
         for name in table:
@@ -39,17 +39,17 @@ class LineTable:
         return table
 
     def write(self, file, lines, order):
-        """The table in the given order of names, put in place whole."""
+        """Write the table atomically, in the given order of names."""
         aside = file.with_suffix(".part")
         kept = "".join(f"{lines[name]}\n" for name in order if name in lines)
         aside.write_text(f"{self.explained}{self.head}\n{kept}", encoding="utf-8")
         aside.replace(file)
 
     def make(self, file, cases, work, minutes=60.0, processes=1):
-        """Make the lines of cases that are missing, in their order, until the minutes are over; True if all are there.
+        """Compute the missing lines of cases, in their order, until the minutes are over; True if all exist.
 
-        A case has ``names`` (of its lines) and a ``note``; ``work(case)`` gives its lines. A case that cannot be made
-        is told and does not cost the others.
+        A case has ``names`` (of its lines) and a ``note``; ``work(case)`` gives its lines. A case that fails is
+        reported and does not affect the others.
         """
         lines, order, start = self.read(file), [name for case in cases for name in case.names], time.monotonic()
         missing = [case for case in cases if set(case.names) - set(lines)]
@@ -82,12 +82,12 @@ def _progress(done, of, minutes, note):
 def _tried(work, case):
     try:
         return work(case), ""
-    except Exception as why:  # told by make
+    except Exception as why:  # reported by make
         return [], f"{type(why).__name__}: {why}"
 
 
 def command(doc, table, cases, work, faults, file):
-    """The command of a simulation: make what is missing and look at it, or only look at it.
+    """Return the command of a simulation: compute missing lines and check all, or only check.
 
     ``faults(frame)`` gives sentences on what the table shows against the promise. Ends with 1 if there are any, or if
     lines are missing after making them.

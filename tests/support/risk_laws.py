@@ -1,4 +1,4 @@
-"""Known distributions of risks and outcomes, and how often the ends of a risk's measures miss their true values."""
+"""Known distributions of risks and outcomes, and miss rates of the ends of a risk's measures."""
 
 import warnings
 
@@ -28,7 +28,7 @@ SMOOTH = ("ici", "e50", "e90")
 
 
 def cases(law, truth, n, runs, seed):
-    """Predictions and the true chances of their rows."""
+    """Yield predictions and the true chances of their rows."""
     for run in range(runs):
         rng = np.random.default_rng([seed, run, n])
         s = SCORES[law](rng, n)
@@ -43,7 +43,7 @@ def true_slope(s, chance):
 
 
 def true_distances(s, chance, outcomes):
-    """Distances of the same spline fitted to the true chances, with the knots that the sample chose."""
+    """Return distances of the same spline fitted to the true chances, with the knots that the sample chose."""
     order = np.argsort(s)
     trials = Trials(s[order], np.ones(len(s)), chance[order])
     spline = Spline.of(trials, Spline.of(Trials.of(s, outcomes)).knots_used)
@@ -53,7 +53,7 @@ def true_distances(s, chance, outcomes):
 
 
 def shares(law, truth, n, runs, seed=1, smooth=False, level=0.9):
-    """For each measure: share of runs whose lower end is above the truth, upper end below it, and that of half ends."""
+    """Return for each measure the shares of runs with low above the truth, high below it, and those of half ends."""
     measures = SMOOTH if smooth else LARGE
     missed = {measure: np.zeros(4) for measure in measures}
     for predictions, s, chance in cases(law, truth, n, runs, seed):

@@ -1,13 +1,13 @@
-"""Named laws of what models claim and of what is true: scores where users have them, with known true probabilities.
+"""Named distributions of claims and truths: typical scores of users, with known true probabilities.
 
 ``sample("beta 200", "shift .0204", 400, 10, seed)`` is predictions together with the true probabilities, from which
-outcomes are drawn anew as often as wanted. Two kinds of laws: CLAIMS give the confidence of the predicted class only
-(classes are drawn evenly), ROWS whole probability vectors; RECALIBRATED ones are rows after a calibrator that was
-fitted on other rows.
+outcomes are drawn as often as wanted. There are two kinds of distributions: CLAIMS give the confidence of the predicted
+class only (classes are drawn evenly), ROWS whole probability vectors; RECALIBRATED ones are rows after a calibrator
+that was fitted on other rows.
 
 Truths are one word or two or three: "calibrated", "over-confident", "flat" (the mean claim whatever was claimed), or a
-way to be wrong, how much, and (of rows) who gets what the top class loses: "shift .0204", "shift .1 neighbour". The
-amount is the binned confidence error (15 bins of equal width) that this truth has, solved for, to 1e-9:
+kind of error, its amount, and (for rows) the class that gains what the top class loses: "shift .0204", "shift .1
+neighbour". The amount is the binned confidence error (15 bins of equal width) that this truth has, solved for, to 1e-9:
 shift: all claims off by the same; region: the middle tenth of the scores; wave: up and down in four waves over [0, 1];
 class: claims of class 0 only.
 """
@@ -32,11 +32,11 @@ class Sample:
     truth: np.ndarray
 
     def drawn(self, rng):
-        """The predictions with outcomes drawn from the truth; a wrong claim's label is the class after it."""
+        """Return the predictions with outcomes drawn from the truth; a wrong claim's label is the class after it."""
         return self.predictions.relabelled(self.labels(rng))
 
     def labels(self, rng):
-        """Drawn labels (n,)."""
+        """Return drawn labels (n,)."""
         u, n = rng.random(len(self.truth)), len(self.truth)
         if self.truth.ndim == 1:
             said = self.predictions.predicted
@@ -47,13 +47,13 @@ class Sample:
 
     @cached_property
     def _stairs(self):
-        """Cumulative probabilities of row i raised by i: one ascending line for all rows."""
+        """Return cumulative probabilities of row i raised by i: one ascending line for all rows."""
         upto = np.cumsum(self.truth, axis=1)
         return (upto / upto[:, -1:] + np.arange(len(upto))[:, None]).ravel()
 
     @property
     def top_truth(self):
-        """True probability of the predicted class, (n,)."""
+        """Return the true probability of the predicted class, (n,)."""
         if self.truth.ndim == 1:
             return self.truth
         return self.truth[np.arange(len(self.truth)), self.predictions.predicted]
@@ -63,7 +63,7 @@ class Sample:
 
 
 def _mixed(rng, n, *parts):
-    """Rows of several laws, each with its share."""
+    """Return rows of several distributions, each with its share."""
     which = rng.choice(len(parts), size=n, p=[share for share, _ in parts])
     return np.choose(which, [np.broadcast_to(law, n) for _, law in parts])
 
@@ -103,7 +103,7 @@ ROWS = {
     "one-hot .999": _sure,
     "votes": lambda n, k, rng: np.array([rng.multinomial(10, p) for p in rng.dirichlet(np.full(k, 0.3), n)]) / 10,
 }
-"""Probability rows (n, K); of "network" most confidences lie above .95."""
+"""Probability rows (n, K); most confidences of "network" are above .95."""
 
 RECALIBRATED = {f"network after {key}": key for key in ("temperature", "top-label-hb")}
 
@@ -112,7 +112,7 @@ RECALIBRATED = {f"network after {key}": key for key in ("temperature", "top-labe
 
 
 def _away(h):
-    """The way in which there is room: down for claims that are mostly high."""
+    """Return the direction with room for a shift: down for claims that are mostly high."""
     return np.full(len(h), -1.0 if h.mean() >= 0.5 else 1.0)
 
 
@@ -130,13 +130,13 @@ WAYS = {
 
 
 def confidence_error(h, true, bins=BINS):
-    """sum_b n_b/n |mean true probability - mean claim| over bins of equal width."""
+    """Return sum_b n_b/n |mean true probability - mean claim| over bins of equal width."""
     at = np.searchsorted(np.arange(1, bins) / bins, h, side="right")
     return float(np.abs(np.bincount(at, true - h)).sum() / len(h))
 
 
 def top_truth(h, said, truth):
-    """True probabilities (n,) of claims h about classes ``said`` under the named truth."""
+    """Return true probabilities (n,) of claims h about classes ``said`` under the named truth."""
     kind, *amount = truth.split()
     if kind == "calibrated":
         return h.copy()
@@ -162,14 +162,14 @@ def top_truth(h, said, truth):
 
 
 def _rippled(h, said, deviations, bins=BINS):
-    """Every (class, bin) cell off by so many standard deviations of its own mean outcome: what noise hides best."""
+    """Return a truth with each (class, bin) cell off by this many standard deviations, which noise hides best."""
     cell = said * bins + np.searchsorted(np.arange(1, bins) / bins, h, side="right")
     rows, mean = np.bincount(cell)[cell], (np.bincount(cell, h) / np.maximum(np.bincount(cell), 1))[cell]
     return np.clip(h - deviations * np.sqrt(mean * (1 - mean) / rows), 0.0, 1.0)
 
 
 def row_truth(p, truth):
-    """True probabilities (n, K) of rows p under the named truth."""
+    """Return true probabilities (n, K) of rows p under the named truth."""
     kind, *rest = truth.split()
     if kind == "calibrated":
         return p
@@ -198,12 +198,12 @@ def row_truth(p, truth):
 
 
 def seed_of(*name):
-    """A seed that is the name's own, on every machine."""
+    """Return a seed determined by the name, the same on every machine."""
     return zlib.crc32(repr(name).encode())
 
 
 def sample(law, truth, n, k, seed, weighted=False):
-    """Predictions of a law with their true probabilities; ``weighted`` rows have log-normal weights."""
+    """Return predictions with their true probabilities; ``weighted`` rows have log-normal weights."""
     rng = np.random.default_rng([seed, seed_of(law, truth, n, k)])
     if law in RECALIBRATED:
         return _recalibrated(RECALIBRATED[law], truth, n, k, rng)
@@ -222,7 +222,7 @@ def _claimed(h, said, k, weights=None):
 
 
 def _recalibrated(key, truth, n, k, rng):
-    """Rows of a network with the named truth, after a calibrator that saw 2,000 others and their outcomes."""
+    """Return rows of a network with the named truth, after a calibrator fitted on 2,000 other rows."""
     p = ROWS["network"](n + _FITTED_ON, k, rng)
     q = row_truth(p, truth)
     whole = Sample(Predictions(p, p.argmax(1)), q)

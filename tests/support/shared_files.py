@@ -1,4 +1,4 @@
-"""Reference values and data that live outside the repository: found beside it, or through CALIB_SHARED."""
+"""Reference values and data outside the repository: found next to it, or by CALIB_SHARED."""
 
 import json
 import os
@@ -14,7 +14,7 @@ FOLDER = Path(os.environ.get("CALIB_SHARED", Path(__file__).parents[2].parent / 
 
 
 def needed(*parts):
-    """The file, or a skip that says where it was sought."""
+    """Return the path of a file, or skip with the places searched."""
     file = FOLDER.joinpath(*parts)
     if not file.is_file():
         pytest.skip(f"{'/'.join(parts)} is not there; set CALIB_SHARED to the folder that holds it")
@@ -27,7 +27,7 @@ def records(name):
 
 
 def record(name, **wanted):
-    """The value of the one record that matches; several keys may be given as functions of the record's value."""
+    """Return the value of the one record that matches; several keys may be given as functions of the record's value."""
     found = [
         r["value"]
         for r in records(name)
@@ -45,7 +45,7 @@ def arrays(name):
 
 @cache
 def predictions(name):
-    """All rows as stored; the binary set has P(y = 1) alone and becomes two columns."""
+    """Return all rows as stored; the binary set contains only P(y = 1) and becomes two columns."""
     held = arrays(name)
     probs = held["probs"] if held["probs"].ndim == 2 else np.column_stack([1 - held["probs"], held["probs"]])
     return Predictions(probs, held["labels"])

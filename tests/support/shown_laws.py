@@ -1,4 +1,4 @@
-"""What holds of every table and every figure that is shown, whatever it shows."""
+"""Properties of every displayed table and figure."""
 
 import re
 from collections import defaultdict
@@ -12,9 +12,9 @@ from dashboard.exhibits import columns as of
 FIELD = re.compile(r"%\{(x|y|customdata)([\w.\[\]]*)(?::([^}|]+))?\}")
 NUMBER = re.compile(r"(?<![\w.])([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)")
 PERCENT = ("%", "p")
-"""How d3's formats of percents end."""
+"""Endings of d3's percent formats."""
 SQUARES = re.compile(r"squared|density|temperature|distance")
-"""What a hover text says that is no probability."""
+"""Hover texts that are not probabilities."""
 
 
 def is_number(value):
@@ -22,7 +22,7 @@ def is_number(value):
 
 
 def numbers_in(text):
-    """(value, half a unit of its last digit) of the numbers in a text; those of percents and points as shares."""
+    """Return (value, half a unit of its last digit) of the numbers in a text; percents and points as shares."""
     scale, found = 0.01 if text.endswith((" %", " points", " point")) else 1.0, []
     for sign, digits in NUMBER.findall(text):
         plain = digits.replace(",", "")
@@ -32,7 +32,7 @@ def numbers_in(text):
 
 
 def columns_say_their_values(frame, columns):
-    """Every column has its own heading and its own values, and each of its numbers is written as it is."""
+    """Check that each column has its own heading and values, and that each of its numbers is printed correctly."""
     headings, shown = [column.heading for column in columns], [column.made_of[0] for column in columns]
     assert len(set(headings)) == len(headings), headings
     assert len(set(shown)) == len(shown), shown
@@ -48,18 +48,18 @@ def columns_say_their_values(frame, columns):
 
 
 def places(trace, letter):
-    """The numbers of a trace along x or y."""
+    """Return the numbers of a trace along x or y."""
     values = getattr(trace, letter)
     return [value for value in (() if values is None else values) if is_number(value)]
 
 
 def records_of(trace):
-    """What its marks stand for, where that is told by name."""
+    """Return the subjects of its marks, if they are given by name."""
     return [mark for mark in (() if trace.customdata is None else trace.customdata) if isinstance(mark, dict)]
 
 
 def told_by(trace, where, name):
-    """The numbers that a piece of a hover text stands for."""
+    """Return the numbers behind a piece of a hover text."""
     if where != "customdata":
         return places(trace, where)
     if name.startswith("."):
@@ -69,7 +69,7 @@ def told_by(trace, where, name):
 
 
 def hovers_speak_in_percent(figure):
-    """Probabilities are written in percent under the pointer, and nothing else is."""
+    """Check that probabilities, and nothing else, are in percent in hover texts."""
     for trace in figure.data:
         text = str(getattr(trace, "hovertemplate", None) or "")
         for where, name, form in FIELD.findall(text):
@@ -82,7 +82,7 @@ def hovers_speak_in_percent(figure):
 
 
 def axes_hold_their_marks(figure):
-    """Where the ends of an axis are set, all marks lie between them, and not in a corner of what is shown.
+    """Check that all marks are within fixed ends of an axis, and not in a corner of the plot.
 
     Panels that share their ends share what is shown; lines of a list, whose axis has no numbers, may be without marks.
     """
@@ -100,7 +100,7 @@ def axes_hold_their_marks(figure):
             if axis.tickformat and any(value != round(value) for value in values):
                 shares = -1 <= min(values) <= max(values) <= 1
                 assert axis.tickformat.endswith(PERCENT) == shares, (name, axis.tickformat)
-                # What ends about 0 or 1 holds them.
+                # Ends near 0 or 1 include the marks.
                 assert low <= 0 or low > 0.1, (name, axis.range)
                 assert high >= 1 or high < 0.95, (name, axis.range)
             every = [*together[_ends(figure, name)], *filter(is_number, axis.tickvals or ())]
@@ -110,13 +110,13 @@ def axes_hold_their_marks(figure):
 
 
 def _ends(figure, name):
-    """The direction of an axis and its ends; an axis without them is like no other."""
+    """Return the direction of an axis and its ends; an axis without ends matches no other."""
     axis = figure.layout[f"{name[0]}axis{name[1:]}"]
     return name[0], tuple(axis.range) if axis.range is not None else name
 
 
 def models_have_their_colours(figure, looks):
-    """Marks of a model, by their records or by their trace's name, are grey or in the model's own colour."""
+    """Check that marks of a model, by record or trace name, are gray or in the model's own color."""
     for trace in figure.data:
         models = {mark.get("model") for mark in records_of(trace)} | {trace.name}
         if len(models & {*looks}) == 1:
@@ -127,7 +127,7 @@ def models_have_their_colours(figure, looks):
 
 
 def marks_are_of_the_table(figure, frame):
-    """What a mark's record says of its bin, row or cell is one line of the table."""
+    """Check that a mark's record of its bin, row or cell is one line of the table."""
     lines = frame.to_dict("records")
     for trace in figure.data:
         for mark in records_of(trace):

@@ -1,4 +1,4 @@
-"""What the models on screen say and how they were fitted, by the calls that the screen makes."""
+"""Predictions of the models on screen and their fits, by the calls that the screen uses."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from dashboard.session import RESULTS, Model
 
 
 def judged(model: Model) -> Predictions:
-    """A model's test rows."""
+    """Return a model's test rows."""
     return RESULTS.get(model.predictions)
 
 
 def fitted(model: Model) -> Calibrator | Any:
-    """A model's calibrator, fitted on the calibration rows."""
+    """Return a model's calibrator, fitted on the calibration rows."""
     return RESULTS.get(model.fitted)

@@ -1,4 +1,4 @@
-"""The smooth ECE of one stratum as it is written down: an error as a function of the width, and where the two meet."""
+"""Smooth ECE of one stratum by its definition: an error as a function of the width, and its fixed point."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from calib_core.claims.binary_claims import Stratum
 from calib_core.smoothing.score_grid import ScoreGrid
 
 UNHEARD = 9.0
-"""Frequencies beyond this over the width are damped by e^-40: below rounding."""
+"""Frequencies above this over the width are damped by e^-40: below rounding."""
 
 
 def smooth_error(stratum: Stratum, grid: ScoreGrid | None = None) -> Callable[[float], float]:
-    """smECE_s as a function of the width s: non-increasing, from the unsmoothed error at 0 to |bias| at infinity."""
+    """Return smECE_s as a function of the width s: non-increasing, from the raw error at 0 to |bias| at infinity."""
     grid = ScoreGrid() if grid is None else grid
     residuals: Float64s = stratum.outcomes - stratum.scores.astype(np.float64)
     if stratum.weights is not None:
@@ -34,6 +34,6 @@ def smooth_error(stratum: Stratum, grid: ScoreGrid | None = None) -> Callable[[f
 
 
 def fixed_point(error: Callable[[float], float]) -> float:
-    """The width s* with error(s*) = s*: the error falls with the width from at most 1, so the two meet exactly once."""
+    """Return the width s* with error(s*) = s*, which is unique: the error falls with the width from at most 1."""
     # Rounding can lift an error of 1 over 1.
     return float(scipy.optimize.brentq(lambda width: error(width) - width, 0.0, 1.0 + 1e-9, xtol=1e-15, rtol=1e-14))

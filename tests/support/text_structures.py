@@ -1,4 +1,4 @@
-"""The structure of written things, their texts left out, and what a reader sees of them: pages, tables, modules."""
+"""Structure of outputs without their texts, and visible text of outputs: pages, tables, modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 
 class _Elements(html.parser.HTMLParser):
-    """Elements with the names of their attributes, where they lead, and dollars where a notebook reads formulas."""
+    """Elements with the names of their attributes, their links, and dollars that a notebook reads as formulas."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class _Elements(html.parser.HTMLParser):
 
 
 def elements(page: str) -> Any:
-    """The elements of a page."""
+    """Return the elements of a page."""
     return _Elements(page).found
 
 
@@ -48,29 +48,29 @@ _ACTING = {"script", "style", "link", "meta", "base", "a", "img", "iframe", "obj
 
 
 def kinds_of_elements(page: str) -> Any:
-    """The elements of a page that do something, and the kinds of all others: findings about names may be more."""
+    """Return the active elements of a page, and the kinds of all others: the number of findings may differ."""
     found = elements(page)
     return [each for each in found if each[0] in _ACTING], sorted({repr(each) for each in found})
 
 
 def notebook(page: str) -> Any:
-    """Elements, and the dollars by which a notebook would begin a formula: none where it is told to look for none."""
+    """Return elements, and the dollars that begin a formula in a notebook; none if formulas are disabled."""
     silent = page.startswith('<div class="tex2jax_ignore mathjax_ignore">')
     return elements(page), 0 if silent else page.count("$")
 
 
 def texts(page: str) -> str:
-    """What a reader sees of a page."""
+    """Return the visible text of a page."""
     return " ".join(_Elements(page).text)
 
 
 def terminal(text: str) -> Any:
-    """Characters that a terminal acts on, and how many lines there are."""
+    """Return the control characters for a terminal, and the number of lines."""
     return [c for c in text if not c.isprintable() and c != "\n"], text.count("\n")
 
 
 def values(text: str) -> Any:
-    """What kinds of values a JSON record (or each line) has, by place."""
+    """Return the kinds of values in a JSON record (or each line), by position."""
 
     def kind(value: Any) -> Any:
         if isinstance(value, dict):
@@ -84,12 +84,12 @@ def values(text: str) -> Any:
 
 
 def strings(text: str) -> str:
-    """The texts of a JSON record, keys among them."""
+    """Return the texts of a JSON record, including keys."""
     return " ".join(json.loads(f'"{found}"') for found in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
 
 
 def cells(text: str) -> Any:
-    """How many cells each line of a CSV file has, and those that a spreadsheet would compute."""
+    """Return the number of cells in each line of a CSV file, and the cells that a spreadsheet would compute."""
     lines = list(csv.reader(io.StringIO(text)))
     number = re.compile(r"[+-]?[\d.]+(e[+-]?\d+)?")
     formulas = [cell for line in lines for cell in line if cell[:1] in set("=+-@\t\r") and not number.fullmatch(cell)]
@@ -97,7 +97,7 @@ def cells(text: str) -> Any:
 
 
 def cell_texts(text: str) -> str:
-    """The cells of a CSV file."""
+    """Return the cells of a CSV file."""
     return " ".join(cell for line in csv.reader(io.StringIO(text)) for cell in line)
 
 
@@ -107,13 +107,13 @@ _LETTERS = re.compile(
 
 
 def macros(text: str) -> Any:
-    """Macros, columns, groups, formulas and comments of LaTeX, line by line."""
+    """Return macros, columns, groups, formulas and comments of LaTeX, line by line."""
     left = _LETTERS.sub("", text)
     return [re.findall(r"\\[a-zA-Z]+|\\\W|[&{}$%#^~]", line) for line in left.splitlines()]
 
 
 def typeset(text: str) -> str:
-    """What LaTeX prints."""
+    """Return the text that LaTeX prints."""
     for macro, letter in (("backslash", "\\"), ("asciitilde", "~"), ("asciicircum", "^"), ("less", "<"),
                           ("greater", ">"), ("bar", "|")):  # fmt: skip
         text = text.replace(rf"\text{macro}{{}}", letter)
@@ -124,7 +124,7 @@ def typeset(text: str) -> str:
 
 
 def tree(text: str) -> Any:
-    """The tree of a Python module, its texts left out."""
+    """Return the tree of a Python module without its texts."""
     module = ast.parse(text)
     for node in ast.walk(module):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -133,7 +133,7 @@ def tree(text: str) -> Any:
 
 
 def tokens(text: str) -> Any:
-    """What Markdown makes of a text; links without brackets, which some readers make, are none either."""
+    """Return the Markdown tokens of a text; it must also have no bare links, which some readers recognize."""
     from markdown_it import MarkdownIt
 
     reader = MarkdownIt("commonmark").enable(["table", "strikethrough"])
@@ -149,14 +149,14 @@ def tokens(text: str) -> Any:
 
 
 def rendered(text: str) -> str:
-    """What a reader of Markdown sees."""
+    """Return the text that a reader of Markdown sees."""
     from markdown_it import MarkdownIt
 
     return texts(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text))
 
 
 def card(text: str) -> Any:
-    """Metadata and tokens of a model card."""
+    """Return metadata and tokens of a model card."""
     import yaml
 
     _, above, below = text.split("---\n", 2)
@@ -164,46 +164,46 @@ def card(text: str) -> Any:
 
 
 def annotations(text: str) -> Any:
-    """Commands to GitHub's runner and the names of their properties, line by line."""
+    """Return commands to GitHub's runner and the names of their properties, line by line."""
     return [re.match(r"::(\w+) (?:(\w+)=[^,:\n]*,?)*::[^\n\r]*$", line) is not None for line in text.split("\n")]
 
 
 def annotated(text: str) -> str:
-    """What GitHub shows."""
+    """Return the text that GitHub shows."""
     for code, letter in (("%3A", ":"), ("%2C", ","), ("%25", "%")):
         text = text.replace(code, letter)
     return text
 
 
 def drawn(page: str) -> Any:
-    """Texts and links of an SVG picture; formulas are set in parts."""
+    """Return texts and links of an SVG picture; formulas are set in parts."""
     return sorted(each for each in elements(page) if each[0] in ("text", "tspan", "a", "image", "script"))
 
 
 def xml(text: str) -> Any:
-    """Elements of XML with the names of their attributes."""
+    """Return elements of XML with the names of their attributes."""
     return [(each.tag, sorted(each.attrib)) for each in ElementTree.fromstring(text).iter()]
 
 
 def xml_texts(text: str) -> str:
-    """Texts and attributes of XML."""
+    """Return texts and attributes of XML."""
     return " ".join(" ".join([*each.attrib.values(), each.text or ""]) for each in ElementTree.fromstring(text).iter())
 
 
 def marks(text: str) -> Any:
-    """Tags in the texts of a figure, which Plotly reads as HTML, and its templates, which hold no name."""
+    """Return tags in the texts of a figure, which Plotly reads as HTML, and its templates, which contain no name."""
     found = _figure_leaves(text)
     templates = [value for key, value in found if key in ("hovertemplate", "texttemplate")]
     return [re.findall(r"</?[a-z]+[^>]*>", value) for _, value in found], templates
 
 
 def figure_texts(text: str) -> str:
-    """What a reader of a figure sees."""
+    """Return the text that a reader of a figure sees."""
     return " ".join(html.unescape(value) for _, value in _figure_leaves(text))
 
 
 def _figure_leaves(text: str) -> list[tuple[str, str]]:
-    """Texts by the names of their places, without what marks carry along and no template takes up."""
+    """Return texts by the names of their places, without data of marks that no template uses."""
     carried = {name for name in ("model", "class", "slice") if f"%{{customdata.{name}" not in text}
     return [(key, value) for key, value in _leaves(json.loads(text)) if key not in carried]
 
@@ -220,6 +220,6 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def actions(pdf: str) -> list[str]:
-    """What a PDF could do when it is opened or clicked: kinds of actions, and addresses."""
+    """Return actions of a PDF when opened or clicked: kinds of actions, and addresses."""
     kinds = "JavaScript|JS|Launch|AA|OpenAction|EmbeddedFile|RichMedia|SubmitForm|ImportData|GoToR|GoToE"
     return sorted(set(re.findall(rf"/(?:{kinds})\b|/URI\s*\([^)]*\)", pdf)))

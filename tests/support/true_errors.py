@@ -1,11 +1,11 @@
-"""What intervals are about, computed from true probabilities in the plainest way: sums over listed claims and cells.
+"""Targets of intervals, computed from true probabilities in the simplest way: sums over row-level claims and cells.
 
-``target(estimate, sample)`` is the number that the interval of the estimate should hold. For binned errors it is
+``target(estimate, sample)`` is the number that the interval of the estimate should contain. For binned errors it is
 
     (sum_g W_g |mean true probability in g - mean score in g|^p)^(1/p)
 
-over the cells g of the claims, W_g the cell's share of the claims' weight; for estimators that look at the rows, their
-own value on rows that stand once for every class, weighed by its true probability.
+over the cells g of the claims, W_g the cell's share of the claims' weight; for estimators on rows, their own value on
+rows repeated for every class, weighted by its true probability.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ ORDER = {"ece": 1, "ece-adaptive": 1, "debiased-ece": 1, "rmsce": 2, "debiased-l
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Every claim of a notion, each (claims,): score, true probability, stratum, weight (these sum to 1)."""
+    """Claims of a notion, each (claims,): score, true probability, stratum, weight (these sum to 1)."""
 
     score: np.ndarray
     true: np.ndarray
@@ -34,7 +34,7 @@ class Listed:
 
 
 def listed(sample, notion, k=3):
-    """The claims of a notion, in the library's order: by rank, then row; class-wise by row, then class."""
+    """Return the claims of a notion, in the library's order: by rank, then row; class-wise by row, then class."""
     p, truth = sample.predictions, sample.truth
     n = p.n_rows
     row = np.full(n, 1 / n) if p.weights is None else p.weights / p.weights.sum()
@@ -56,7 +56,7 @@ def listed(sample, notion, k=3):
 
 
 def binned_error(claims, cells, order):
-    """The formula above for cells given as one whole number a claim."""
+    """Return the formula above for cells given as one whole number per claim."""
     _, cell = np.unique(cells, return_inverse=True)
     weight, moved = np.bincount(cell, claims.weight), np.bincount(cell, claims.weight * (claims.true - claims.score))
     gap = np.abs(np.divide(moved, weight, out=np.zeros_like(moved), where=weight > 0))
@@ -66,7 +66,7 @@ def binned_error(claims, cells, order):
 
 
 def bin_cells(claims, table):
-    """The cell of every claim among the bins of a table."""
+    """Return the cell of every claim among the bins of a table."""
     bins, found = table.lower.shape[1], np.empty(len(claims.score), dtype=int)
     if np.array_equal(table.lower, np.broadcast_to(table.lower[0], table.lower.shape), equal_nan=True):
         inner = table.lower[0, 1:]
@@ -78,13 +78,13 @@ def bin_cells(claims, table):
 
 
 def grouping(question, claims):
-    """The cell of every claim where an interval says that it judges groups of enough rows."""
+    """Return the cell of every claim if an interval is about groups of enough rows."""
     binning = judged_bins(question).estimator.binning
     return tabulate(question.claims, [binning])[0].cells(claims.score, claims.stratum)
 
 
 def judged(made, claims):
-    """The claims that the interval is about and their cells: the bins of the value unless its words say otherwise."""
+    """Return the claims of the interval and their cells: the bins of the value unless its words name others."""
     about = made.interval().about
     cells = grouping(made.question, claims) if "chosen from the scores" in about else bin_cells(claims, made.bins)
     if "two rows and more" not in about:
@@ -96,7 +96,7 @@ def judged(made, claims):
 
 
 def target(made, sample, notion, key):
-    """The true value of an estimate made by ``estimate(sample.predictions, notion, key, ...)``, and rows a cell."""
+    """Return the true value of an estimate ``estimate(sample.predictions, notion, key, ...)``, and rows per cell."""
     n = sample.predictions.n_rows
     if notion == "canonical":
         return _canonical(made, sample, key)
@@ -124,14 +124,14 @@ def target(made, sample, notion, key):
 
 
 def _in(made, sample, notion):
-    """The error in another notion, in the bins that were asked for."""
+    """Return the error in another notion, in the requested bins."""
     bins = None if made.question.free else made.question.estimator.binning
     other = estimate(sample.predictions, notion, "ece", bins)
     return binned_error(*judged(other, listed(sample, notion)), 1)
 
 
 def _every_class(sample):
-    """Rows that stand once for every class (predicted and next, where only claims are known), by true probability."""
+    """Return rows repeated for every class (predicted and next, if only claims are known), by true probability."""
     p, truth = sample.predictions, sample.truth
     n, k = p.n_rows, p.n_classes
     row = np.ones(n) if p.weights is None else p.weights
@@ -144,19 +144,19 @@ def _every_class(sample):
 
 
 def _seen(weights):
-    """Weights with those set to 0 that no sum of the others can see: predictions refuse weights below 1e-75."""
+    """Return weights with negligible ones set to 0: predictions refuse weights below 1e-75."""
     return np.where(weights < 1e-60, 0.0, weights)
 
 
 def _of_rows(p, at, labels, weights):
-    """Claims about other rows, with other labels and weights."""
+    """Return claims about other rows, with other labels and weights."""
     return Predictions.from_confidence(
         p.confidence[at], predicted=p.predicted[at], labels=labels, class_names=p.class_names, weights=weights
     )
 
 
 def _squared(made, sample, claims):
-    """The squared kernel error of true probabilities: different rows are paired, not a row with itself.
+    """Return the squared kernel error of true probabilities: different rows are paired, not a row with itself.
 
     Leaving out the pairs of a row with itself can make it a hair negative; the error of the model is then 0.
     """
@@ -172,7 +172,7 @@ def _squared(made, sample, claims):
 
 
 def _smoothed(bandwidth, p, gap):
-    """Mean over rows of ||sum of the other rows' true gaps||_1, each weighed by its Dirichlet kernel at the row."""
+    """Return the mean over rows of ||sum of the other rows' true gaps||_1, weighted by the Dirichlet kernel."""
     sharp = p / bandwidth
     kernel = np.log(p) @ sharp.T - gammaln(sharp + 1).sum(1)
     np.fill_diagonal(kernel, -np.inf)

@@ -1,4 +1,4 @@
-"""P3 §4.1, Table 1, as the library makes it again, for any of its methods and any number of test rows."""
+"""Library version of P3 §4.1, Table 1, for any of its methods and any number of test rows."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ PAPER = {name: tuple(tuple(map(float, part.split())) for part in printed) for na
 
 
 def experiment(names, seed, fit_rows=5000, test_rows=100_000):
-    """One seed: the five numbers of every named method, (len(names), 5)."""
+    """Return the five numbers of every named method for one seed, (len(names), 5)."""
     rng = np.random.default_rng(seed)
     fit, test = datasets.valk_kull(fit_rows, rng), datasets.valk_kull(test_rows, rng)
     rows = [

@@ -1,4 +1,4 @@
-"""How often a verdict says what, over laws of scores and truths on either side of the tolerance."""
+"""Frequencies of verdicts over distributions of scores and truths on either side of the tolerance."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ SETS = 4
 
 @dataclass
 class Shares:
-    """Counts of words over ``runs``; how often the line's own test and Spiegelhalter's reject at 5 %.
+    """Counts of words over ``runs``, and 5 % rejection rates of the line's own test and of Spiegelhalter's.
 
     ``half_within`` counts runs that an interval of half the width would have called within: the falsified twin.
     """
@@ -30,14 +30,14 @@ class Shares:
     by_set: dict = field(default_factory=dict)
 
     def share(self, word):
-        """Share of runs with this word."""
+        """Return the share of runs with this word."""
         return self.words[word] / self.runs
 
 
 def judge(law, truth, n, k=10, notion="confidence", key="ece", eps=0.02, runs=300, tests=True):
-    """Verdicts of ``runs`` models of one law and truth, over four sets of predictions in turn.
+    """Return verdicts of ``runs`` models of one distribution and truth, over four sets of predictions in turn.
 
-    Where all claims are alike a verdict depends on nothing but how many came true: it is asked for once a number.
+    If all claims are equal, a verdict depends only on the number of outcomes: it is computed once per number.
     """
     seed, found, known = seed_of("verdict", law, truth, n, k, notion, key, eps), Shares(), {}
     sets = [sample(law, truth, n, k, i) for i in range(SETS)]
@@ -64,11 +64,11 @@ def _judged(predictions, notion, key, eps, tests):
     span, limit = made.interval(), on_scale_of(made, eps)
     half = span.point + (span.high - span.point) / 2 < limit
     rejected = tests and made.noise_floor.p_value <= 0.05
-    # With top labels only, the whole prediction is the claim made.
+    # With top labels only, the whole prediction is the claim.
     scored = tests and predictions.kind == "full" and spiegelhalter(predictions).p_value <= 0.05
     return made.verdict(eps).word, bool(rejected), bool(scored), bool(half)
 
 
 def more_than(share, runs, allowed=0.05, chance=0.01):
-    """Whether ``runs`` show (but in ``chance`` of all tables) that something is more frequent than allowed."""
+    """Return True if ``runs`` show (up to an error of ``chance``) that a frequency exceeds the allowed one."""
     return binom.sf(round(share * runs) - 1, runs, allowed) < chance
