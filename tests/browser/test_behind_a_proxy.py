@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(not Path(NGINX).exists(), reason="nginx is not installed: apt-get install nginx-light"),
 ]
 MARKERS = ("markername", "markerclass")
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/server.md"
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def proxied(served_many, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:  # type: ignore[no-untyped-def]
-    """The server behind the README's own lines of nginx."""
+    """The server behind the documented lines of nginx."""
     folder = tmp_path_factory.mktemp("nginx")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -46,9 +46,9 @@ def proxied(served_many, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 def _configuration(folder: Path, url: str, proxy: int) -> str:
-    """The README's lines, for this machine's ports; who asks is who they say they are."""
-    lines = re.findall(r"```nginx\n(.*?)```", README.read_text("utf-8"), re.DOTALL)[0]
-    # The README asks for a password; here the name comes in a header of the test's browser.
+    """The documented lines, for this machine's ports; who asks is who they say they are."""
+    lines = re.findall(r"```nginx\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0]
+    # The page asks for a password; here the name comes in a header of the test's browser.
     lines = re.sub(r"\n *(auth_basic|ssl_)[^\n]*", "", lines).replace("$remote_user", "$http_x_test")
     lines = lines.replace("http://127.0.0.1:8501", url.removesuffix("/calib"))
     lines = lines.replace("443 ssl", f"127.0.0.1:{proxy}").replace("calib.example.org", "localhost")

@@ -141,16 +141,16 @@ def test_replace_reaches_into_the_source() -> None:
     assert changed == dataclasses.replace(Selection(), source=dataclasses.replace(Source(), seed=3), bins=7)
 
 
-README = Path(__file__).parents[2] / "README.md"
-LINKS = re.findall(r"\[([^\]]+)\]\(http://localhost:8501/\?([^)]+)\)", README.read_text(encoding="utf-8"))
+PAGE = Path(__file__).parents[2] / "docs/how-to/three-classes.md"
+LINKS = re.findall(r"\[([^\]]+)\]\(http://localhost:8501/\?([^)]+)\)", PAGE.read_text(encoding="utf-8"))
 
 
-def test_the_readme_has_links() -> None:
+def test_the_page_has_links() -> None:
     assert len(LINKS) >= 11
 
 
 @pytest.mark.parametrize(("title", "query"), LINKS, ids=[title for title, _ in LINKS])
-def test_links_of_the_readme_reopen_a_picture(title: str, query: str) -> None:
+def test_links_of_the_page_reopen_a_picture(title: str, query: str) -> None:
     selection, problems = Selection.from_query(dict(parse_qsl(query)))
     assert problems == ()
     assert selection.view == "simplex"

@@ -438,8 +438,8 @@ def test_rows_of_three_corners_know_where_they_stand_in_the_file(others: str) ->
             assert set(whole.true_labels[rows].tolist()) == {0, 1, 2}
 
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-LINKS = dict(re.findall(r"\[([^]]+)\]\((http://localhost:8501/[^)]+)\)", README))
+PAGE = (Path(__file__).parents[2] / "docs/how-to/three-classes.md").read_text(encoding="utf-8")
+LINKS = dict(re.findall(r"\[([^]]+)\]\((http://localhost:8501/[^)]+)\)", PAGE))
 P1 = {
     "Sierpinski": "Sierpinski triangles",
     "grid": "Grid",
@@ -450,13 +450,13 @@ P3 = ("H-LECD", "H-LECE", "temperature scaling", "Dirichlet calibration", "LECE"
 
 
 def asked(name: str) -> Selection:
-    """Return the choices of a link in the README."""
+    """Return the choices of a link in the documentation."""
     selection, problems = Selection.from_query(dict(parse_qsl(urlsplit(LINKS[name]).query)))
     assert problems == ()
     return selection
 
 
-def test_every_link_of_the_readme_asks_for_what_it_names() -> None:
+def test_every_link_of_the_page_asks_for_what_it_names() -> None:
     four = asked("all four")
     assert [one.title for one in four.partitions] == list(P1.values())
     assert [asked(name).partitions for name in P1] == [(one,) for one in four.partitions]
@@ -469,7 +469,7 @@ def test_every_link_of_the_readme_asks_for_what_it_names() -> None:
 
 
 @pytest.mark.parametrize(("name", "panels"), [("all four", 4), ("six calibration maps beside the true one", 6)])
-def test_the_papers_figures_open_from_the_links_of_the_readme(name: str, panels: int) -> None:
+def test_the_papers_figures_open_from_the_links_of_the_page(name: str, panels: int) -> None:
     charts = drawn(opened(asked(name)))
     if "simplex-maps" in charts:
         titles = [a["text"] for a in charts["simplex-maps"].figure["layout"]["annotations"]]

@@ -2,4 +2,4 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pdoc") and find_spec("latex2mathml") else ["build.py"]
+collect_ignore = [] if find_spec("pdoc") and find_spec("latex2mathml") else ["api_pages.py"]

@@ -16,7 +16,7 @@ from calib_core import ESTIMATORS, REDUCTIONS
 
 pytest.importorskip("pdoc", reason="the extra `docs` is not installed")
 pytest.importorskip("latex2mathml", reason="the extra `docs` is not installed")
-BUILD = Path(__file__).with_name("build.py")
+BUILD = Path(__file__).with_name("api_pages.py")
 
 
 def built(folder: Path, *modules: str) -> dict[str, str]:

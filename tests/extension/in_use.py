@@ -1,4 +1,4 @@
-"""README's examples on screen, in commands and in files; `test_extension.py` runs this where they are imported."""
+"""The documented examples on screen, in commands and in files; `test_extension.py` runs this file."""
 
 from __future__ import annotations
 

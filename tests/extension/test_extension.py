@@ -1,4 +1,4 @@
-"""A method is one file and one import line: README's examples as a package of their own obey every law and are used."""
+"""A method is one file and one import line: the documented examples, as a package, obey every law and are used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 FILES = sorted((HERE / "files").glob("*.py"))
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/how-to/add-a-method.md").read_text(encoding="utf-8")
 
 NAMES = {
     "towards-shares": "",
@@ -74,6 +74,6 @@ def test_the_app_the_commands_and_the_readers_take_them(written: list[str]) -> N
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_the_readme_shows_the_very_files(file: Path) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def test_the_page_shows_the_very_files(file: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert file.read_text(encoding="utf-8") in blocks

@@ -1,7 +1,7 @@
-"""Pages of the library's docstrings: `make docs` writes build/docs, which is read from a disk, without a network.
+"""Pages of the library's docstrings: part of what `make docs` writes, read from a disk, without a network.
 
 pdoc renders the public modules; formulas that the library declares in TeX become MathML, which browsers set themselves.
-What is registered (calibrators, estimators, ...) is listed on the page of its registry. Usage: build.py FOLDER
+What is registered (calibrators, estimators, ...) is listed on the page of its registry. Usage: api_pages.py FOLDER
 [MODULE...].
 """
 

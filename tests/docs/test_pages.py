@@ -1,0 +1,75 @@
+"""README and docs/: every block runs and prints what the page shows, every internal link leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs import executed
+
+README = executed.ROOT / "README.md"
+PAGES = [README, *executed.PAGES]
+LONGEST_README = 200
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(executed.ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    executed.prepare(tmp_path)
+    for result in executed.run(page, tmp_path):
+        assert executed.agrees(result), f"{name(page)}:{result.block.line} prints\n{result.printed}"
+
+
+@pytest.mark.wide
+@pytest.mark.parametrize("page", [page for page in PAGES if "<!-- wide -->" in page.read_text("utf-8")], ids=name)
+def test_every_slow_block_runs(page: Path, tmp_path: Path) -> None:
+    executed.prepare(tmp_path)
+    for result in executed.run(page, tmp_path, wide=True):
+        assert executed.agrees(result), f"{name(page)}:{result.block.line} prints\n{result.printed}"
+
+
+def anchors(text: str) -> set[str]:
+    """Places of a page that a link can name, as GitHub and MkDocs derive them from headings."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
+
+
+def broken(page: Path, text: str) -> list[str]:
+    """Links of a page to files or headings that do not exist."""
+    found = []
+    for link in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text):
+        path, _, place = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (place and place not in anchors(target.read_text("utf-8"))):
+            found.append(link)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_internal_link_leads_somewhere(page: Path) -> None:
+    assert broken(page, page.read_text("utf-8")) == []
+
+
+def test_a_broken_link_is_seen() -> None:
+    text = (
+        "# The library\n[a](README.md#architecture) [b](#the-library) [c](nowhere.md) [d](README.md#nowhere) [e](#no)"
+    )
+    assert broken(README, text) == ["nowhere.md", "README.md#nowhere", "#no"]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= LONGEST_README
+
+
+def test_a_page_that_prints_something_else_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1)\n```\n\n```text\n2\n```\n\n```python\nprint(3)\n```\n", encoding="utf-8")
+    assert [executed.agrees(each) for each in executed.run(page, tmp_path)] == [False, True]
+    page.write_text("```sh\ncalib gate nowhere.csv --max-ece 0.05\n```\n", encoding="utf-8")
+    with pytest.raises(AssertionError, match="exit code 2"):
+        list(executed.run(page, tmp_path))
