@@ -115,7 +115,7 @@ foreign-tools: $(VENV)/.dev-installed
 
 # The documentation, read from the disk: build/docs/index.html.
 docs: $(VENV)/.dev-installed
-	$(BIN)/python -W ignore tests/docs/api_pages.py build/docs
+	$(BIN)/python -W ignore -m tests.docs.build build/docs
 
 # The tutorial's code with a billion rows in place of a million: half an hour on one core, 300 MB of disk.
 billion-rows: $(VENV)/.dev-installed

@@ -2,4 +2,5 @@
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pdoc") and find_spec("latex2mathml") else ["api_pages.py"]
+NEEDED = ("pdoc", "latex2mathml", "mkdocs", "matplotlib")
+collect_ignore = [] if all(map(find_spec, NEEDED)) else ["api_pages.py", "build.py", "reference.py", "simulated.py"]

@@ -1,0 +1,111 @@
+"""The page on the accuracy of our claims: tables of simulations as pictures, and what they should show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from calib_core.inference import coverage_table, group_errors_table, paired_table, rejection_table
+
+LEVEL = 0.9
+ENOUGH = 0.88
+"""Less is more than chance in a few hundred samples."""
+INTRODUCTION = """# Accuracy of our claims
+
+An interval at level 90 % should contain the true value in 90 % of samples. A test at level 5 % should reject at most
+5 % of calibrated models. Whether they do is simulated: known distributions, many samples. `make simulations` computes
+the tables, which are part of the package (`cc.inference.coverage_table()` and others). This page shows them.
+
+Each picture of coverage also shows a falsified twin: the same interval at half its width. The twin has to fail, or the
+simulation would prove nothing."""
+
+
+def page() -> tuple[str, dict[str, Figure]]:
+    """The page in Markdown, and its pictures by name."""
+    tables = {
+        "coverage": coverage_table().query("tested == 1 and level == @LEVEL"),
+        "paired": _paired(paired_table().query("level == @LEVEL")),
+        "groups": group_errors_table().query("level == @LEVEL"),
+    }
+    rejection = rejection_table()
+    sections = [
+        INTRODUCTION,
+        "## Intervals of calibration errors",
+        _summary(tables["coverage"]),
+        "Coverage above 90 % means that an interval is wider than necessary.",
+        _picture("coverage", "Coverage of 90 % intervals by number of rows"),
+        _by_estimator(tables["coverage"]),
+        "## Tests of calibration",
+        f"{len(rejection):,} cases. With ties broken at random, the largest share of calibrated models rejected at the "
+        f"5 % level is {_percent(rejection['rejected_exact'].max(), 1)}. The p-value that is shown does not break "
+        "ties and rejects less often.",
+        _picture("rejection", "Share of calibrated models that are rejected at the 5 % level"),
+        "## Differences between two models on the same rows",
+        _summary(tables["paired"]),
+        _picture("paired", "Coverage of 90 % intervals of paired differences"),
+        "## The error within the worst group of rows",
+        _summary(tables["groups"]),
+        _picture("groups", "Coverage of 90 % intervals of the error within the worst group"),
+        "## Further simulations",
+        "`tests/simulations/` also simulates intervals of the AUROC, measures of a predicted risk, nested errors and "
+        "the choice of a calibrator. `calib lab` runs such simulations for a distribution of your own.",
+    ]
+    figures = {name: _coverage(table) for name, table in tables.items()} | {"rejection": _rejection(rejection)}
+    return "\n\n".join(sections) + "\n", figures
+
+
+def _paired(table: pd.DataFrame) -> pd.DataFrame:
+    """The table of paired differences with coverage in place of misses."""
+    return table.assign(coverage=1 - table["low_misses"] - table["high_misses"], half=1 - table["half"])
+
+
+def _summary(table: pd.DataFrame) -> str:
+    coverage, runs = table["coverage"], table["runs"]
+    enough = (coverage >= ENOUGH).mean()
+    # Two standard errors of a share of 90 %.
+    errors = [200 * (LEVEL * (1 - LEVEL) / number) ** 0.5 for number in (runs.min(), runs.max())]
+    few, many = (f"{error:.0f} points" for error in errors)
+    return (
+        f"{len(table):,} cases with {runs.min():,} to {runs.max():,} samples each. Coverage is at least "
+        f"{_percent(ENOUGH)} in {_percent(enough)} of the cases; the lowest is {_percent(coverage.min())}. A coverage "
+        f"is itself known to {few} (fewest samples) or {many} (most samples)."
+    )
+
+
+def _picture(name: str, title: str) -> str:
+    return f"![{title}](assets/accuracy-{name}.svg)"
+
+
+def _percent(share: float, digits: int = 0) -> str:
+    return f"{share * 100:.{digits}f} %"
+
+
+def _by_estimator(coverage: pd.DataFrame) -> str:
+    table = coverage.groupby("estimator")["coverage"].agg(["size", "min", "median"])
+    lines = [
+        f"| `{key}` | {row['size']:.0f} | {_percent(row['min'])} | {_percent(row['median'])} |"
+        for key, row in table.iterrows()
+    ]
+    return "\n".join(("| estimator | cases | lowest coverage | median |", "|---|---|---|---|", *lines))
+
+
+def _coverage(table: pd.DataFrame) -> Figure:
+    """Coverage of every case by its number of rows, with that of the twin."""
+    figure = Figure(figsize=(8, 3.4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(table["rows"], table["half"], "x", color="#b0b0b0", label="half the width (has to fail)", markersize=4)
+    axes.plot(table["rows"], table["coverage"], "o", color="#0072b2", label="interval", markersize=4, alpha=0.6)
+    axes.axhline(LEVEL, color="black", linestyle="--", linewidth=1)
+    axes.set(xscale="log", xlabel="rows", ylabel="coverage", ylim=(0, 1.03))
+    axes.legend(loc="lower right", frameon=False)
+    return figure
+
+
+def _rejection(table: pd.DataFrame) -> Figure:
+    figure = Figure(figsize=(8, 3.4), layout="constrained")
+    axes = figure.subplots()
+    axes.hist(table["rejected_exact"], bins=np.linspace(0, 0.08, 33).tolist(), color="#0072b2")
+    axes.axvline(0.05, color="black", linestyle="--", linewidth=1)
+    axes.set(xlabel="share of calibrated models rejected", ylabel="cases")
+    return figure
