@@ -25,7 +25,7 @@ from score_laws import CLAIMS, seed_of, top_truth
 from calib_core import Predictions
 from calib_core.slices import multicalibration
 
-FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "group_errors.csv"
+FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "verdicts" / "group_errors.csv"
 NAMED_BY = 5
 FEWEST = 10
 COLUMNS = {"few": (2, 3), "many": (6, 5)}

@@ -32,7 +32,7 @@ from calib_core import NotAnswerable, estimate
 from calib_core.binning import EqualMass, Grid, Sierpinski
 from calib_core.inference import interval
 
-FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "coverage.csv"
+FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "verdicts" / "coverage.csv"
 SETS = 4
 LEAST_RUNS = 40
 SECONDS = 15.0

@@ -22,7 +22,7 @@ from null_rates import LEVEL, rejection_rates, spread_rows
 from resumable import LineTable, command
 from score_laws import ROWS
 
-FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "rejection.csv"
+FILE = Path(__file__).parents[2] / "calib_core" / "inference" / "verdicts" / "rejection.csv"
 LAWS = {"spread rows": spread_rows, "network": ROWS["network"]}
 SIZES = (100, 300, 1000, 3000, 10_000)
 CLASSES = (2, 3, 10, 30, 100)

@@ -14,7 +14,7 @@ from paired_truths import LAWS, shares
 
 import calib_core
 
-OUT = Path(calib_core.__file__).parent / "inference" / "paired.csv"
+OUT = Path(calib_core.__file__).parent / "inference" / "verdicts" / "paired.csv"
 HEAD = "law,notion,estimator,classes,rows,level,runs,low_misses,high_misses,half,rejected"
 QUESTIONS = [(notion, key) for notion in ("confidence", "top-label") for key in ("debiased-l2", "ece")]
 CASES = [

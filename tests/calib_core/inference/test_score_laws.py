@@ -1,6 +1,8 @@
 """The simulations' own tools: laws draw what they say, true errors are those of a loop, tables resume."""
 
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import true_errors
 from resumable import LineTable
 from score_laws import CLAIMS, RECALIBRATED, ROWS, sample
 
+import calib_core
 from calib_core import estimate
 from calib_core.binning import EqualMass
 
@@ -109,6 +112,23 @@ def test_a_table_keeps_what_it_has_and_makes_what_is_missing(tmp_path, capsys):
     assert frame["value"].tolist() == [0.7, 0.7, 0.5, 0.5]
     assert not table.make(file, [*cases, Case("c")], _values, minutes=0)
     assert LineTable("name,part,other", 2, "").read(file) == {}
+
+
+@pytest.mark.parametrize(
+    ("maker", "table"),
+    [
+        ("interval_coverage", "coverage"),
+        ("null_rejection", "rejection"),
+        ("group_errors", "group_errors"),
+        ("paired_coverage", "paired"),
+    ],
+)
+def test_a_maker_goes_on_with_the_table_that_the_package_ships(maker, table, monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "simulations"))
+    module = import_module(maker)
+    file = getattr(module, "FILE", None) or module.OUT
+    assert file.samefile(Path(calib_core.__file__).parent / "inference" / "verdicts" / f"{table}.csv")
+    assert maker == "paired_coverage" or module.TABLE.read(file)
 
 
 def _values(case):
