@@ -43,7 +43,7 @@ _SELECTION = "calib.selection"
 _PROBLEMS = "calib.link-problems"
 _LEFT_OUT = "calib.left-out"
 _UNASKED = "calib.unasked"
-"""The calibrators that the page ticked by itself."""
+"""Calibrators that the page ticked by default."""
 _UNSET = object()
 FIRST_VISIT = {"view": "start"}
 """Choices of an address without query parameters."""
@@ -101,13 +101,13 @@ def choose(choices: Selection) -> None:
 
 
 def tick_unasked(calibrators: tuple[Recipe, ...]) -> None:
-    """Tick these calibrators in place of all others without anybody having asked for them."""
+    """Tick these calibrators in place of all others, by default and not by a user's choice."""
     change(calibrators=calibrators)
     st.session_state[_UNASKED] = calibrators
 
 
 def unasked() -> bool:
-    """Whether the calibrators ticked are those of the page: no person, link or stop of the tour has chosen them."""
+    """Return True if the ticked calibrators are the page's default: no user, link or stop of the tour chose them."""
     return bool(st.session_state.get(_UNASKED) == selection().calibrators)
 
 

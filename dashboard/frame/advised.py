@@ -1,4 +1,4 @@
-"""The calibrator that is ticked where nobody has chosen any: the one recommended, as soon as that is known.
+"""Default tick of calibrators: the recommended one, as soon as it is known.
 
 The first screen does not wait for the recommendation. Until it is known, and where no calibrator is recommended,
 another one is ticked: logistic recalibration for the risk of an event, else temperature scaling. What a person, a link
@@ -21,7 +21,7 @@ _FOR_A_RISK = Recipe("CALIBRATORS", "logistic-recalibration")
 
 
 def follow_advice() -> None:
-    """Tick the calibrator recommended where nobody has chosen one and it is known, else the first one of new data."""
+    """Tick the recommended calibrator if none was chosen and it is known, otherwise the first one of new data."""
     selection = widgets.selection()
     if selection.tour or not widgets.unasked() or session.unfitted(selection):
         return
@@ -38,7 +38,7 @@ def follow_advice() -> None:
 
 
 def is_to_follow(found: CalibratorChoice | None) -> bool:
-    """Whether a recommendation just found changes what is ticked, so that the page is drawn for another calibrator."""
+    """Return True if a new recommendation changes the tick, so that the page is drawn for another calibrator."""
     return (
         found is not None
         and found.recalibrate
@@ -49,7 +49,7 @@ def is_to_follow(found: CalibratorChoice | None) -> bool:
 
 
 def _first(selection: Selection) -> Recipe:
-    """What is ticked until a recommendation is known."""
+    """Return the default tick until a recommendation is known."""
     of_event = session.parts(selection.source).fit.event is not None
     if of_event and session.usable(selection, [_FOR_A_RISK.key]):
         return _FOR_A_RISK
