@@ -506,8 +506,10 @@ def mean_gap(
     (``Chain``): an error in ``bins`` is never said to be smaller than the mean gap is shown to be. The sign test is
     two-sided: 0 is left out where |m| is more than its noise explains at ``MeanGap.tail``.
 
-    What can mislead: gaps of opposite sign cancel; no mean gap is not calibration. NotAnswerable for other notions and
-    for rows in groups, which hang together.
+    What can mislead: gaps of opposite sign cancel; no mean gap is not calibration. The shared level comes from seeded
+    draws, which go from class to class in the order of the columns: the same file with its two columns swapped has the
+    same value, p and outer end, and an end towards 0 that can differ in its third digit. NotAnswerable for other
+    notions and for rows in groups, which hang together.
 
     References: the folded normal law, Leone, Nelson & Nottingham 1961.
 

@@ -133,3 +133,17 @@ def test_the_class_that_is_not_the_event_has_the_events_gap_with_the_other_sign(
     event, other = (cc.inference.mean_gap(rows, cc.reductions.ClassSpecific(code)) for code in (1, 0))
     assert event.low < event.gap < event.high < 0
     assert (other.gap, other.low, other.high) == pytest.approx((-event.gap, -event.high, -event.low))
+
+
+def test_a_file_with_swapped_columns_has_the_same_gap_but_for_draws_of_the_near_end():
+    rng = np.random.default_rng(0)
+    risk = rng.beta(2, 5, 900).round(3)
+    died = rng.random(900) < risk / 1.2
+    one = cc.Predictions(np.column_stack([1 - risk, risk]), died.astype(int)).with_event(1)
+    swapped = cc.Predictions(np.column_stack([risk, 1 - risk]), (~died).astype(int)).with_event(0)
+    a, b = cc.inference.mean_gap(one), cc.inference.mean_gap(swapped)
+    assert (a.claimed, a.came_true, a.p_value) == (b.claimed, b.came_true, b.p_value)
+    assert a.claimed == pytest.approx(risk.mean())
+    assert a.came_true == pytest.approx(died.mean())
+    assert a.most == pytest.approx(b.most, rel=1e-12)
+    assert a.least == pytest.approx(b.least, abs=0.02 * (a.most - a.least))
