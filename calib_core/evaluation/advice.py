@@ -22,10 +22,11 @@ from calib_core.predictions.predictions import InputError, NotAnswerable, Predic
 from calib_core.registry.registry import Recipe
 from calib_core.results.verdict_table import MISCALIBRATED
 from calib_core.risk import InTheLarge
+from calib_core.slices import by_column
 from calib_core.text import at_level, called, chance, inside, short_percent, told_apart
 from calib_core.text import score as written
 
-__all__ = ["headline", "own_update", "remaining", "sentences", "shown_error"]
+__all__ = ["headline", "held_out_slice", "own_update", "remaining", "sentences", "shown_error"]
 
 
 def remaining(
@@ -65,27 +66,55 @@ def own_update(
     return found if found is not None and found.off else None
 
 
+def held_out_slice(held_out: Predictions) -> str:
+    """The slice of held-out rows whose risk is off more than that of the others, in a sentence; empty where none is.
+
+    It is the one of the largest gap among those that ``slices.by_column`` calls significantly off. What can mislead: it
+    is for advice chosen on calibration rows in which no value is off (``own_update``); a calibrator that is chosen
+    because of it has no rows left that judge it.
+
+    >>> held_out_slice(Predictions([[0.7, 0.3]] * 20, [0, 1] * 10))
+    ''
+    """
+    if held_out.grain == "counts" or held_out.event is None or held_out.metadata is None:
+        return ""
+    try:
+        found = by_column(held_out, notion="event")
+    except (InputError, NotAnswerable):
+        return ""
+    off = found[found["stands_out"] & found["differs"]]
+    if not len(off):
+        return ""
+    line = off.iloc[int((off["right"] - off["claimed"]).abs().to_numpy().argmax())]
+    states, happens = told_apart(float(line["claimed"]), float(line["right"]), short_percent)
+    return (
+        f"On the held-out rows {line['slice']} is significantly off more than the other rows: {states} predicted, "
+        f"{happens} observed. The calibration rows, on which this advice was chosen, do not show it."
+    )
+
+
 def shown_error(
     predictions: Predictions,
     event: str = "",
     eps: float = TOLERANCE,
     ratio: float = RATIO,
     bins: int | str | BinningScheme | None = None,
+    level: float = LEVEL,
 ) -> str:
     """What has to be said where no calibrator is advised although something shows an error; empty where nothing does.
 
     In this order, the first that shows one: the event's mean risk (``risk.in_the_large``), the verdict, the calibration
     slope's interval, Spiegelhalter's test, the p-value of the error that decides, and other notions
     (``inference.other_errors``). ``event`` is what the event is called, by default its class; the rest as in
-    ``inference.primary``. What can mislead: each is tried at its own level, so that a calibrated model has one of them
-    more often than in 1 of 20 samples.
+    ``inference.primary``; ``level`` is that of the intervals. What can mislead: each is tried at its own level, so that
+    a calibrated model has one of them more often than in 1 of 20 samples.
 
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0] * 90 + [1] * 10))[:81]
     'That no gain is shown does not mean that the model is calibrated. The mean predic'
     >>> shown_error(Predictions([[0.5, 0.5]] * 100, [0, 1] * 50))
     ''
     """
-    rows = _Shown(predictions, event, eps, ratio, bins)
+    rows = _Shown(predictions, event, eps, ratio, bins, level)
     for fact in (_gap, _verdict, _slope, _any_size, _large_error, _other_notions):
         with suppress(NotAnswerable):
             if found := fact(rows):
@@ -102,15 +131,16 @@ class _Shown:
     eps: float
     ratio: float
     bins: int | str | BinningScheme | None
+    level: float
 
     @cached_property
     def first(self) -> PrimaryLine:
-        return primary(self.predictions, self.eps, bins=self.bins, ratio=self.ratio)
+        return primary(self.predictions, self.eps, self.level, self.bins, ratio=self.ratio)
 
     @cached_property
     def large(self) -> InTheLarge | None:
         rows = self.predictions
-        return None if rows.event is None or rows.kind != "full" else risk.in_the_large(rows, bins=self.bins)
+        return None if rows.event is None or rows.kind != "full" else risk.in_the_large(rows, self.level, self.bins)
 
 
 def _gap(rows: _Shown) -> str:
@@ -169,13 +199,16 @@ def sentences(
     update: UpdateGains | None = None,
     error: str | None = None,
     whose: str = "",
+    all_rows: str = "",
+    held_out: str = "",
 ) -> tuple[str, ...]:
     """The advice in sentences, the same wherever it is given: what to use, whether that is enough, and for whom.
 
     The first has the error before and after (of ``left``), what changes, and the score. ``update`` (``own_update``)
     adds what one map for all would do to the value of a column that is off or, where no gain is shown, what its own
     update and one map for all would gain; ``error`` (``shown_error``) is used where nothing is recommended. ``whose``
-    says of which rows the advice is, where the reader looks at others.
+    says of which rows the advice is, where the reader looks at others, and ``all_rows`` where all rows can be judged.
+    ``held_out`` (``held_out_slice``) is the last sentence where no value of the calibration rows is off.
 
     >>> p = Predictions([[0.99, 0.01], [0.01, 0.99]] * 100, [0, 1, 0, 1, 0, 1, 0, 0] * 25)
     >>> from calib_core.evaluation.choice import choose
@@ -183,15 +216,16 @@ def sentences(
     >>> [sentence.partition(".")[0] for sentence in sentences(found, found.remaining(p))]
     ['Use temperature scaling', 'The remaining calibration error is still above the tolerance of 2 % (13 %, 90 % ...
     """
-    first = f"{headline(choice, error, update)}."
+    held_out = held_out if update is None else ""
+    first = f"{headline(choice, held_out or error, update)}."
     if not choice.recalibrate:
-        off = _too_few_rows(choice, update)
+        off = _too_few_rows(choice, update, all_rows)
         effect = "" if off and choice.about == _own_recipe(choice, update) else choice.effect()
         words = " ".join(filter(None, (first, whose, effect, off)))
-        return tuple(filter(None, (words, "" if off else _of_one_value(choice, update), error)))
+        return tuple(filter(None, (words, "" if off else _of_one_value(choice, update), error, held_out)))
     effect = choice.effect("" if left is None else left.error)
     words = " ".join(filter(None, (first, whose, effect)))
-    return tuple(filter(None, (words, "" if left is None else left.sentence, _of_one_value(choice, update))))
+    return tuple(filter(None, (words, "" if left is None else left.sentence, _of_one_value(choice, update), held_out)))
 
 
 def _own_recipe(choice: CalibratorChoice, update: UpdateGains | None) -> Recipe | None:
@@ -200,7 +234,7 @@ def _own_recipe(choice: CalibratorChoice, update: UpdateGains | None) -> Recipe 
     return next(own, None)
 
 
-def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None) -> str:
+def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None, all_rows: str) -> str:
     """That one value is off, but no gain of its own update is shown: what it and one map for all would gain."""
     own = _own_recipe(choice, update)
     if own is None or update is None:
@@ -213,7 +247,9 @@ def _too_few_rows(choice: CalibratorChoice, update: UpdateGains | None) -> str:
     )
     for_all = f"; one intercept for all rows would gain {common}" if common else ""
     score = inside(ESTIMATORS[choice.score].title)
-    rows = "use more rows, or judge all of them, cross-fitted" if choice.held_out else "use more rows"
+    rows, how = "use more rows", f" ({all_rows})" if all_rows else ""
+    if choice.held_out:
+        rows += f", or judge all of them, cross-fitted{how}"
     return (
         f"{title_of(update.column, update.value)} is off more than the other rows. On {choice.judged_on} updating its "
         f"intercept alone would gain {mine} in {score}{for_all}. That is too little evidence of a gain: {rows}."

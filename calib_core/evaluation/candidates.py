@@ -143,8 +143,9 @@ def of_confidence(recipe: Recipe) -> Recipe | None:
 
 
 COLUMNS = ("calibrator", "title", "score", "gain", "low", "high", "p", "p_holm", "gain_in_folds", "picked", "accuracy",
-           "accuracy_gain", "accuracy_low", "accuracy_high", "auroc", "auroc_gain", "auroc_low", "auroc_high",
-           "ranked_in", "mean_confidence", "mean_risk", "rows_needed", "equal_to_best", "note")  # fmt: skip
+           "accuracy_gain", "accuracy_gain_low", "accuracy_gain_high", "auroc", "auroc_gain", "auroc_gain_low",
+           "auroc_gain_high", "ranked_in", "mean_confidence", "mean_risk", "rows_needed", "equal_to_best",
+           "note")  # fmt: skip
 """Columns of ``Choice.frame``."""
 
 
@@ -350,7 +351,8 @@ def is_tilt(recipe: Recipe) -> bool:
 
 
 def _ends(name: str, gain: float, low: float, high: float) -> dict[str, float]:
-    return {f"{name}_gain": gain, f"{name}_low": low, f"{name}_high": high}
+    """A gain and the ends of its interval, which are not those of the value it is a gain in."""
+    return {f"{name}_gain": gain, f"{name}_gain_low": low, f"{name}_gain_high": high}
 
 
 def right_or_wrong(rows: Predictions) -> Predictions:

@@ -158,11 +158,12 @@ def _record(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given]) 
 
 
 class _Advice(NamedTuple):
-    """Advice on a choice: the error left after recalibration, the update of one group, and any error found anyway."""
+    """Advice on a choice: the error left after recalibration, the update of one group, and any errors found anyway."""
 
     left: Remaining | None
     update: UpdateGains | None
     error: str
+    held_out: str
 
     def record(self) -> dict[str, Any]:
         """Return the advice as plain values."""
@@ -173,13 +174,15 @@ class _Advice(NamedTuple):
             if update is None
             else {"sentence": update.sentence, "column": update.column, "lines": update.frame().to_dict("records")},
             "shown_error": self.error or None,
+            "held_out_slice": self.held_out or None,
         }
 
     def sentences(self, found: CalibratorChoice) -> tuple[str, ...]:
         """Return the advice, as on the dashboard, and its side effects."""
         from calib_core.evaluation.advice import sentences
 
-        return (*sentences(found, *self), *found.price)
+        advice = sentences(found, *self[:3], all_rows="--judge all", held_out=self.held_out)
+        return (*advice, *found.price)
 
 
 def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
@@ -189,14 +192,15 @@ def _advice(choice: CalibratorChoice, given: _Given) -> _Advice:
     from dashboard.exhibits import event_words
 
     update = advice.own_update(given.rows, level=choice.level)
+    held_out = "" if given.held_out is None or update is not None else advice.held_out_slice(given.held_out)
     if choice.recalibrate:
         left = None
         with suppress(NotAnswerable):
             left = choice.remaining(given.rows, given.held_out)
-        return _Advice(left, update, "")
+        return _Advice(left, update, "", held_out)
     judged = given.rows if given.held_out is None else given.held_out
     event = "" if judged.event is None else event_words.of_scene(given.scene)
-    return _Advice(None, update, advice.shown_error(judged, event))
+    return _Advice(None, update, advice.shown_error(judged, event, level=choice.level), held_out)
 
 
 def _text(found: Mapping[str, CalibratorChoice], given: Mapping[str, _Given], file: str, score: str) -> list[str]:

@@ -22,6 +22,8 @@ from dashboard.exhibits.exhibit import EXHIBITS, Exhibit, Words
 from dashboard.selection import Source
 from dashboard.session import Call, Model, Scene, call, division
 
+ALL_ROWS = "“Judged on” at the top of the Overview"
+"""Where a page offers to judge all rows."""
 QUICK = 60_000
 """Rows times classes up to which calibrators are compared without being asked to."""
 
@@ -48,13 +50,13 @@ class Recommendation(Exhibit):
             "picked": "folds in which it was chosen",
             "accuracy": "share of rows that is right",
             "accuracy_gain": "accuracy less that of the model",
-            "accuracy_low": "lower end of the 90 % interval of that difference",
-            "accuracy_high": "upper end of the same",
+            "accuracy_gain_low": "lower end of the 90 % interval of that difference",
+            "accuracy_gain_high": "upper end of the same",
             "auroc": "chance that a row of the event has the higher risk, or a right row the higher confidence",
             "ranked_in": "rows that AUROC compares: all, or those of each fold, averaged",
             "auroc_gain": "AUROC less that of the model",
-            "auroc_low": "lower end of the 90 % interval of that difference",
-            "auroc_high": "upper end of the same",
+            "auroc_gain_low": "lower end of the 90 % interval of that difference",
+            "auroc_gain_high": "upper end of the same",
             "mean_confidence": "mean confidence",
             "mean_risk": "mean risk of the event",
             "rows_needed": "calibration rows that it takes, about",
@@ -113,7 +115,12 @@ class Recommendation(Exhibit):
                 )
                 left = scene.get(wanted)
         error = "" if found.recalibrate else beside_advice(scene)
-        return cc.evaluation.advice.sentences(found, left, own_update(scene), error, everywhere(found, scene))
+        whose = everywhere(found, scene)
+        update, held_out = own_update(scene), ""
+        if found.held_out and update is None:
+            rows = division(first.source.everywhere).part("test")
+            held_out = scene.get(call(cc.evaluation.advice.held_out_slice, rows, stem="slice"))
+        return cc.evaluation.advice.sentences(found, left, update, error, whose, ALL_ROWS, held_out)
 
     def table(self, scene: Scene) -> Call[pd.DataFrame]:
         return self.found(scene).part("frame()")

@@ -262,8 +262,9 @@ def recommendation(compared, data):
     compared.same("gain", (base["score"] - frame["score"]).tolist(), least=1e-9)
     for name in ("accuracy", "auroc"):
         compared.same(f"{name}_gain", (frame[name] - base[name]).tolist(), least=1e-9)
-        low, gain, high = (frame[f"{name}_{end}"] for end in ("low", "gain", "high"))
-        compared.holds(low.isna() | ((low <= gain + 1e-9) & (gain <= high + 1e-9)), f"{name}_low", f"{name}_high")
+        low, gain, high = (frame[f"{name}_{end}"] for end in ("gain_low", "gain", "gain_high"))
+        inside = (low <= gain + 1e-9) & (gain <= high + 1e-9)
+        compared.holds(low.isna() | inside, f"{name}_gain_low", f"{name}_gain_high")
     low, gain, high = frame["low"], frame["gain"], frame["high"]
     compared.holds(low.isna() | ((low <= gain) & (gain <= high)), "low", "high")
     shown = (frame["low"] > 0) | (frame["high"] < 0)

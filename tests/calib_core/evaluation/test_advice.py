@@ -11,7 +11,7 @@ from scipy.special import expit
 
 import calib_core as cc
 from calib_core.defaults import SIGNIFICANCE
-from calib_core.evaluation.advice import headline, own_update, sentences, shown_error
+from calib_core.evaluation.advice import headline, held_out_slice, own_update, sentences, shown_error
 from calib_core.evaluation.choice import CalibratorChoice, choose
 from calib_core.inference import other_errors, primary
 from calib_core.predictions.predictions import Predictions
@@ -76,6 +76,24 @@ def test_a_model_is_left_as_it_is_only_where_nothing_shows_an_error(name, unchan
     assert (first[-1] == error) == bool(error)
 
 
+def test_an_error_that_is_shown_has_the_level_asked_for():
+    """Risks too extreme on the log-odds, right on average: the slope's ends are those of the level, recomputed."""
+    rng = np.random.default_rng(5)
+    odds = rng.normal(0, 1.2, 3000)
+    risk = 1 / (1 + np.exp(-odds))
+    died = rng.random(3000) < 1 / (1 + np.exp(-0.85 * odds))
+    rows = Predictions(np.column_stack([1 - risk, risk]), died.astype(int))
+    said = {}
+    for level in (0.5, 0.9, 0.99):
+        found = cc.risk.in_the_large(rows, level)
+        assert not found.differs
+        said[level] = shown_error(rows, eps=0.2, level=level)
+        if found.slope_high < 1:
+            ends = f"{cc.text.score(found.slope_low)} to {cc.text.score(found.slope_high)}"
+            assert f"({100 * level:g} % interval {ends})" in said[level]
+    assert len(set(said.values())) == 3
+
+
 def test_both_answers_of_the_law_happen():
     found = {name: bool(shown_error(rows)) for name, rows in FILES.items()}
     assert not all(found[name] for name in found if name.startswith("calibrated"))
@@ -113,6 +131,25 @@ def sites(n: int, seed: int) -> Predictions:
     return Predictions(np.column_stack([1 - risk, risk]), died.astype(int), metadata=pd.DataFrame({"site": site}))
 
 
+def test_a_site_that_is_off_on_held_out_rows_alone_is_named_and_changes_no_choice():
+    held_out = sites(3000, 1)
+    rng = np.random.default_rng(2)
+    fit = held_out.replace(labels=(rng.random(held_out.n_rows) < held_out.probs[:, 1]).astype(int))
+    assert own_update(fit) is None
+    found, said = choose(fit, ["temperature"], held_out=held_out), held_out_slice(held_out)
+    here = (held_out.metadata["site"] == "C").to_numpy()
+    risk, died = held_out.probs[here, 1].mean(), held_out.true_labels[here].mean()
+    assert f"site = C is significantly off more than the other rows: {cc.text.short_percent(risk)} predicted" in said
+    assert f"{cc.text.short_percent(died)} observed" in said
+    assert held_out_slice(fit) == ""
+    unchanged = replace(found, recipe=IDENTITY)
+    assert sentences(unchanged, error="")[0].startswith(LEAVE)
+    both = sentences(unchanged, error="", held_out=said)
+    assert not both[0].startswith(LEAVE), "an error is shown"
+    assert both[-1] == said
+    assert sentences(found, held_out=said)[-1] == said
+
+
 def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
     fit, held_out = sites(900, 0), sites(150, 1)
     found, update = choose(fit, held_out=held_out), own_update(fit)
@@ -129,7 +166,9 @@ def test_a_site_that_is_off_without_a_gain_has_both_gains_in_one_sentence():
             assert cc.text.score(line[name]) in said[0]
     assert "site = C is off" in said[0]
     assert none.judged_on in said[0]
-    assert "or judge all of them" in said[0]
+    assert "judge all of them, cross-fitted." in said[0]
+    assert "--" not in said[0], "the library has no command line"
+    assert "judge all of them, cross-fitted (the switch)" in sentences(none, None, update, "", all_rows="the switch")[0]
     assert said[0].count(cc.text.score(lines["gain"].iloc[found.recipes.index(own)])) == 1, "one gain, once"
     everywhere = replace(none, held_out=0)
-    assert "or judge all of them" not in sentences(everywhere, None, update, "")[0]
+    assert "judge all" not in sentences(everywhere, None, update, "", all_rows="the switch")[0]
