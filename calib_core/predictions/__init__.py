@@ -1,4 +1,4 @@
-"""What a classifier predicted and what was true, checked once."""
+"""Predictions of a classifier with their labels, validated once."""
 
 from typing import TYPE_CHECKING
 
@@ -13,5 +13,5 @@ __all__ = ["InputError", "Logits", "NotAnswerable", "Predictions", "plausibility
 
 
 def __getattr__(name: str) -> object:
-    """A module of the room, loaded when it is first used."""
+    """Load a module of this package on first use."""
     return submodule(__name__, __all__, name)

@@ -1,4 +1,4 @@
-"""Which of two classes is the event, judged by their names."""
+"""Find the event of two classes by their names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 NEGATIVE = frozenset({"0", "-1", "false", "no", "negative", "neg", "n", "f", "-"})
 POSITIVE = frozenset({"1", "+1", "true", "yes", "positive", "pos", "y", "t", "+"})
-"""What the two classes of yes and no are called."""
+"""Names of the positive class in yes/no codings."""
 
 _HAPPENED_WORDS = """
 event events case cases died dead death deceased mortality disease diseased sick ill malignant cancer relapse recurrence
@@ -29,11 +29,11 @@ _NEGATION = re.compile(r"^(?:no|not|non|never|without|un|kein|keine|nicht|pas)[\
 def event_of(names: Sequence[str]) -> int:
     """Return the index of the event among the names of two classes.
 
-    The event is the class named like one (1, yes, true, positive, died, fraud, ...) where only one is, else the class
-    whose opposite is named like the absence of an event (0, no, survived, control, "no event", ...), else the larger of
-    two numbers, else the second class.
+    The event is the class named like one (1, yes, true, positive, died, fraud, ...), if there is only one. Otherwise it
+    is the class whose opposite is named like the absence of an event (0, no, survived, control, "no event", ...), else
+    the larger of two numbers, else the second class.
 
-    What can mislead: names outside these lists decide nothing, so that the order of the classes does.
+    What can mislead: names outside these lists decide nothing, so the order of the classes does.
 
     >>> event_of(["no", "yes"]), event_of(["died", "survived"]), event_of(["cat", "dog"]), event_of(["2", "1"])
     (1, 0, 1, 0)
@@ -55,11 +55,11 @@ def event_of(names: Sequence[str]) -> int:
 _CODES = frozenset({"0", "1", "true", "false", "yes", "no", "+1", "-1"})
 _NO_NAME_WORDS = "label labels class target truth outcome y actual event y_true true_label ground_truth"
 NO_NAME = frozenset(_NO_NAME_WORDS.split())
-"""Names of columns that say nothing about their content."""
+"""Names of columns that do not describe their content."""
 
 
 def is_code(name: str) -> bool:
-    """Whether a class is called by a code, which says nothing about its content.
+    """True if a class name is a code, which does not describe its content.
 
     >>> is_code("1"), is_code("died")
     (True, False)
@@ -68,7 +68,7 @@ def is_code(name: str) -> bool:
 
 
 def event_title(name: str, column: str) -> str:
-    """What an event is called: the outcome's column, where classes have no names of their own.
+    """Title of an event: the name of the outcome column, if the classes are only codes.
 
     >>> event_title("1", "died"), event_title("0", "died"), event_title("died", "outcome"), event_title("1", "label")
     ('died', 'died = 0', 'died', '1')
@@ -79,29 +79,29 @@ def event_title(name: str, column: str) -> str:
 
 
 class HasClasses(Protocol):
-    """Predictions, or a summary of them: names of classes, the code of the event, and the column of the outcome."""
+    """Predictions, or a summary of them: class names, the code of the event, and the column of the outcome."""
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
-        """Names of the classes, None where they are not known."""
+        """Names of the classes; None if unknown."""
 
     @property
     def event(self) -> int | None:
-        """The code of the event, None where there is none."""
+        """Code of the event; None if there is none."""
 
     @property
     def outcome(self) -> str:
-        """The column that the labels are from, empty where it is not known."""
+        """Column of the labels; empty if unknown."""
 
 
 def title_of_event(predictions: HasClasses) -> str:
-    """What the event of predictions, or of a summary of them, is called; empty where there is none."""
+    """Title of the event of predictions, or of a summary of them; empty if there is none."""
     if predictions.event is None:
         return ""
     return titles_of_classes(predictions)[predictions.event]
 
 
 def titles_of_classes(predictions: HasClasses) -> tuple[str, ...]:
-    """What the classes are called: two codes by the outcome's column (died, died = 0), others by their names."""
+    """Titles of the classes: two codes by the outcome's column (died, died = 0), others by their names."""
     names = tuple(predictions.class_names or ())
     return tuple(event_title(name, predictions.outcome) for name in names) if len(names) == 2 else names

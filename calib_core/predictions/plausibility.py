@@ -1,4 +1,4 @@
-"""Reasons to doubt that labels and predictions are of the same rows, or that a calibrator can be chosen on them."""
+"""Reasons to doubt that labels belong to the predictions, or that these rows can select a calibrator."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from calib_core.text import begun, count, percent
 __all__ = ["FEWEST_ROWS", "SURELY", "Doubt", "blocking", "doubts"]
 
 FEWEST_ROWS = 30
-"""Rows below which labels that equal every prediction are no evidence of anything."""
+"""With fewer rows, labels that equal every prediction are no evidence."""
 SURELY = 1e-4
-"""Probability under calibrated predictions below which labels equal to all of them are doubted."""
+"""Probability under calibrated predictions below which labels that equal all of them are doubted."""
 _FEWEST_FOR_CHANCE, _FEWEST_PER_CLASS = 50, 10
-"""Rows, and rows for each class, below which an honest model that is too sure may go with its labels by chance only."""
+"""Minimum rows, and rows per class: with fewer, an overconfident model may match its labels only at chance level."""
 _AS_SHUFFLED, _SLACK, _EXPECTED = 2.0, 3.0, 0.5
-"""Standard deviations of shuffled labels up to which scores say nothing, those kept for chance, and the share of the
-association expected of calibrated predictions that has to be out of reach."""
+"""Standard deviations of shuffled labels: up to the first, scores are uninformative; the second is a margin for chance.
+The third is the share of the association expected of calibrated predictions that must be out of reach."""
 _MOST_ROWS = 50_000
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """One reason for doubt.
+    """A reason for doubt.
 
     Parameters
     ----------
-    key : its stable name: "one-class", "labels-equal", "chance" or "constant".
-    sentence : what was observed and what to check, for people.
-    blocks_advice : whether no calibrator can be recommended on such rows.
-    fact : what was observed, to go on with in a sentence.
+    key : stable identifier: "one-class", "labels-equal", "chance" or "constant".
+    sentence : the observation and what to check, for users.
+    blocks_advice : True if no calibrator can be recommended for such rows.
+    fact : the observation, to be continued in a sentence.
     """
 
     key: str
@@ -46,14 +46,16 @@ class Doubt:
 
 
 def doubts(predictions: Predictions) -> tuple[Doubt, ...]:
-    """Reasons to doubt labels or scores, the ones that rule out advice first; empty where there are none.
+    """Return reasons to doubt labels or scores, first those that rule out advice; empty if there are none.
 
-    *One class observed*: every label is the same; of confidences alone, every row is right or every row is wrong. It is
-    a fact and no test; a rare event may be absent by chance.
+    *One class observed*: all labels are equal; for bare confidences, all rows are right or all are wrong. This is a
+    fact
+    rather than a test; a rare event may be absent by chance.
 
     *Labels equal every prediction*, n >= 30: either all probabilities are 0 or 1, or calibrated predictions would be
     right in all rows with probability prod_i h_i < 1e-4, h_i the confidence (the Poisson-binomial probability of n
-    right answers). Of rows that belong together the least sure counts, which bounds that probability from above.
+    right
+    answers). For grouped rows the lowest confidence of each group counts, which bounds that probability from above.
 
     *No better than chance*, n >= 50 and 10 K, at least two classes observed: T = sum_i p_i,y_i has the standard
     deviation s over shuffled labels and the distance D from its mean there (Hoeffding 1951, Theorem 2); D < 2 s, and
@@ -61,10 +63,10 @@ def doubts(predictions: Predictions) -> tuple[Doubt, ...]:
 
     *All scores equal*: every row has the same probabilities.
 
-    Rows of weight 0 and abstained rows are left out. Counts in bins (summaries) are not examined.
+    Rows of weight 0 and abstained rows are excluded. Counts in bins (summaries) are not examined.
 
-    What can mislead: an honest model that separates its classes perfectly and is less sure than it could be has labels
-    equal to its predictions, too; the sentence states the fact and asks.
+    What can mislead: an honest but underconfident model that separates its classes perfectly also has labels equal to
+    its predictions; the sentence states the fact and asks for a check.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["alive", "died"])
     >>> [(doubt.key, doubt.blocks_advice) for doubt in doubts(p)]
@@ -82,7 +84,7 @@ def doubts(predictions: Predictions) -> tuple[Doubt, ...]:
 
 
 def blocking(predictions: Predictions) -> tuple[Doubt, ...]:
-    """The doubts that rule out advice on a calibrator.
+    """Return the doubts that rule out a recommendation of a calibrator.
 
     >>> blocking(Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0]))[0].key
     'one-class'
@@ -91,14 +93,14 @@ def blocking(predictions: Predictions) -> tuple[Doubt, ...]:
 
 
 class _Expected(NamedTuple):
-    """The association of scores and labels in standard deviations of shuffled labels: observed, and if calibrated."""
+    """Association of scores and labels in standard deviations of shuffled labels: observed, and if calibrated."""
 
     observed: float
     calibrated: float
 
 
 def _judged(predictions: Predictions) -> Predictions | None:
-    """The rows that carry weight and are answered; None where there are none."""
+    """Return the answered rows with positive weight; None if there are none."""
     used = np.ones(predictions.n_rows, dtype=bool)
     if predictions.weights is not None:
         used &= predictions.weights > 0
@@ -112,7 +114,7 @@ def _judged(predictions: Predictions) -> Predictions | None:
 def _one_class(rows: Predictions) -> Iterator[Doubt]:
     fact = _one_outcome(rows) if rows.n_rows > 1 else ""
     if fact:
-        unknown = "These rows cannot show how far probabilities of the other classes are off, and no"
+        unknown = "These rows contain no information about the probabilities of other classes, so no"
         no = "No" if rows.labels is None else unknown
         yield Doubt(
             "one-class",
@@ -123,31 +125,31 @@ def _one_class(rows: Predictions) -> Iterator[Doubt]:
 
 
 def _one_outcome(rows: Predictions) -> str:
-    """That all outcomes are alike; empty where they are not."""
+    """Return the fact that all outcomes are equal; empty if they are not."""
     n = count(rows.n_rows)
     if rows.labels is None:
         right = rows.correct
         if right.all() or not right.any():
-            return f"all {n} rows are {'right' if right.all() else 'wrong'}: nothing else is observed"
+            return f"all {n} rows are {'right' if right.all() else 'wrong'}, with no other outcome"
         return ""
     code = int(rows.labels[0])
     if (rows.labels != code).any():
         return ""
     name = code if rows.class_names is None else rows.class_names[code]
-    return f"all {n} labels are “{name}”: no other class is observed"
+    return f"all {n} labels are “{name}”, with no other class"
 
 
 def _labels_equal(rows: Predictions) -> Iterator[Doubt]:
     if rows.labels is None or rows.n_rows < FEWEST_ROWS or not rows.correct.all():
         return
     if (rows.labels == rows.labels[0]).all():
-        return  # said already
+        return  # reported by another check
     confidence = rows.confidence.astype(np.float64)
     fact = f"the label equals the predicted class in all {count(rows.n_rows)} rows"
     if (confidence == 1).all():
         fact += ", and every probability is 0 or 1"
     elif np.log(_least_sure(rows, confidence)).sum() < np.log(SURELY):
-        fact += f"; calibrated predictions would be right in about {count(round(float(confidence.sum())))} of them"
+        fact += f", but calibrated predictions would be right in about {count(round(float(confidence.sum())))} of them"
     else:
         return
     check = "Check that the labels were not computed from the predictions."
@@ -156,7 +158,7 @@ def _labels_equal(rows: Predictions) -> Iterator[Doubt]:
 
 
 def _least_sure(rows: Predictions, confidence: Float64s) -> Float64s:
-    """The confidences, of rows that belong together the smallest one."""
+    """Return the confidences, for grouped rows the lowest of each group."""
     if rows.row_groups is None:
         return confidence
     least = np.ones(int(rows.row_groups.codes.max()) + 1)
@@ -177,7 +179,7 @@ def _chance(rows: Predictions) -> Iterator[Doubt]:
         return
     if found.observed + _SLACK >= _EXPECTED * found.calibrated:
         return
-    fact = "the predictions fit these labels no better than shuffled ones"
+    fact = "the predictions match these labels no better than shuffled ones"
     yield Doubt(
         "chance",
         f"{_seen_by_chance(rows)} {begun(fact)}. Check that both are of the same rows. No calibrator is recommended on "
@@ -188,17 +190,17 @@ def _chance(rows: Predictions) -> Iterator[Doubt]:
 
 
 def _seen_by_chance(rows: Predictions) -> str:
-    """What shows that scores say nothing: mean risks of two classes, else the accuracy."""
+    """Return the evidence that scores are uninformative: mean risks of two classes, else the accuracy."""
     if rows.event is None:
         expected = percent(float(rows.confidence.astype(np.float64).mean()))
-        return f"Accuracy is {percent(float(rows.correct.mean()))}, where the predictions expect {expected}."
+        return f"Accuracy is {percent(float(rows.correct.mean()))}, but the predictions expect {expected}."
     risk, happened = rows.probs[:, rows.event].astype(np.float64), rows.labels == rows.event
     with_event, without = (percent(float(risk[mask].mean())) for mask in (happened, ~happened))
-    return f"The mean predicted risk is {with_event} where “{title_of_event(rows)}” came true and {without} elsewhere."
+    return f"The mean predicted risk is {with_event} in rows with “{title_of_event(rows)}” and {without} in the others."
 
 
 def _independent(rows: Predictions) -> Codes:
-    """Places of one row of each group, evenly spaced where there are many."""
+    """Positions of one row of each group, evenly spaced if there are many."""
     places = np.arange(rows.n_rows)
     if rows.row_groups is not None:
         places = np.sort(np.unique(rows.row_groups.codes, return_index=True)[1])
@@ -206,7 +208,7 @@ def _independent(rows: Predictions) -> Codes:
 
 
 def _expected(probs: Float64s, labels: Codes) -> _Expected | None:
-    """How far probabilities go with labels, and would if they were calibrated; None where they are flat.
+    """Association of probabilities and labels, observed and if calibrated; None for constant probabilities.
 
     The mean and the variance of T = sum_i p[i, y_i] over all orders of the labels are those of Hoeffding (1951),
     Theorem 2; if calibrated, T has the mean sum_ik p_ik^2.
@@ -218,7 +220,7 @@ def _expected(probs: Float64s, labels: Codes) -> _Expected | None:
     if not spread > 1e-12 * n:
         return None
     deviation = float(np.sqrt(spread * n / (n - 1)))
-    # The mean over shuffled labels, of T and of what it is if calibrated: each row's labels have the observed shares.
+    # Mean under shuffled labels, for T and its calibrated value: each row's labels have the observed shares.
     shuffled = float((probs @ shares).sum())
     observed = float(probs[np.arange(n), labels].sum()) - shuffled
     own = probs.mean(axis=0)
@@ -230,9 +232,9 @@ def _constant(rows: Predictions) -> Iterator[Doubt]:
     if rows.n_rows < 2 or rows.kind != "full":
         return
     same: Bools = rows.confidence == rows.confidence[0]
-    # The matrix is looked at only where confidences leave it open.
+    # The matrix is only needed if all confidences are equal.
     if not same.all() or not (rows.probs == rows.probs[0]).all():
         return
     fact = f"all {count(rows.n_rows)} rows have the same probabilities"
-    seen = f"{begun(fact)}. Check that the export has each row's own."
+    seen = f"{begun(fact)}. Check that the export contains each row's own probabilities."
     yield Doubt("constant", seen, blocks_advice=False, fact=fact)

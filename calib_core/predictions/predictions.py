@@ -1,10 +1,7 @@
-"""Predictions: what a classifier said and what was true, checked once and read-only from then on.
+"""Predictions of a classifier with their labels, validated once and read-only afterwards.
 
-Logits: a model's raw outputs, a type of their own.
-
-Whether two models' predictions speak of the same rows and classes.
-
-Some rows as a table: what was said of each, what was true, and the columns of the user's own file.
+Also logits, a type for a model's raw outputs; the check that two models predict the same rows and classes; and rows as
+a table with predictions, labels and metadata.
 """
 
 from __future__ import annotations
@@ -56,16 +53,15 @@ def row_table(
     probabilities: bool = False,
     risks: bool = False,
 ) -> pd.DataFrame:
-    """What is known of some rows: row, predicted, label, confidence, correct, then the metadata columns.
+    """Table of some rows: row, predicted, label, confidence, correct, then the metadata columns.
 
     Parameters
     ----------
     rows : positions (m,) of the rows in ``predictions``.
-    numbers : where every row of ``predictions`` stands in its file (n,), such as ``test_rows`` of a division; by
+    numbers : row numbers in the file for all rows of ``predictions`` (n,), such as ``test_rows`` of a division; by
         default 0 to n - 1.
-    probabilities : whether there is a column P(name) for every class, for predictions of few classes.
-
-    risks : whether confidence is the predicted risk of an event, and correct whether it happened: the columns are then
+    probabilities : True to add a column P(name) for every class, for predictions of few classes.
+    risks : True if confidence is the predicted risk of an event, and correct its occurrence: the columns are then
         called risk and event.
 
     Confidences without classes have no columns ``predicted`` and ``label``. A metadata column with the name of one of
@@ -94,7 +90,7 @@ def row_table(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Logits(ReadOnly, OneLine):
-    """Raw model outputs before the softmax, shape (n, K): a type of its own, so that kind is never guessed.
+    """Raw model outputs before the softmax, shape (n, K): a separate type, so that their kind is never guessed.
 
     >>> Logits([[0.0, 0.0]]).probs().tolist()
     [[0.5, 0.5]]
@@ -104,16 +100,16 @@ class Logits(ReadOnly, OneLine):
 
     def __init__(self, values: ArrayLike) -> None:
         z = as_matrix(values, "logits")
-        # -inf says "impossible" and is legal; a row of nothing else, NaN or +inf is not.
+        # -inf means "impossible" and is valid; a row with only -inf, NaN or +inf is not.
         wrong = np.isnan(z) | np.isposinf(z)
         refuse_rows("logits", wrong.any(axis=1), z, "is not a finite number (-inf is allowed, as 'impossible')")
-        refuse_rows("logits", np.isneginf(z).all(axis=1), z, "stands for every class; one at least must be possible")
+        refuse_rows("logits", np.isneginf(z).all(axis=1), z, "for every class; at least one class must be possible")
         object.__setattr__(self, "values", owned(z))
 
     def probs(self) -> Floats:
         """Softmax of each row, in the dtype of the logits, computed in float64."""
         z = self.values.astype(np.float64)
-        with np.errstate(over="ignore"):  # further below the largest than there are numbers is nothing, as it should
+        with np.errstate(over="ignore"):  # a logit too far below the largest gets probability 0, as it should
             z = np.exp(z - z.max(axis=1, keepdims=True))
         z /= z.sum(axis=1, keepdims=True)
         return frozen(z.astype(self.values.dtype))
@@ -142,7 +138,7 @@ __all__ = [
 
 
 class Unchanged(Enum):
-    """What ``replace`` is not told to change; None takes weights, groups and metadata away."""
+    """Marker for arguments of ``replace`` that stay unchanged; None removes weights, groups and metadata."""
 
     AS_IS = "as it is"
 
@@ -152,39 +148,42 @@ UNCHANGED = Unchanged.AS_IS
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Predictions(Stored, Shown):
-    """Probabilities (n, K), labels (n,) and what goes with them: checked once, never copied again, read-only.
+    """Probabilities (n, K), labels (n,) and associated data: validated once, never copied again, read-only.
 
-    Three kinds of predictions exist. The *full* matrix answers every question. *Top-label* predictions hold the
-    predicted class and its confidence only (or the k largest of them): this is what a top-label calibrator
-    returns, since it recalibrates only the claim made. Bare *confidence* predictions hold (confidence, correct).
-    A full matrix whose rows need not sum to one, as class-wise calibration returns, is of kind *per-class*.
+    Three kinds of predictions exist. The *full* matrix supports every analysis. *Top-label* predictions contain only
+    the
+    predicted class and its confidence (or the k largest): the result of a top-label calibrator, which recalibrates only
+    that claim. Bare *confidence* predictions contain (confidence, correct). A full matrix whose rows need not sum to
+    one,
+    as class-wise calibration returns, is of kind *per-class*.
 
     Parameters
     ----------
-    probs : (n, K) array or DataFrame, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are kept as
-        stored, up to 1e-3 they are rescaled with a note, up to what rounding to d decimals explains (K/2 * 10^-d, at
-        most 0.05) with a warning note; beyond that InputError names the worst rows.
-    labels : (n,) codes 0..K-1, or names from ``class_names``; an array, Series or Categorical. Where a DataFrame's
-        columns are named by numbers, as a scikit-learn model's ``classes_`` can be, and ``class_names`` is not given,
-        numbers are names too.
-    class_names : K names in column order; when not given a DataFrame's columns, else "0".."K-1".
-    logits : (n, K) raw scores the probabilities were made from, kept for calibrators defined on them.
-    weights : (n,) non-negative row weights. Whole numbers are copies of the row (up to 20 million in all); others, and
-        whole numbers beyond that, are held with mean 1 over the rows that carry weight, and a note says so.
-    metadata : DataFrame of n rows, carried along for looking rows up.
-    groups : (n,) any values, or the name of a column of ``metadata``: rows with the same value belong together (one
-        patient, question, author) and are not independent. Splits keep them whole; intervals and tests respect them or
-        refuse. One row a group is no grouping; a missing value, or one group only, is an InputError.
-    abstained : (n,) True where the model declines to answer (Meta-Cal's uniform rows): such a row predicts no class,
-        so it makes no claim in any notion and is left out of the accuracy; its share is always told.
+    probs : (n, K) array or DataFrame, each row in the simplex. Rows off by at most 1e-6 (float32 rounding) are stored
+        unchanged. Up to 1e-3 they are rescaled with a note. Up to what rounding to d decimals explains (K/2 * 10^-d, at
+        most 0.05) they are rescaled with a warning note; beyond that, InputError names the worst rows.
+    labels : (n,) codes 0..K-1, or names from ``class_names``; an array, Series or Categorical. If a DataFrame's columns
+        are named by numbers, as a scikit-learn model's ``classes_`` can be, and ``class_names`` is not given, numbers
+        are names, too.
+    class_names : K names in column order; by default a DataFrame's columns, else "0".."K-1".
+    logits : (n, K) raw scores of the probabilities, retained for calibrators defined on them.
+    weights : (n,) non-negative row weights. Integers are copies of the row (up to 20 million in all). Others, and
+        larger
+        integers, are stored with mean 1 over the rows with positive weight, and a note reports it.
+    metadata : DataFrame of n rows, retained for looking rows up.
+    groups : (n,) any values, or the name of a column of ``metadata``: rows with the same value are related (one
+        patient,
+        question, author) rather than independent. Splits keep groups whole; intervals and tests respect them or refuse.
+        One row per group is no grouping; a missing value, or a single group, is an InputError.
+    abstained : (n,) True if the model declines to answer (Meta-Cal's uniform rows). Such a row predicts no class, so it
+        makes no claim in any notion and is excluded from the accuracy; its share is always reported.
 
-    ``outcome`` is the name of the column that the labels are from, empty where it is not known (``with_outcome``).
+    ``outcome`` is the name of the column of the labels, empty if unknown (``with_outcome``).
+    ``discrete`` marks the output of a calibrator with few output values (``as_discrete``). It is declared rather than
+    detected, so other predictions are not marked, however few values they have.
 
-    ``discrete`` marks what a calibrator with few outputs returned (``as_discrete``): it is declared, never counted, so
-    predictions made here or read from a file do not carry it, however few values they hold.
-
-    A read-only float array is taken as it is (it cannot change), a writeable one and a DataFrame are copied. Rows go by
-    place; pandas objects whose indexes differ are refused, never lined up or taken as they lie.
+    A read-only float array is used without a copy (it cannot change); a writeable one and a DataFrame are copied. Rows
+    are matched by position; pandas objects with different indexes are refused rather than aligned.
     The predicted class is the largest entry, the lowest index on a tie.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 0], class_names=["cat", "dog"])
@@ -232,7 +231,7 @@ class Predictions(Stored, Shown):
         metadata: pd.DataFrame | None = None,
         groups: ArrayLike | RowGroups | str | None = None,
     ) -> Self:
-        """Predictions from raw logits (n, K): probabilities are their softmax, the logits are kept.
+        """Create predictions from raw logits (n, K): probabilities are their softmax, and the logits are retained.
 
         >>> Predictions.from_logits([[0.0, 0.0], [2.0, 0.0]], [0, 1]).confidence.round(3).tolist()
         [0.5, 0.881]
@@ -254,7 +253,7 @@ class Predictions(Stored, Shown):
         metadata: pd.DataFrame | None = None,
         groups: ArrayLike | RowGroups | str | None = None,
     ) -> Self:
-        """Predictions of kind per-class: K probabilities a row that need not sum to one.
+        """Create predictions of kind per-class: K probabilities per row that need not sum to one.
 
         >>> Predictions.from_scores([[0.9, 0.4]], [0]).kind
         'per-class'
@@ -282,10 +281,10 @@ class Predictions(Stored, Shown):
         groups: ArrayLike | RowGroups | str | None = None,
         abstained: ArrayLike | None = None,
     ) -> Self:
-        """Predictions from (confidence, correct), or from (confidence, predicted class, label).
+        """Create predictions from (confidence, correct), or from (confidence, predicted class, label).
 
         ``predicted`` and ``labels`` are codes or names of ``class_names``; two-dimensional ``confidence`` and
-        ``predicted`` of shape (n, k) hold the k largest classes, largest first as the base model ranked them.
+        ``predicted`` of shape (n, k) contain the k largest classes, in the base model's order of size.
         ``abstained`` (n,): rows that make no claim.
 
         >>> p = Predictions.from_confidence([0.9, 0.6], [True, False])
@@ -332,12 +331,11 @@ class Predictions(Stored, Shown):
         abstained: ArrayLike | None = None,
         discrete: bool | None = None,
     ) -> Self:
-        """The same rows with other parts, each checked as it is when predictions are made; the rest stays.
+        """Return the same rows with other parts, each validated as for new predictions; the rest is unchanged.
 
-        Rows go by place. With other ``probs`` (n, K) what belonged to the old ones goes: logits, rows withheld, the
-        mark of few values, notes; ``logits`` and ``abstained`` are given beside them. ``weights=None``,
-        ``metadata=None`` and ``groups=None`` take these away; ``class_names`` renames the classes.
-
+        Rows are matched by position. Other ``probs`` (n, K) replace everything that belonged to the old ones: logits,
+        abstained rows, the mark of few values, notes; give ``logits`` and ``abstained`` together with them.
+        ``weights=None``, ``metadata=None`` and ``groups=None`` remove these; ``class_names`` renames the classes.
         >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"], weights=[2])
         >>> p.replace(labels=["cat"]).correct.tolist(), p.replace(class_names=["a", "b"]).class_names
         ([True], ('a', 'b'))
@@ -362,7 +360,7 @@ class Predictions(Stored, Shown):
                 kept["chosen_from"] = self.chosen_from
             return other._with({"discrete": bool(discrete), **kept})
         if logits is not None or abstained is not None:
-            raise InputError("logits and abstained go with other probabilities: give probs= too")
+            raise InputError("logits and abstained belong to other probabilities; also give probs=")
         fields: dict[str, Any] = {} if discrete is None else {"discrete": discrete}
         if class_names is not None:
             fields["class_names"] = as_names(class_names, len(self.class_names or class_names))
@@ -381,8 +379,7 @@ class Predictions(Stored, Shown):
     def with_probs(
         self, probs: ArrayLike, *, logits: ArrayLike | Logits | None = None, abstained: ArrayLike | None = None
     ) -> Self:
-        """The same rows with other probabilities (n, K): labels, class names, weights, groups and metadata come
-        along.
+        """Return the same rows with other probabilities (n, K); all other parts are unchanged.
 
         >>> p = Predictions([[0.7, 0.3]], [1], class_names=["cat", "dog"])
         >>> p.with_probs([[0.4, 0.6]]).correct.tolist()
@@ -391,7 +388,7 @@ class Predictions(Stored, Shown):
         return self.replace(probs=probs, logits=logits, abstained=abstained)
 
     def relabelled(self, labels: ArrayLike) -> Self:
-        """The same predictions as if these were the true labels (n,), codes 0..K-1; nothing else changes.
+        """Return the same predictions with other true labels (n,), codes 0..K-1.
 
         >>> Predictions([[0.7, 0.3]], [1]).relabelled([0]).correct.tolist()
         [True]
@@ -399,10 +396,10 @@ class Predictions(Stored, Shown):
         return self.replace(labels=labels)
 
     def as_discrete(self, discrete: bool = True) -> Self:
-        """The same predictions, marked as the outputs of a map that returns few values, or as not.
+        """Return the same predictions, marked (or not) as the output of a map with few output values.
 
-        What is marked is judged one bin a value where no bins are given. The mark comes along with every choice of
-        rows; other probabilities (``with_probs``) lose it.
+        Marked predictions use one bin per value by default. All choices of rows retain the mark; other probabilities
+        (``with_probs``) lose it.
 
         >>> p = Predictions([[0.7, 0.3]], [1])
         >>> p.discrete, p.as_discrete().discrete, p.as_discrete().take([0]).discrete
@@ -411,9 +408,9 @@ class Predictions(Stored, Shown):
         return self if discrete == self.discrete else self.replace(discrete=discrete)
 
     def with_event(self, event: int | str) -> Self:
-        """The same rows with another event: the class of two, by code or name, whose predicted risk is judged.
+        """Return the same rows with another event: the class of two, by code or name, whose risk is evaluated.
 
-        InputError where it is no class, or where there are not two classes with a probability each.
+        InputError if it is not a class, or if there are not two classes with a probability each.
 
         >>> p = Predictions([[0.7, 0.3]], [0], class_names=["died", "survived"])
         >>> p.event, p.with_event("survived").event, p.with_event("survived").take([0]).event
@@ -422,7 +419,7 @@ class Predictions(Stored, Shown):
         return self._with({"chosen_event": code_of_event(event, self.class_names, self.event)})
 
     def with_bands_of(self, other: Self) -> Self:
-        """The same rows, their numbers in metadata cut into ranges where those of other predictions are.
+        """Return the same rows, with the number ranges of metadata defined by other predictions.
 
         >>> p = Predictions([[0.7, 0.3]] * 3, [0, 1, 0], metadata=pd.DataFrame({"age": [30, 40, 50]}))
         >>> p.take([0]).with_bands_of(p).chosen_from["age"].tolist()
@@ -431,7 +428,7 @@ class Predictions(Stored, Shown):
         return self._with({"chosen_from": other.metadata if other.chosen_from is None else other.chosen_from})
 
     def with_outcome(self, outcome: str) -> Self:
-        """The same rows with the name of the column that their labels are from: what an event of class 1 is called.
+        """Return the same rows with the name of their label column, which becomes the title of an event of class 1.
 
         >>> Predictions([[0.7, 0.3]], [0]).with_outcome("died").outcome
         'died'
@@ -439,7 +436,7 @@ class Predictions(Stored, Shown):
         return self._with({"outcome": str(outcome)})
 
     def written_out(self) -> Self:
-        """The same rows with whole-number weights written out as copies; other weights stay as they are.
+        """Return the same rows with integer weights expanded to copies; other weights are unchanged.
 
         >>> Predictions([[0.7, 0.3]], [1], weights=[3]).written_out().n_rows
         3
@@ -451,14 +448,15 @@ class Predictions(Stored, Shown):
 
     @property
     def rows_of_classes(self) -> Codes:
-        """How many rows are truly of each class, (K,), whatever their weight."""
+        """Number of rows by true class, (K,), without weights."""
         return np.bincount(self.true_labels, minlength=self.n_classes or 0)
 
     def frame(self) -> pd.DataFrame:
-        """Every row as a line of a table: predicted, label, confidence, correct, P(name) of each class, metadata.
+        """Return a table of all rows: predicted, label, confidence, correct, P(name) of each class, metadata.
 
-        Rows are numbered from 0 in the column "row". Bare confidences have neither predicted nor label; columns of
-        probabilities are there where the whole matrix is known.
+        The column "row" numbers rows from 0. Bare confidences have neither predicted nor label; columns of
+        probabilities
+        exist if the whole matrix is known.
 
         >>> p = Predictions([[0.75, 0.25]], [1], class_names=["cat", "dog"])
         >>> p.frame().columns.tolist()
@@ -470,19 +468,19 @@ class Predictions(Stored, Shown):
 
     def _facts(self) -> Mapping[str, object]:
         names = ", ".join(self.class_names or ())
-        silent = None if self.abstained is None else f"{self.abstained.sum():,} rows"
+        abstained = None if self.abstained is None else f"{self.abstained.sum():,} rows"
         return {
             "kind": self.kind,
             "rows": f"{self.n_rows:,}{self.worth_note}",
             "classes": names and f"{self.n_classes:,}: {names}",
-            "says": f"{percent(self.mean_confidence)} on average",
-            "right": f"{percent(self.accuracy)} of the rows",
-            "withheld": silent,
+            "mean confidence": percent(self.mean_confidence),
+            "accuracy": percent(self.accuracy),
+            "abstained": abstained,
             "columns": None if self.metadata is None else ", ".join(map(str, self.metadata.columns)),
             "notes": " ".join(self.notes),
         }
 
-    # -- making --------------------------------------------------------------------------------------------
+    # -- construction --------------------------------------------------------------------------------------
 
     def _fill_matrix(
         self,
@@ -506,7 +504,7 @@ class Predictions(Stored, Shown):
 def _of_columns(
     matrix: object, labels: ArrayLike, class_names: Sequence[str] | None, what: str
 ) -> tuple[Sequence[str] | None, ArrayLike]:
-    """Names of the classes and labels, where a frame's columns have a say in them."""
+    """Names of the classes and labels, taken from a frame's columns if it has any."""
     check_columns(matrix, class_names, what)
     columns = column_names(matrix)
     if columns is None or class_names is not None:
@@ -515,38 +513,39 @@ def _of_columns(
 
 
 def check_same_rows(first: Predictions, second: Predictions) -> None:
-    """InputError unless two models' predictions speak of the same rows: as many, of the same classes and labels.
+    """InputError unless two models predict the same rows: as many, with the same classes and labels.
 
     >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]], [0, 1])
     >>> check_same_rows(p, Predictions([[0.6, 0.4], [0.2, 0.8]], [0, 0]))
     Traceback (most recent call last):
     ...
-    calib_core._base.errors.InputError: row 1 has the label '1' in one file and '0' in the other: models are compared \
-on the same rows in the same order
+    calib_core._base.errors.InputError: row 1 has the label '1' in one file and '0' in the other; a comparison of \
+models needs the same rows in the same order
     """
     if first.n_rows != second.n_rows:
         raise InputError(
-            f"one file has {first.n_rows} rows and the other {second.n_rows}: models are compared on the same rows"
+            f"one file has {first.n_rows} rows and the other {second.n_rows}; a comparison of models needs the same "
+            "rows"
         )
     if "confidence" in (first.kind, second.kind):
         return
     if first.class_names != second.class_names:
         raise InputError(
-            f"the files do not have the same classes in the same order ({other_classes(first, second)}): "
-            "change how one of them is read"
+            f"the files do not have the same classes in the same order ({other_classes(first, second)}); change the "
+            "reading of one file"
         )
     differ = np.flatnonzero(first.true_labels != second.true_labels)
     if len(differ):
         i, names = int(differ[0]), first.class_names or ()
         here, there = (names[model.true_labels[i]] for model in (first, second))
         raise InputError(
-            f"row {i} has the label {here!r} in one file and {there!r} in the other: models are compared "
-            "on the same rows in the same order"
+            f"row {i} has the label {here!r} in one file and {there!r} in the other; a comparison of models needs the "
+            "same rows in the same order"
         )
 
 
 def other_classes(first: Predictions, second: Predictions) -> str:
-    """How the classes of two files differ, for the middle of a sentence: by their number, or the first other name.
+    """Describe how the classes of two files differ, for the middle of a sentence: their numbers, or the first name.
 
     >>> p = Predictions([[0.7, 0.3]], [0], class_names=["cat", "dog"])
     >>> other_classes(p, Predictions([[0.7, 0.3]], [0], class_names=["cat", "cow"]))

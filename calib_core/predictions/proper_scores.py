@@ -9,7 +9,7 @@ from calib_core.predictions.predictions import NotAnswerable, Predictions
 
 
 def log_losses(predictions: Predictions) -> Float64s:
-    """Minus the log probability of the true class, row by row, with probabilities raised to LOG_FLOOR.
+    """Negative log probability of the true class for every row, with probabilities raised to LOG_FLOOR.
 
     NotAnswerable for rows that are not probability distributions.
     """
@@ -17,7 +17,7 @@ def log_losses(predictions: Predictions) -> Float64s:
 
 
 def floored_rows(predictions: Predictions) -> int:
-    """How many rows give their true class less than LOG_FLOOR, so that the floor decides their log loss."""
+    """Number of rows that give the true class less than LOG_FLOOR, so that the floor determines their log loss."""
     return int((_true_class_probs(predictions) < LOG_FLOOR).sum())
 
 
@@ -34,21 +34,21 @@ def brier_scores(predictions: Predictions) -> Float64s:
 
 
 def mean(values: Float64s, predictions: Predictions) -> float:
-    """Mean over rows, weighted when the predictions are."""
+    """Mean over rows, weighted if the predictions are."""
     return float(np.average(values, weights=predictions.weights))
 
 
 def _true_class_probs(predictions: Predictions) -> Float64s:
     if predictions.kind == "per-class":
         raise NotAnswerable(
-            "log loss is not defined here: these rows hold one probability per class and need not sum to 1; "
-            "use a normalised calibrator"
+            "log loss is not defined here, because these rows have one probability per class and need not sum to 1. "
+            "Use a normalized calibrator"
         )
     return label_probs(predictions)
 
 
 def label_probs(predictions: Predictions) -> Float64s:
-    """The probability each row gave its true class, as it stands."""
+    """Probability of the true class in each row, without a floor."""
     rows, labels = predictions.rows, predictions.true_labels
     line = np.arange(len(labels)) if rows.index is None else rows.index
     return np.asarray(rows.base[line, labels], dtype=np.float64)

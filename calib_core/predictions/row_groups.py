@@ -1,4 +1,4 @@
-"""Rows that belong together: measurements of one patient, answers to one question, texts of one author."""
+"""Groups of related rows: measurements of one patient, answers to one question, texts of one author."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from calib_core._base.notebook_display import OneLine
 from calib_core._base.pandas_input import plain
 
 FEWEST_GROUPS = 10
-"""Groups below which how much they differ is not estimated: rows of a group then count as one."""
+"""With fewer groups, their variance is not estimated: the rows of a group then count as one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowGroups(ReadOnly, OneLine):
-    """The group of every row: ``codes`` (n,) 0..G-1 by first appearance, their ``values`` as texts, what a group is.
+    """The group of every row: ``codes`` (n,) 0..G-1 by first appearance, their ``values`` as text, and their meaning.
 
-    ``alone``: every row is the only one of its group, so that rows are independent; the values still tell which groups
-    another file shares.
+    ``alone``: every group has only one row, so rows are independent; the values still identify groups that another
+    file shares.
     """
 
     codes: Codes
@@ -33,7 +33,7 @@ class RowGroups(ReadOnly, OneLine):
 
     @property
     def words(self) -> str:
-        """How many groups, and of what: the end of a sentence about rows.
+        """The number and the meaning of the groups: the end of a sentence about rows.
 
         >>> RowGroups(np.array([0, 1, 0]), np.array(["a", "b"]), "patient").words
         '2 groups (patient)'
@@ -42,28 +42,29 @@ class RowGroups(ReadOnly, OneLine):
 
     @property
     def kind(self) -> str:
-        """What a group is, to follow the word in brackets; nothing where nobody said."""
+        """The meaning of the groups, to follow the word in parentheses; empty if none was given."""
         return "" if self.name == "group" else f" ({self.name})"
 
     @property
     def together(self) -> str:
-        """What is done about them, to follow what an interval is about.
+        """Text about the handling of groups, to follow the subject of an interval.
 
         >>> RowGroups(np.array([0, 1, 0]), np.array(["a", "b"]), "patient").together
-        ', rows of a group (patient) taken together'
+        ', clustered by group (patient)'
         """
-        return f", rows of a group{self.kind} taken together"
+        return f", clustered by group{self.kind}"
 
     def take(self, places: Codes) -> RowGroups:
-        """The groups of chosen rows; rows that stood alone stay so when they are repeated, as copies are."""
+        """Return the groups of chosen rows; single-row groups stay so when rows are repeated, as copies are."""
         return _grouped(self.codes[places], self.values, self.name, self.alone)
 
     def first_part(self, strata: NDArray[np.generic], share: float, random_state: int) -> Bools:
-        """Rows of the first part of a seeded split that keeps groups whole, (n,).
+        """Select the rows of the first part of a seeded split that keeps groups whole, (n,).
 
-        Groups are ordered by the stratum of most of their rows, then by size, at random among those that are alike;
-        every 1/share-th is taken from a random start. So both parts have groups of every kind and size, and the share
-        of the rows is met as nearly as whole groups allow.
+        Groups are ordered by the stratum of most of their rows, then by size, with ties at random; every 1/share-th is
+        taken from a random start. So both parts have groups of every type and size, and the share of rows is as close
+        as
+        whole groups allow.
         """
         rng = np.random.default_rng(random_state)
         order = self._shuffled(strata, rng)
@@ -72,7 +73,7 @@ class RowGroups(ReadOnly, OneLine):
         return np.asarray(chosen[self.codes])
 
     def folds(self, strata: NDArray[np.generic], folds: int, random_state: int) -> Codes:
-        """The fold of every row, (n,): whole groups, ordered as for ``first_part``, are dealt out in turn."""
+        """Return the fold of every row, (n,): whole groups, ordered as in ``first_part``, are dealt out in turn."""
         order = self._shuffled(strata, np.random.default_rng(random_state))
         fold = np.empty(len(order), dtype=np.intp)
         fold[order] = np.arange(len(order)) % folds
@@ -83,7 +84,7 @@ class RowGroups(ReadOnly, OneLine):
         return np.asarray(np.lexsort((rng.random(len(sizes)), sizes, self._most_common(strata))))
 
     def _most_common(self, strata: NDArray[Any]) -> Codes:
-        """The stratum of most rows of each group, the first of them on a tie."""
+        """The stratum of most rows of each group; the first on a tie."""
         pairs = self.codes * (int(strata.max()) + 1) + strata.astype(np.intp)
         seen, often = np.unique(pairs, return_counts=True)
         group, stratum = np.divmod(seen, int(strata.max()) + 1)
@@ -95,7 +96,7 @@ class RowGroups(ReadOnly, OneLine):
 
 
 def dealt(strata: NDArray[np.generic], folds: int, random_state: int) -> Codes:
-    """The fold of every row, 0..folds-1: each stratum is dealt out in a random order, one row a fold in turn."""
+    """Return the fold of every row, 0..folds-1: each stratum is dealt out in random order, one row per fold in turn."""
     order = np.lexsort((np.random.default_rng(random_state).random(len(strata)), strata))
     fold = np.empty(len(strata), dtype=np.intp)
     fold[order] = np.arange(len(strata)) % folds
@@ -103,17 +104,16 @@ def dealt(strata: NDArray[np.generic], folds: int, random_state: int) -> Codes:
 
 
 class Grouped(Protocol):
-    """What has rows that can belong together."""
+    """Protocol of objects whose rows can have groups."""
 
     @property
     def row_groups(self) -> RowGroups | None: ...
 
 
 def as_groups(groups: ArrayLike | RowGroups | str | None, metadata: pd.DataFrame | None, n: int) -> RowGroups | None:
-    """Groups of n rows as they are given: any values, a row each, or the name of a column of the metadata.
+    """Convert groups of n rows: any values, one per row, or the name of a metadata column.
 
-    InputError where a value is missing, and where all rows are one group:
-    then nothing is known of how groups differ.
+    InputError for a missing value, and if all rows are one group, because the variation between groups is then unknown.
     """
     if groups is None or isinstance(groups, RowGroups):
         return groups
@@ -121,46 +121,48 @@ def as_groups(groups: ArrayLike | RowGroups | str | None, metadata: pd.DataFrame
     if isinstance(groups, str):
         if metadata is None or groups not in metadata:
             known = "there is no metadata" if metadata is None else f"its columns are {', '.join(map(str, metadata))}"
-            raise InputError(f"groups is {groups!r}, which is no column of the metadata: {known}")
+            raise InputError(f"groups is {groups!r}, which is not a column of the metadata; {known}")
         name, groups = groups, metadata[groups]
     given = plain(groups)
     if given.shape != (n,):
-        raise InputError(f"groups has shape {given.shape}, the predictions {n} rows; give one group a row")
+        raise InputError(f"groups has shape {given.shape}, but there are {n} predictions; give one group per row")
     codes, values = pd.factorize(given)
     if (codes < 0).any():
         raise InputError(f"groups row {int(np.argmin(codes))} is missing; every row needs its group ({name})")
     if len(values) == 1 and n > 1:
         raise InputError(
-            f"all {n:,} rows belong to one group ({name}): how groups differ cannot be seen; give no groups, or "
-            "rows of several"
+            f"all {n:,} rows belong to one group ({name}), so the variation between groups is unknown. Give no groups, "
+            "or rows of several groups"
         )
     return _grouped(codes, np.array([str(value) for value in values], dtype=object), name)
 
 
-RESPECTING = "ask for the ECE, a kernel error, the accuracy or a score, whose intervals respect groups"
-"""What to ask for where rows belong together."""
+RESPECTING = "use the ECE, a kernel error, the accuracy or a score, whose intervals respect groups"
+"""Alternatives for grouped rows."""
 
 
 def refuse_groups(predictions: Grouped, what: str, instead: str = RESPECTING) -> None:
-    """NotAnswerable where rows belong together and ``what`` is made for independent ones."""
+    """NotAnswerable if rows are grouped and ``what`` requires independent rows."""
     if predictions.row_groups is not None:
         raise NotAnswerable(made_for_single_rows(predictions.row_groups, what, instead))
 
 
 def made_for_single_rows(groups: RowGroups, what: str, instead: str = RESPECTING) -> str:
-    """Why something made for independent rows is not answered, and what is."""
-    return f"rows belong to {groups.words}, and {what} takes rows for independent: judge one row a group, or {instead}"
+    """Return the message that something requires independent rows, with the alternatives."""
+    return (
+        f"rows belong to {groups.words}, but {what} requires independent rows. Evaluate one row per group, or {instead}"
+    )
 
 
 def same_groups(first: RowGroups | None, second: RowGroups | None) -> bool:
-    """Do two models' rows belong together in the same way, whatever the groups are called?"""
+    """True if two models' rows have the same grouping, whatever the names of the groups."""
     if first is None or second is None:
         return first is second
     return bool(np.array_equal(first.codes, second.codes))
 
 
 def groups_on_both_sides(first: RowGroups | None, second: RowGroups | None) -> int:
-    """How many groups have rows on both sides."""
+    """Number of groups with rows in both parts."""
     return 0 if first is None or second is None else len(np.intersect1d(first.values, second.values))
 
 

@@ -1,4 +1,4 @@
-"""Stored predictions: the arrays behind ``Predictions`` once they are checked, what they answer, and choosing rows."""
+"""Validated predictions in memory: their arrays, derived quantities, and selections of rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Grain = Literal["rows", "counts"]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Stored(ReadOnly):
-    """Probabilities or confidences, labels and what goes with them, checked by ``Predictions`` and not again."""
+    """Probabilities or confidences with labels and associated data, validated by ``Predictions``."""
 
     grain: ClassVar[Grain] = "rows"
     kind: Kind
@@ -51,7 +51,7 @@ class Stored(ReadOnly):
     _top: tuple[Codes | None, Floats]
     _correct: Bools
 
-    # -- what every kind answers ---------------------------------------------------------------------------
+    # -- for every kind ------------------------------------------------------------------------------------
 
     @property
     def n_rows(self) -> int:
@@ -59,12 +59,14 @@ class Stored(ReadOnly):
 
     @property
     def effective_rows(self) -> float:
-        """How many rows of equal weight these are worth: n, the number of copies, or (sum w)^2 / sum w^2.
+        """Effective sample size: n, the number of copies, or (sum w)^2 / sum w^2.
 
-        Whole-number weights are copies, each with an outcome of its own: their sum. Other weights belong to one outcome
-        a row: Kish's number, at most the number of rows that carry weight. It is what thresholds in rows and sentences
-        about how much was seen should count. What can mislead: copies that are repeats of one observation are not
-        worth their number, and Kish's number is that of a plain mean: exact for no binned error, a guide for all.
+        Integer weights are copies with an outcome each: their sum. Other weights belong to one outcome per row: Kish's
+        number, at most the number of rows with positive weight. Thresholds in rows and sentences about the amount of
+        data
+        use it. What can mislead: copies that repeat one observation count too much, and Kish's number is that of a
+        plain
+        mean, so for binned errors it is only a guide.
 
         References: Kish 1965, Survey Sampling, §11.7.
 
@@ -77,19 +79,19 @@ class Stored(ReadOnly):
 
     @property
     def row_groups(self) -> RowGroups | None:
-        """The groups of the rows, where any group has several; None where every row stands alone."""
+        """Groups of the rows, if any group has several rows; else None."""
         return None if self.grouping is None or self.grouping.alone else self.grouping
 
     @property
     def groups(self) -> Codes | None:
-        """The group of every row, (n,) codes by first appearance; None where every row stands alone."""
+        """Group of every row, (n,) codes by first appearance; None if every row is independent."""
         return None if self.row_groups is None else self.row_groups.codes
 
     @property
     def worth_note(self) -> str:
-        """Which groups the rows belong to and what they are worth, to follow their number in a sentence.
+        """The rows' groups and effective sample size, to follow the number of rows in a sentence.
 
-        Nothing where rows stand alone and are worth their number.
+        Empty if rows are independent and equally weighted.
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> Predictions([[0.7, 0.3]] * 2, [0, 1], weights=[0.5, 1.5]).worth_note
@@ -108,14 +110,14 @@ class Stored(ReadOnly):
 
     @property
     def n_classes(self) -> int | None:
-        """Number of classes K, None where only (confidence, correct) is known."""
+        """Number of classes K; None if only (confidence, correct) is known."""
         return None if self.class_names is None else len(self.class_names)
 
     @property
     def event(self) -> int | None:
-        """The class of two whose predicted risk is judged: the one chosen (``with_event``), else that of ``event_of``.
+        """Class of two whose predicted risk is evaluated: the one chosen (``with_event``), else that of ``event_of``.
 
-        None where there are not two classes with a probability each.
+        None unless there are two classes with a probability each.
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> Predictions([[0.7, 0.3]], [0]).event, Predictions([[0.7, 0.3]], [0], class_names=["died", "survived"]).event
@@ -125,83 +127,81 @@ class Stored(ReadOnly):
 
     @property
     def confidence(self) -> Floats:
-        """h, the probability of the predicted class, shape (n,)."""
+        """Probability h of the predicted class, shape (n,)."""
         return self._top[1][:, 0]
 
     @property
     def correct(self) -> Bools:
-        """1{y = c}, shape (n,)."""
+        """Correctness 1{y = c}, shape (n,)."""
         return self._correct
 
     @property
     def coverage(self) -> float:
-        """Share of rows (or of their weight) the model answers; 1 unless it abstains."""
+        """Share of rows (or of their weight) that the model answers; 1 unless it abstains."""
         return 1.0 if self.abstained is None else float(np.average(~self.abstained, weights=self.weights))
 
     @property
     def answered(self) -> Self:
-        """The rows the model answers: these predictions themselves unless it abstains."""
+        """Rows that the model answers; these predictions themselves unless it abstains."""
         if self.abstained is None:
             return self
         if self.abstained.all():
-            raise NotAnswerable("the model abstains on every row: no claim is left to look at")
+            raise NotAnswerable("the model abstains on every row, so there is nothing to evaluate")
         return self.take(np.flatnonzero(~self.abstained))
 
     @property
     def n_ranked(self) -> int:
-        """How many of the largest probabilities are at hand without looking at the matrix again."""
+        """Number of largest probabilities that are stored, without reading the matrix again."""
         return int(self._top[1].shape[1])
 
     @property
     def accuracy(self) -> float:
-        """Share of the answered rows whose predicted class is right; NaN when none is answered."""
+        """Share of the answered rows whose predicted class is right; NaN if there are none."""
         if self.abstained is None:
             return float(np.average(self._correct, weights=self.weights))
         return self.answered.accuracy if not self.abstained.all() else float("nan")
 
     @property
     def mean_confidence(self) -> float:
-        """How sure the model is of the answered rows on average, by weight; NaN when none is answered."""
+        """Mean confidence of the answered rows, weighted; NaN if there are none."""
         if self.abstained is None:
             return float(np.average(self.confidence.astype(np.float64), weights=self.weights))
         return self.answered.mean_confidence if not self.abstained.all() else float("nan")
 
-    # -- what only some kinds answer -----------------------------------------------------------------------
+    # -- for some kinds only -------------------------------------------------------------------------------
 
     @property
     def predicted(self) -> Codes:
-        """c, the predicted class of each row, shape (n,), codes 0..K-1."""
+        """Predicted class c of each row, shape (n,), codes 0..K-1."""
         if self._top[0] is None:
             raise NotAnswerable(
-                "these predictions hold (confidence, correct) only: the predicted classes are unknown; "
-                "give the predicted classes and the labels for anything that looks at classes"
+                "these predictions have only (confidence, correct), so predicted classes are unknown. Give predicted "
+                "classes and labels for class-wise analyses"
             )
         return self._top[0][:, 0]
 
     @property
     def rows(self) -> Rows:
-        """The (n, K) matrix as blocks of rows; nothing is copied."""
+        """The (n, K) matrix as blocks of rows, without a copy."""
         if self._rows is None:
             what = "(confidence, correct)" if self._top[0] is None else "the predicted class and its confidence"
-            raise NotAnswerable(
-                f"these predictions hold {what} only: the probabilities of the other classes are unknown"
-            )
+            raise NotAnswerable(f"these predictions have only {what}, so probabilities of other classes are unknown")
         return self._rows
 
     @property
     def probs(self) -> Floats:
-        """The (n, K) matrix, read-only; for chosen rows of a larger matrix this makes a copy."""
+        """The (n, K) matrix, read-only; for chosen rows of a larger matrix this is a copy."""
         return self.rows.array()
 
     @property
     def true_labels(self) -> Codes:
-        """y, codes 0..K-1, for kinds that know it."""
+        """Labels y, codes 0..K-1, for kinds that have them."""
         if self.labels is None:
-            raise NotAnswerable("these predictions hold (confidence, correct) only: the labels are unknown")
+            raise NotAnswerable("these predictions have only (confidence, correct), so labels are unknown")
         return self.labels
 
     def top(self, k: int) -> tuple[Codes, Floats]:
-        """The k largest classes and their probabilities, each (n, k), largest first, lowest index on a tie."""
+        """Return the k largest classes and their probabilities, each (n, k), largest first, lowest index on a tie."""
         classes, probs = self._top
         if classes is None:
             self.predicted  # noqa: B018  raises with the reason
@@ -209,19 +209,18 @@ class Stored(ReadOnly):
         if classes.shape[1] >= k:
             return classes[:, :k], probs[:, :k]
         if self._rows is None:
-            raise NotAnswerable(f"these predictions hold the {classes.shape[1]} largest classes, not {k}")
+            raise NotAnswerable(f"these predictions have only the {classes.shape[1]} largest classes, not {k}")
         if k > self._rows.shape[1]:
-            raise NotAnswerable(f"k = {k} is more than the {self._rows.shape[1]} classes")
+            raise NotAnswerable(f"k = {k} is larger than the number of classes, {self._rows.shape[1]}")
         object.__setattr__(self, "_top", _top_k(self._rows, classes[:, 0], k))
         return self.top(k)
 
-    # -- choosing rows -------------------------------------------------------------------------------------
+    # -- selecting rows ------------------------------------------------------------------------------------
 
     def take(self, index: ArrayLike) -> Self:
-        """The chosen rows (integer positions), sharing the matrix with this object.
+        """Return the chosen rows (integer positions), sharing the matrix with this object.
 
-        ``chosen_from`` is then the metadata of all rows that they come from: where its numbers are cut into ranges, so
-        are those of the chosen rows.
+        ``chosen_from`` is then the metadata of the original rows, so that number ranges are the same as for all rows.
         """
         given = np.asarray(index)
         if given.dtype == bool or given.ndim != 1 or len(given) == 0:
@@ -243,18 +242,19 @@ class Stored(ReadOnly):
         return self._with(fields)
 
     def _weights_of(self, places: Codes) -> Float64s:
-        """Weights of the chosen rows: copies stay copies, and other weights do not become copies by being chosen."""
+        """Return the weights of the chosen rows: copies stay copies, and other weights do not become copies."""
         assert self.weights is not None
         chosen = check_weights(self.weights[places], len(places))
         return chosen if whole(self.weights) else mean_one(chosen)
 
     def split(self, share: float = 0.5, *, random_state: int = SEED) -> tuple[Self, Self]:
-        """Fit and test rows: a seeded split, stratified by label, ``share`` of the rows in the first part.
+        """Split into two parts, seeded and stratified by label, with ``share`` of the rows in the first part.
 
-        Every class is divided to within one row of ``share`` (by correctness where labels are unknown);
-        rows keep their order. Grouped rows stay together: whole groups are divided, by the class most of their rows
-        have, and the share is met as nearly as they allow. InputError when a part would be empty, or
-        ``random_state`` is no whole number.
+        Every class is divided to within one row of ``share`` (by correctness if labels are unknown); rows keep their
+        order.
+        Grouped rows stay together: whole groups are divided, by the most frequent class of their rows, and the share is
+        as
+        close as they allow. InputError if a part would be empty, or if ``random_state`` is not an integer.
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> p = Predictions([[0.7, 0.3], [0.2, 0.8]] * 4, [0, 1] * 4)
@@ -266,7 +266,7 @@ class Stored(ReadOnly):
         return self.take(np.flatnonzero(first)), self.take(np.flatnonzero(~first))
 
     def first_part(self, share: float = 0.5, *, random_state: int = SEED) -> Bools:
-        """Which rows ``split`` puts into its first part, shape (n,)."""
+        """Mark the rows of ``split``'s first part, shape (n,)."""
         as_whole(random_state, "random_state", 0)
         strata = self._correct if self.labels is None else self.labels
         if self.row_groups is None:
@@ -278,14 +278,15 @@ class Stored(ReadOnly):
             if self.row_groups is not None:
                 rows += f" in {self.row_groups.words}"
             raise InputError(
-                f"{rows} cannot be split with share {share}: one part is empty; give more rows, or a share nearer 0.5"
+                f"{rows} cannot be split with share {share}, because one part is empty. Give more rows, or a share "
+                "nearer 0.5"
             )
         return first
 
     def folds(self, number: int = FOLDS, *, random_state: int = SEED) -> Codes:
-        """The fold of every row, (n,) codes 0..number-1: seeded, every label in all folds alike, groups kept whole.
+        """Return the fold of every row, (n,) codes 0..number-1: seeded, stratified by label, groups kept whole.
 
-        InputError where there are fewer rows, or groups, than folds, or ``random_state`` is no whole number.
+        InputError if there are fewer rows, or groups, than folds, or if ``random_state`` is not an integer.
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> p = Predictions([[0.7, 0.3]] * 6, [0, 1] * 3)
@@ -299,7 +300,7 @@ class Stored(ReadOnly):
         return self.row_groups.folds(strata, number, random_state)
 
     def check_folds(self, number: int, random_state: int) -> None:
-        """InputError where there are fewer rows, or groups, than folds, or the seed is no whole number.
+        """InputError if there are fewer rows, or groups, than folds, or if the seed is not an integer.
 
         >>> from calib_core.predictions.predictions import Predictions
         >>> Predictions([[0.7, 0.3]] * 6, [0, 1] * 3).check_folds(6, 0)
@@ -311,9 +312,9 @@ class Stored(ReadOnly):
         as_whole(random_state, "random_state", 0)
 
     def with_parts(self, parts: Sequence[Self], places: Sequence[Codes], note: str) -> Self:
-        """These rows with the predictions of ``parts``, which stand at ``places`` and between them cover every row.
+        """Return these rows with the predictions of ``parts`` at ``places``, which together cover every row.
 
-        Labels, weights, groups and metadata stay those of these rows; ``note`` joins the notes of the parts.
+        Labels, weights, groups and metadata are unchanged; ``note`` is added to the notes of the parts.
         """
         back = np.argsort(np.concatenate(places))
         ranked = min(part.n_ranked for part in parts)
@@ -343,7 +344,7 @@ class Stored(ReadOnly):
         classes = "" if self.n_classes is None else f", {self.n_classes} classes"
         return f"Predictions({self.kind}, {self.n_rows} rows{classes}, accuracy {self.accuracy:.4f})"
 
-    # -- storing ------------------------------------------------------------------------------------------
+    # -- construction -------------------------------------------------------------------------------------
 
     def _fill(
         self,
@@ -381,7 +382,7 @@ class Stored(ReadOnly):
         self.__dict__.update(fields)
 
     def _with(self, fields: Mapping[str, Any]) -> Self:
-        """A copy with these fields, which are not checked again."""
+        """Return a copy with these fields, which are not validated again."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, **fields)
         return other
@@ -393,23 +394,23 @@ class Stored(ReadOnly):
     @staticmethod
     def _described(metadata: pd.DataFrame | None, n: int) -> pd.DataFrame | None:
         if metadata is not None and len(metadata) != n:
-            raise InputError(f"metadata has {len(metadata)} rows, the predictions {n}; give one row each")
+            raise InputError(f"metadata has {len(metadata)} rows, but there are {n} predictions; give one row each")
         return None if metadata is None else metadata.reset_index(drop=True)
 
 
 def event_among(kind: Kind, class_names: tuple[str, ...] | None, chosen: int | None) -> int | None:
-    """The event of predictions of this kind: the one chosen, else by the names of two classes, else None."""
+    """Return the event of predictions of this kind: the chosen one, else by the names of two classes, else None."""
     if kind not in ("full", "per-class") or class_names is None or len(class_names) != 2:
         return None
     return event_of(class_names) if chosen is None else chosen
 
 
 def code_of_event(event: int | str, class_names: tuple[str, ...] | None, current: int | None) -> int:
-    """The code of an event given by code or name; InputError where it is no class, or there are not two."""
+    """Return the code of an event given by code or name; InputError unless it is one of two classes."""
     names = class_names or ()
     if current is None:
         raise InputError(
-            f"an event needs two classes with a probability each; here {'are' if len(names) > 1 else 'is'} "
+            f"an event needs two classes with a probability each, but there {'are' if len(names) > 1 else 'is'} "
             f"{len(names) or 'no'} {'class' if len(names) == 1 else 'classes'}"
             + (" and only the predicted class has a probability" if len(names) == 2 else "")
         )
@@ -420,7 +421,7 @@ def code_of_event(event: int | str, class_names: tuple[str, ...] | None, current
 
 
 def split_rows(groups: NDArray[np.generic], share: float, random_state: int) -> Bools:
-    """True for the rows of the first part: seeded, and within one row of ``share`` in every group.
+    """Mark the rows of the first part: seeded, and within one row of ``share`` in every group.
 
     Rows are ordered by group, at random within it, and every 1/share-th is taken from a random start.
     """
@@ -434,9 +435,9 @@ def split_rows(groups: NDArray[np.generic], share: float, random_state: int) -> 
 
 
 def check_share(share: float) -> float:
-    """The share itself; InputError unless it leaves something for both parts."""
+    """Return the share; InputError unless it leaves rows for both parts."""
     if not 0 < share < 1:
-        raise InputError(f"share is {share}; it must lie between 0 and 1, both excluded")
+        raise InputError(f"share is {share}; it must be between 0 and 1, exclusive")
     return share
 
 

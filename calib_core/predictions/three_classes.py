@@ -1,4 +1,4 @@
-"""Three-class predictions out of many: what a triangle can show of K classes."""
+"""Reduce predictions of many classes to three, for a triangle plot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Triple = tuple[int, int, int]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corners(OneLine):
-    """Predictions over three classes, the positions (m,) of their rows in the original, and what was done, in words."""
+    """Predictions over three classes, the positions (m,) of their rows in the original, and a description."""
 
     predictions: Predictions
     rows: Codes
@@ -24,21 +24,22 @@ class Corners(OneLine):
 
 
 def corners(predictions: Predictions, three: Sequence[int | str], others: str = "pool") -> Corners:
-    """Three classes of K as the corners of a triangle; the other classes are pooled or left out.
+    """Return three classes of K as the corners of a triangle; the other classes are pooled or left out.
 
     ``three`` = (a, b, c) are class codes or names. With p the row and y its label:
 
-    - ``others="pool"``: (p_a, p_b, 1 - p_a - p_b); the third corner is class c or any other class, and every row stays.
-    - ``others="condition"``: (p_a, p_b, p_c) / (p_a + p_b + p_c) for the rows with y in {a, b, c}: what the model says
-      of these three if it is known to be one of them. Rows of other classes, and rows that give all three the
+    - ``others="pool"``: (p_a, p_b, 1 - p_a - p_b); the third corner is class c or any other class, and all rows are
+      used.
+    - ``others="condition"``: (p_a, p_b, p_c) / (p_a + p_b + p_c) for the rows with y in {a, b, c}: the predicted
+      probabilities given that the class is one of them. Rows of other classes, and rows that give all three
       probability 0, are left out and counted.
 
-    Weights and metadata come along, logits do not: what is fitted on corners is then a map of the triangle. Three
-    classes in their own order stay exactly as they are.
+    Weights and metadata are retained; logits are not, so a calibrator fitted on corners is a map of the triangle. Three
+    classes in their own order stay unchanged.
 
-    A model that is calibrated over all K classes is calibrated on these corners too, either way. What can mislead: the
-    reverse does not follow, other corners may look different; and ``condition`` picks rows by their labels, so its
-    picture is not of anything the model says before the label is known.
+    A model that is calibrated over all K classes is also calibrated on these corners, either way. What can mislead: the
+    reverse does not follow, because other corners may differ. ``condition`` selects rows by their labels, so its plot
+    does not show predictions made before the label is known.
 
     >>> p = Predictions([[0.5, 0.25, 0.25, 0.0], [0.1, 0.2, 0.3, 0.4]], [0, 3])
     >>> corners(p, (0, 1, 2)).predictions.probs.round(2).tolist()
@@ -55,7 +56,7 @@ def corners(predictions: Predictions, three: Sequence[int | str], others: str = 
 
 
 def largest_three(predictions: Predictions) -> Triple:
-    """The three classes with most rows, largest first, the lowest code on a tie; by weight where rows have weights.
+    """Return the three classes with most rows (by weight), largest first, the lowest code on a tie.
 
     >>> largest_three(Predictions([[0.25] * 4] * 4, [3, 3, 1, 2]))
     (3, 1, 2)
@@ -67,11 +68,11 @@ def largest_three(predictions: Predictions) -> Triple:
 
 
 def most_confused_three(predictions: Predictions) -> Triple:
-    """The three classes with most rows confused among each other, in the order of the file; by weight where rows have.
+    """Return the three classes with most rows confused among each other (by weight), in the order of the file.
 
-    A row of class i that is predicted as class j counts for every three with both in it. The lowest codes on a tie, and
-    the ``largest_three`` where no row is wrong. What can mislead: classes are looked at because of their errors, so
-    choose them on other rows than those that are shown.
+    A row of class i that is predicted as class j counts for every three classes with both. The lowest codes win a tie;
+    without wrong rows, these are the ``largest_three``. What can mislead: the classes are selected because of their
+    errors, so select them on other rows than those that are shown.
 
     >>> rows = [[0.6, 0.4, 0, 0]] * 2 + [[0.4, 0, 0, 0.6]] * 3 + [[0, 0, 1.0, 0]] * 9
     >>> most_confused_three(Predictions(rows, [0, 1, 0, 0, 0] + [2] * 9))
@@ -91,7 +92,7 @@ def most_confused_three(predictions: Predictions) -> Triple:
     best, most = largest_three(predictions), 0.0
     for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True):
         if 3 * confused[a, b] <= most:
-            break  # the pairs of any three to come are no more confused than this one
+            break  # the pairs of all further triples have fewer confused rows
         joined = confused[a] + confused[b]
         joined[[a, b]] = -1.0
         c = int(joined.argmax())
@@ -105,14 +106,12 @@ def most_confused_three(predictions: Predictions) -> Triple:
 
 def _enough_classes(predictions: Predictions) -> None:
     if predictions.kind == "per-class":
-        raise NotAnswerable(
-            "the probabilities of a row need not sum to one here, so the rows are no points of a simplex"
-        )
+        raise NotAnswerable("the probabilities of a row need not sum to one here, so rows are not points of a simplex")
     predictions.rows  # noqa: B018  raises with the reason where only the top class or the confidence is known
     if (predictions.n_classes or 0) < 3:
         raise NotAnswerable(
-            "there are two classes only, so the simplex is a line: the reliability diagram shows all of it; "
-            "a triangle needs three classes or more"
+            "there are only two classes, so the simplex is a line, which the reliability diagram shows completely. A "
+            "triangle needs at least three classes"
         )
 
 
@@ -122,7 +121,7 @@ def _triple(predictions: Predictions, three: Sequence[int | str]) -> Triple:
     codes = [_code(corner, names) for corner in three]
     if len(codes) != 3 or len(set(codes)) != 3:
         raise InputError(
-            f"three different classes are needed as corners, got {_listed([str(corner) for corner in three])}"
+            f"three different classes are needed as corners, not {_listed([str(corner) for corner in three])}"
         )
     return codes[0], codes[1], codes[2]
 
@@ -132,7 +131,7 @@ def _code(corner: int | str, names: tuple[str, ...]) -> int:
         return names.index(corner)
     if not isinstance(corner, str) and 0 <= corner < len(names):
         return int(corner)
-    raise InputError(f"{str(corner)[:80]!r} is no class here; the classes are {_listed(names)}, or codes from 0")
+    raise InputError(f"{str(corner)[:80]!r} is not a class; the classes are {_listed(names)}, or codes from 0")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -140,9 +139,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _in_order(predictions: Predictions, three: Triple) -> Corners:
-    """Three classes: themselves, in the order asked for."""
+    """Return predictions of three classes with reordered columns."""
     rows = frozen(np.arange(predictions.n_rows))
-    note = "the file has these three classes"
+    note = "the file has only these three classes"
     if three == (0, 1, 2):
         return Corners(predictions, rows, note)
     probs = predictions.probs[:, three]
@@ -151,38 +150,40 @@ def _in_order(predictions: Predictions, three: Triple) -> Corners:
 
 
 def _pool(predictions: Predictions, three: Triple) -> Corners:
-    """All rows; the third corner takes its class and all the rest."""
+    """Return all rows; the third corner pools its class with all others."""
     a, b, c = _named(predictions, three)
     rows = frozen(np.arange(predictions.n_rows))
     probs = _pooled(predictions.rows, three[:2])
     rest = (predictions.n_classes or 0) - 3
     many = f"{rest} other class{'' if rest == 1 else 'es'}"
-    note = f"the third corner is {c} and the {many} taken together; every row is used"
+    note = f"the third corner pools {c} with the {many}; every row is used"
     names = (a, b, f"{c} or any other")
     return Corners(_restricted(predictions, rows, three, names, probs), rows, note)
 
 
 def _condition(predictions: Predictions, three: Triple) -> Corners:
-    """The rows of the three classes, their three probabilities divided by their sum."""
+    """Return the rows of the three classes, their three probabilities divided by the sum."""
     probs = np.stack([predictions.rows.column(j) for j in three], axis=1).astype(np.float64)
     known = np.isin(predictions.true_labels, three)
     total = probs.sum(axis=1)
     rows = frozen(np.flatnonzero(known & (total > 0)))
     if not len(rows):
-        raise NotAnswerable(f"no row is of one of the classes {_listed(_named(predictions, three))} with a probability")
+        raise NotAnswerable(
+            f"no row of the classes {_listed(_named(predictions, three))} has a positive probability for them"
+        )
     restricted = _restricted(predictions, rows, three, _named(predictions, three), probs[rows] / total[rows, None])
     return Corners(restricted, rows, _left_out(predictions.n_rows, known, known & (total == 0)))
 
 
 _WAYS: Mapping[str, Callable[[Predictions, Triple], Corners]] = {"pool": _pool, "condition": _condition}
 OTHERS = tuple(_WAYS)
-"""What can become of the other classes."""
+"""Options for the other classes."""
 
 
 def _left_out(n: int, known: Bools, silent: Bools) -> str:
-    note = f"{int((~known).sum()):,} of {n:,} rows are of another class and left out"
+    note = f"{int((~known).sum()):,} of {n:,} rows are of other classes and left out"
     if silent.any():
-        note += f", {int(silent.sum()):,} more give all three classes the probability 0"
+        note += f", and {int(silent.sum()):,} more because all three classes have probability 0"
     return f"{note}; the three probabilities of a row are divided by their sum"
 
 
@@ -192,13 +193,13 @@ def _named(predictions: Predictions, three: Triple) -> tuple[str, str, str]:
 
 
 def _pooled(matrix: Rows, two: tuple[int, ...]) -> Float64s:
-    """Two columns as they are, and the sum of all the others."""
+    """Return two columns unchanged, and the sum of all others."""
     merged = np.empty((matrix.shape[0], 3))
     rest = np.setdiff1d(np.arange(matrix.shape[1]), two)
     for where, block in matrix.blocks(LARGE_BLOCK_BYTES):
         merged[where, :2] = block[:, two]
         merged[where, 2] = block[:, rest].sum(axis=1, dtype=np.float64)
-    # Rows kept as stored may be off by what float32 rounding explains: that is no finding of this step.
+    # Row sums may be off by float32 rounding, which this step need not report.
     return np.asarray(merged / merged.sum(axis=1, keepdims=True))
 
 

@@ -1,4 +1,4 @@
-"""The checks of probabilities, labels and weights: the only validation there is, and every sentence it refuses with."""
+"""Validation of probabilities, labels and weights: all checks, and their error messages."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ from calib_core._base.parallel import chunks, shared_out
 T = TypeVar("T")
 
 KEPT = 1e-6
-"""A row sum this close to 1 is what float32 rounding explains: the row is kept as stored."""
+"""Maximum error of a row sum that float32 rounding explains: such rows are stored unchanged."""
 RESCALED = 1e-3
-"""A row sum this close to 1 is rescaled, and a note says so."""
+"""Maximum error of a row sum for rescaling with a note."""
 ROUNDING_CAP = 0.05
-"""Row sums off by more than this are an error however coarsely the probabilities were rounded."""
+"""Row sums with a larger error are refused, however coarsely the probabilities were rounded."""
 
 MOST_COPIES = 20_000_000
-"""Whole-number weights that add up to more rows than this are weights, not copies."""
+"""Integer weights whose sum exceeds this number are weights rather than copies."""
 WEIGHTS = (1e-75, 1e75)
-"""Between these lies every weight but 0: ratios of two such, and their squares, are normal floating-point numbers."""
+"""Range of all weights except 0: ratios of two such weights, and their squares, are normal floating-point numbers."""
 
 _CHUNK_ROWS = 4096
-"""Rows one worker checks at a time; fixed, so that results do not depend on the number of workers."""
+"""Number of rows that a worker checks at once; fixed, so that results do not depend on the number of workers."""
 
 
 # -- probabilities ----------------------------------------------------------------------------------------------
 
 
 def as_matrix(values: ArrayLike, what: str) -> Floats:
-    """(n, K) real numbers in native float32 or float64; K at least 2, at least one row."""
+    """Return (n, K) real numbers in native float32 or float64; K at least 2, at least one row."""
     array = numbers(values, what)
     if array.dtype == object or array.dtype.kind not in "fiub":
-        raise InputError(f"{what} has dtype {array.dtype}; real numbers are needed")
+        raise InputError(f"{what} has dtype {array.dtype}; use real numbers")
     if array.ndim == 1:
         raise InputError(
-            f"{what} has one dimension; (n, K) is needed (for p = P(class 1) pass np.column_stack([1 - p, p]))"
+            f"{what} has one dimension instead of (n, K); for p = P(class 1), pass np.column_stack([1 - p, p])"
         )
     if array.ndim != 2:
-        raise InputError(f"{what} has {array.ndim} dimensions; (n, K) is needed")
+        raise InputError(f"{what} has {array.ndim} dimensions; give an array (n, K)")
     if array.shape[0] == 0:
-        raise InputError(f"{what} has 0 rows; at least one prediction is needed")
+        raise InputError(f"{what} has no rows; give at least one prediction")
     if array.shape[1] < 2:
-        raise InputError(f"{what} has {array.shape[1]} column(s): with one class there is nothing to calibrate")
+        raise InputError(f"{what} has {array.shape[1]} column(s); at least two classes are needed")
     if array.dtype in (np.float32, np.float64) and array.dtype.isnative:
         return array
     small = array.dtype.kind == "f" and array.dtype.itemsize <= 4
@@ -57,24 +57,24 @@ def as_matrix(values: ArrayLike, what: str) -> Floats:
 
 
 def as_confidence(values: ArrayLike) -> Floats:
-    """Confidences (n,) or the k largest probabilities (n, k), each in [0, 1], as (n, k)."""
+    """Return confidences (n,) or the k largest probabilities (n, k), each in [0, 1], as (n, k)."""
     h = numbers(values, "confidence")
     h = h if h.dtype in (np.float32, np.float64) else h.astype(np.float64)
     if h.size == 0:
-        raise InputError("confidence has 0 rows; at least one prediction is needed")
+        raise InputError("confidence has no rows; give at least one prediction")
     flat = h.reshape(len(h), -1) if h.ndim else h.reshape(1, 1)
     refuse_outside(flat, "confidence")
     return flat
 
 
 def refuse_outside(matrix: Floats, what: str) -> None:
-    """Every entry is a probability, whatever its row sums to."""
+    """InputError unless every entry is in [0, 1], whatever the row sums."""
     wrong = ~((matrix >= 0) & (matrix <= 1))
     refuse_rows(what, wrong.any(axis=1), matrix, "is outside [0, 1]")
 
 
 def as_claims(matrix: Floats, what: str) -> tuple[Codes, Floats]:
-    """The largest of each row's K probabilities, which need not sum to one: its column and its value, as checked."""
+    """Return the column and value of each row's largest probability, for rows that need not sum to one."""
 
     def work(where: slice) -> tuple[bool, Codes, Floats]:
         parts = [block for _, block in Rows(matrix[where]).blocks(LARGE_BLOCK_BYTES)]
@@ -89,12 +89,12 @@ def as_claims(matrix: Floats, what: str) -> tuple[Codes, Floats]:
 
 
 def over_chunks(n: int, work: Callable[[slice], T]) -> Iterator[T]:
-    """The results of ``work`` on fixed runs of the n rows, in order."""
+    """Yield the results of ``work`` on consecutive runs of the n rows, in order."""
     return shared_out(work, chunks(n, _CHUNK_ROWS))
 
 
 def as_distributions(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Codes, Floats]]:
-    """The matrix as it will be held, notes on what was done to it, and the predicted class with its confidence."""
+    """Return the matrix as stored, notes on its changes, and the predicted classes with their confidences."""
     n = len(matrix)
     sums, least, classes, confidence = (
         np.concatenate(part) for part in zip(*over_chunks(n, lambda where: _row_facts(matrix[where])), strict=True)
@@ -107,7 +107,7 @@ def as_distributions(matrix: Floats) -> tuple[Floats, tuple[str, ...], tuple[Cod
         return owned(matrix), (), (classes, confidence)
     note = _rescale_note(matrix, sums, off, change)
     rescaled = matrix.copy()
-    # In the dtype it is stored in: one rounding an entry, and no float64 copy of the matrix.
+    # In the stored dtype: one rounding per entry, and no float64 copy of the matrix.
     rescaled[change] = (rescaled[change] / sums[change, None]).astype(rescaled.dtype)
     confidence[change] = rescaled[change, classes[change]]
     return frozen(rescaled), (note,), (classes, confidence)
@@ -119,20 +119,20 @@ def _row_facts(chunk: Floats) -> tuple[Float64s, Floats, Codes, Floats]:
     classes, confidence = np.empty(n, dtype=np.intp), np.empty(n, dtype=chunk.dtype)
     room = np.empty(0)
     for where, block in Rows(chunk).blocks(LARGE_BLOCK_BYTES):
-        # In float64 for the sums, and writeable because argmax copies what is not.
+        # In float64 for the sums, and writeable because argmax copies read-only arrays.
         room = room if room.size else np.empty(block.shape)
         wide = room[: len(block)]
         wide[...] = block
         sums[where] = wide.sum(axis=1)
         lowest = block.min()
-        # The least entry matters only where something is wrong: one scalar pass is four times cheaper.
+        # The smallest entry only matters if something is wrong: one scalar pass is four times cheaper.
         least[where] = lowest if lowest >= 0 else block.min(axis=1)
         classes[where], confidence[where] = top_one(wide)
     return sums, least, classes, confidence
 
 
 def top_one(matrix: Floats) -> tuple[Codes, Floats]:
-    """The largest entry of each row: its column, the lowest on a tie, and its value."""
+    """Return the column (the lowest on a tie) and value of the largest entry of each row."""
     classes = matrix.argmax(axis=1)
     return classes, np.take_along_axis(matrix, classes[:, None], axis=1)[:, 0]
 
@@ -146,19 +146,19 @@ def _rescale_note(matrix: Floats, sums: Float64s, off: Float64s, change: Bools) 
     allowed = 0.0 if decimals is None else min(matrix.shape[1] / 2 * 10.0**-decimals, ROUNDING_CAP)
     if worst <= allowed:
         return (
-            f"Warning: {many} did not sum to 1, by up to {worst:.2g}, as rounding to {decimals} decimals explains; "
-            "they were rescaled, which changes their probabilities by as much: use unrounded ones if you can"
+            f"Warning: {many} did not sum to 1, by up to {worst:.2g}, consistent with rounding to {decimals} decimals. "
+            "They were rescaled, which changes their probabilities by as much; use unrounded values if possible"
         )
     i = int(off.argmax())
     raise InputError(
         f"probs row {i} sums to {sums[i]:.6g}; rows must sum to 1 within {max(RESCALED, allowed):.2g} "
-        f"({int((off > max(RESCALED, allowed)).sum())} of {len(off)} rows are further off, first rows "
-        f"{_places(off > max(RESCALED, allowed))}; are these logits? then use Predictions.from_logits)"
+        f"({int((off > max(RESCALED, allowed)).sum())} of {len(off)} rows do not, first rows "
+        f"{_places(off > max(RESCALED, allowed))}). For logits, use Predictions.from_logits"
     )
 
 
 def _decimals(values: Floats) -> int | None:
-    """The fewest decimals, up to 6, that write every value; None when more are needed."""
+    """Return the smallest number of decimals, up to 6, that represents every value; None if more are needed."""
     for d in range(1, 7):
         scaled = values.astype(np.float64) * 10.0**d
         if np.abs(scaled - np.round(scaled)).max() < 1e-7 * 10.0**d:
@@ -167,7 +167,7 @@ def _decimals(values: Floats) -> int | None:
 
 
 def refuse_rows(what: str, wrong: Any, matrix: Floats, why: str) -> None:
-    """InputError that names the first wrong entry and the first wrong rows, where there are any."""
+    """InputError that names the first wrong entry and the first wrong rows, if there are any."""
     if not wrong.any():
         return
     i = int(wrong.argmax())
@@ -187,29 +187,29 @@ def _places(wrong: Bools) -> str:
 
 
 def check_same_shape(a: Floats, b: Floats, what: str, other: str) -> None:
-    """InputError unless two arrays are of one shape."""
+    """InputError unless two arrays have the same shape."""
     if a.shape != b.shape:
-        raise InputError(f"{what} has shape {a.shape}, {other} {b.shape}; they must be equal")
+        raise InputError(f"{what} has shape {a.shape}, but {other} has {b.shape}; they must be equal")
 
 
 # -- labels -----------------------------------------------------------------------------------------------------
 
 
 def as_names(names: Sequence[str] | None, n_classes: int) -> tuple[str, ...]:
-    """Names of the classes, all different; their numbers where none are given."""
+    """Return the distinct names of the classes; by default their numbers."""
     if names is None:
         return tuple(str(k) for k in range(n_classes))
     given = tuple(str(name) for name in names)
     if len(given) != n_classes:
-        raise InputError(f"{len(given)} class names for {n_classes} columns of probs; give one a column")
+        raise InputError(f"{len(given)} class names for {n_classes} columns of probs; give one name per column")
     if len(set(given)) != n_classes:
         twice = next(name for name in given if given.count(name) > 1)
-        raise InputError(f"class name {twice[:80]!r} is given twice; names must differ")
+        raise InputError(f"class name {twice[:80]!r} occurs twice; all names must differ")
     return given
 
 
 def names_in(names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLike) -> tuple[str, ...]:
-    """Names of a top-label table's classes: as given, else all names or codes that occur."""
+    """Return the class names of a top-label table: as given, else all names or codes that occur."""
     if names is not None:
         return as_names(names, len(tuple(names)))
     both = np.concatenate([plain(predicted).ravel(), plain(labels).ravel()])
@@ -219,12 +219,12 @@ def names_in(names: Sequence[str] | None, predicted: ArrayLike, labels: ArrayLik
 
 
 def as_codes(values: ArrayLike, names: tuple[str, ...], n: int, what: str) -> Codes:
-    """Labels, given as codes 0..K-1 or as names, as codes (n,)."""
+    """Return labels, given as codes 0..K-1 or as names, as codes (n,)."""
     array = plain(values)
     if array.ndim != 1:
-        raise InputError(f"{what} has {array.ndim} dimensions; one label a row is needed (one-hot? use argmax(1))")
+        raise InputError(f"{what} has {array.ndim} dimensions; give one label per row (for one-hot labels, argmax(1))")
     if len(array) != n:
-        raise InputError(f"{len(array)} {what} for {n} rows of predictions; give one a row")
+        raise InputError(f"{len(array)} {what} for {n} rows of predictions; give one per row")
     if array.dtype.kind == "O" and (absent := np.asarray(pd.isna(array))).any():
         i = int(absent.argmax())
         raise InputError(
@@ -242,17 +242,17 @@ def as_codes(values: ArrayLike, names: tuple[str, ...], n: int, what: str) -> Co
             )
         return codes
     if array.dtype.kind not in "iubf":
-        raise InputError(f"{what} has dtype {array.dtype}; integers 0..K-1 or class names are needed")
+        raise InputError(f"{what} has dtype {array.dtype}; use integers 0..K-1 or class names")
     if array.dtype.kind == "f" and not np.array_equal(array, np.floor(array)):
         i = int((array != np.floor(array)).argmax())
-        raise InputError(f"{what} row {i} is {array[i]}; labels are whole numbers 0..K-1 or class names")
+        raise InputError(f"{what} row {i} is {array[i]}; labels must be integers 0..K-1 or class names")
     outside = (array < 0) | (array >= len(names))
     if outside.any():
         i = int(outside.argmax())
-        hint = " (counted from 1? subtract 1)" if array.min() == 1 and array.max() == len(names) else ""
+        hint = " (if they are counted from 1, subtract 1)" if array.min() == 1 and array.max() == len(names) else ""
         raise InputError(
-            f"{what} row {i} is {array[i]:.6g}; labels must lie in 0..{len(names) - 1}{hint}; "
-            f"{int(outside.sum())} of {n} rows affected"
+            f"{what} row {i} is {array[i]:.6g}; labels must be in 0..{len(names) - 1}{hint}; {int(outside.sum())} of "
+            f"{n} rows affected"
         )
     return array.astype(np.intp)
 
@@ -262,17 +262,17 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def as_outcomes(values: ArrayLike | None, n: int, what: str) -> Bools:
-    """Yes or no for each of n rows."""
+    """Return n boolean outcomes."""
     array = plain(values)
     if array.shape != (n,):
-        raise InputError(f"{what} has shape {array.shape}; ({n},) is needed, one a row")
+        raise InputError(f"{what} has shape {array.shape} instead of ({n},); give one value per row")
     if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise InputError(f"{what} must hold True/False or 1/0 only, without missing values")
+        raise InputError(f"{what} must contain only True/False or 1/0, without missing values")
     return array.astype(bool)
 
 
 def unless_none(flags: Bools) -> Bools | None:
-    """The flags, or None where none is set."""
+    """Return the flags, or None if none is set."""
     return frozen(flags) if flags.any() else None
 
 
@@ -280,36 +280,36 @@ def unless_none(flags: Bools) -> Bools | None:
 
 
 def check_weights(weights: ArrayLike, n: int) -> Float64s:
-    """Row weights that can be added up and squared: finite, not negative, not all 0, the others within ``WEIGHTS``."""
+    """Return row weights after checks: finite, not negative, not all 0, the others within ``WEIGHTS``."""
     given = plain(weights)
     if given.dtype.kind not in "biuf":
-        raise InputError(f"weights has dtype {given.dtype}; real numbers are needed")
+        raise InputError(f"weights has dtype {given.dtype}; use real numbers")
     w = given.astype(np.float64)
     if w.shape != (n,):
-        raise InputError(f"weights has shape {w.shape}; ({n},) is needed, one a row")
+        raise InputError(f"weights has shape {w.shape} instead of ({n},); give one value per row")
     wrong = ~np.isfinite(w) | (w < 0)
     if wrong.any():
         i = int(wrong.argmax())
-        raise InputError(f"weights row {i} is {w[i]}; weights are finite and not negative")
+        raise InputError(f"weights row {i} is {w[i]}; weights must be finite and not negative")
     if not w.any():
-        raise InputError("all weights are 0; at least one row must count")
+        raise InputError("all weights are 0; at least one row needs a positive weight")
     beyond = (w > 0) & ((w < WEIGHTS[0]) | (w > WEIGHTS[1]))
     if beyond.any():
         i = int(beyond.argmax())
         raise InputError(
-            f"weights row {i} is {w[i]:g}; weights other than 0 lie between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, so that "
-            "their sums and squares can be worked out; divide all weights by a common factor"
+            f"weights row {i} is {w[i]:g}; weights other than 0 must be between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, so "
+            "that their sums and squares can be computed. Divide all weights by a common factor"
         )
     return frozen(w)
 
 
 def whole(weights: Float64s | None) -> bool:
-    """Are the weights whole numbers, that is, counts of copies?"""
+    """True if the weights are integers, that is, numbers of copies."""
     return weights is None or bool((weights == np.floor(weights)).all())
 
 
 def effective_rows(n: int, weights: Float64s | None) -> float:
-    """How many rows these are worth: whole weights are copies, others count (sum w)^2 / sum w^2 (Kish 1965).
+    """Effective sample size: integer weights are copies, others count (sum w)^2 / sum w^2 (Kish 1965).
 
     >>> effective_rows(2, np.array([3.0, 1.0])), effective_rows(2, np.array([0.5, 0.5]))
     (4.0, 2.0)
@@ -321,7 +321,7 @@ def effective_rows(n: int, weights: Float64s | None) -> float:
 
 
 def rows_and_copies(n: int, weights: Float64s | None) -> int:
-    """Number of n rows, where whole-number weights are copies of them.
+    """Number of rows, with integer weights counted as copies.
 
     >>> rows_and_copies(2, np.array([3.0, 1.0])), rows_and_copies(2, np.array([0.5, 1.5]))
     (4, 2)
@@ -330,23 +330,24 @@ def rows_and_copies(n: int, weights: Float64s | None) -> int:
 
 
 def as_weights(w: Float64s) -> tuple[Float64s, tuple[str, ...]]:
-    """The weights as they are held, and a note on what was done to them: copies as given, others with mean 1."""
+    """Return the weights as stored, and a note on their changes: copies as given, others with mean 1."""
     if ((counts := whole(w)) and w.sum() <= MOST_COPIES) or (not counts and np.isclose(_mean(w), 1.0, rtol=1e-9)):
         return w, ()
-    why = f"add up to more than {MOST_COPIES:,} copies and" if counts else "are no counts of copies and"
+    why = f"sum to more than {MOST_COPIES:,} copies" if counts else "are not numbers of copies"
     rescaled = mean_one(w)
     worth = effective_rows(len(w), rescaled)
     return rescaled, (
-        f"the weights {why} were rescaled to mean 1: {len(w):,} rows are worth {worth:,.1f} of equal weight",
+        f"the weights {why}, so they were rescaled to mean 1; the effective sample size of {len(w):,} rows is "
+        f"{worth:,.1f}",
     )
 
 
 def mean_one(w: Float64s) -> Float64s:
-    """The weights with mean 1 over the rows that carry any.
+    """Rescale weights to mean 1 over the rows with positive weight.
 
-    Over these and not over all rows: whole numbers of at least 1 with mean 1 are all 1, so that no rescaled weights but
-    equal ones, for which it is true, can be mistaken for counts of copies. Equal ones are 1 to the last bit,
-    in whatever unit they were given: a rounding error would make them no copies.
+    Only these rows count: integers of at least 1 with mean 1 are all 1, so rescaled weights cannot be mistaken for
+    numbers of copies unless they are equal. Equal weights become 1 to the last bit in any unit; after a rounding error
+    they would not be numbers of copies.
 
     >>> mean_one(np.array([1e-9, 0.0, 1e-9])).tolist()
     [1.0, 0.0, 1.0]

@@ -103,13 +103,13 @@ def beside() -> Iterator[BadFile]:
     w = np.linspace(0.5, 2, 60)
     one = np.arange(60) == 3
     weights: dict[str, tuple[Any, str]] = {
-        "negative": (np.where(one, -1, w), "weights row 3 is -1.0; weights are finite and not negative"),
-        "infinite": (np.where(one, np.inf, w), "weights row 3 is inf; weights are finite and not negative"),
+        "negative": (np.where(one, -1, w), "weights row 3 is -1.0; weights must be finite and not negative"),
+        "infinite": (np.where(one, np.inf, w), "weights row 3 is inf; weights must be finite and not negative"),
         "missing": (np.where(one, np.nan, w), "line 5 (row 3): the value is missing; 1 of 60 rows affected"),
-        "all zero": (0 * w, "all weights are 0; at least one row must count"),
-        "1e305": (np.where(one, 1e305, w), "divide all weights by a common factor"),
-        "1e-300": (np.where(one, 1e-300, w), "divide all weights by a common factor"),
-        "1e308 in every row": (np.full(60, 1e308), "divide all weights by a common factor"),
+        "all zero": (0 * w, "all weights are 0"),
+        "1e305": (np.where(one, 1e305, w), "Divide all weights by a common factor"),
+        "1e-300": (np.where(one, 1e-300, w), "Divide all weights by a common factor"),
+        "1e308 in every row": (np.full(60, 1e308), "Divide all weights by a common factor"),
         "a word": (np.where(one, "heavy", w.astype(str)), 'line 5 (row 3): "heavy" is not a number'),
         "thousands": (["1,234"] * 60, '"1,234" may be 1.234 or 1234; 60 of 60 rows affected'),
         "a percent sign": (np.where(one, "5%", w.astype(str)), "has a percent sign, but other values do not"),

@@ -40,7 +40,7 @@ def scores() -> Iterator[BadFile]:
         "infinite logits": (npz(logits=np.where(P > 0.9, np.inf, P * 9 - 3), labels=Y), "is infinite"),
         "rows of -inf": (
             npz(logits=np.where(np.arange(60)[:, None] == 3, -np.inf, P * 9 - 3), labels=Y),
-            "-inf stands for every class; one at least must",
+            "-inf for every class",
         ),
         "float32 beyond one": (npz(probs=np.where(P > 0.99, 1.1, P).astype(np.float32), labels=Y), "is above 1"),
     }

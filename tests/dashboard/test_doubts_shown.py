@@ -27,7 +27,7 @@ HONEST = table({"risk": RISK.tolist(), "outcome": OUTCOME.tolist(), "ward": WARD
 RISKS = np.random.default_rng(4).uniform(0.02, 0.98, 120)
 COPIED = table({"risk": RISKS.tolist(), "outcome": (RISKS > 0.5).astype(int).tolist(), "ward": WARD[:120]})
 SAID = {
-    "one class": (ONE_CLASS, "no other class is observed"),
+    "one class": (ONE_CLASS, "with no other class"),
     "copied": (COPIED, "label equals the predicted class in all"),
 }
 
@@ -93,7 +93,7 @@ def opened(data: bytes, view: str = "overview") -> tuple[AppTest, Selection]:
 
 def test_the_overview_opens_with_it_and_offers_no_calibrator() -> None:
     app, selection = opened(ONE_CLASS)
-    assert any("no other class is observed" in box.value for box in app.warning)
+    assert any("with no other class" in box.value for box in app.warning)
     assert rules_out_advice(session.scene_of(selection))
     assert not any("Recalibrate at all" in each.value or "log loss" in each.value for each in app.markdown)
 

@@ -37,4 +37,4 @@ def test_the_first_answer_counts_rows_in_groups():
 
 @pytest.mark.parametrize("view", ["estimators", "tests", "classes"])
 def test_views_of_grouped_rows_open_and_say_what_is_not_answered(view):
-    assert "takes rows for independent" in said(opened(Selection(source=PATIENTS, view=view)))
+    assert "requires independent rows" in said(opened(Selection(source=PATIENTS, view=view)))

@@ -266,7 +266,7 @@ def test_three_classes_of_many_are_chosen_and_said() -> None:
     corners = [box for box in app.selectbox if "corner" in box.label]
     confused = cc.predictions.three_classes.most_confused_three(session.parts(SEVEN).fit)
     assert [box.value for box in corners] == list(confused)
-    assert "and the 4 other classes taken together; every row is used" in said(app)
+    assert "with the 4 other classes; every row is used" in said(app)
     # A class chosen twice changes places.
     corners[0].set_value(confused[1]).run()
     assert not app.exception
@@ -275,7 +275,7 @@ def test_three_classes_of_many_are_chosen_and_said() -> None:
     next(box for box in app.selectbox if box.label == "The other classes").set_value("condition").run()
     assert not app.exception
     assert link(app)["three"] == f"{b},{a},{c},condition"
-    assert "rows are of another class and left out" in said(app)
+    assert "rows are of other classes and left out" in said(app)
 
 
 def test_calibrators_are_fitted_on_the_three_corners() -> None:
@@ -341,7 +341,7 @@ def test_links_say_how_many_rows_an_arrow_needs() -> None:
 
 @pytest.mark.parametrize(
     ("demo", "why"),
-    [("breast-cancer-svm", "there are two classes only"), ("language-model", "the probabilities of the other classes")],
+    [("breast-cancer-svm", "there are only two classes"), ("language-model", "the probabilities of the other classes")],
 )
 def test_what_is_no_triangle_says_so_in_one_sentence(demo: str, why: str) -> None:
     app = opened(Selection(source=Source(data=f"demo:{demo}"), view="simplex"))
@@ -377,7 +377,7 @@ def test_corners_without_rows_say_so_and_can_be_changed() -> None:
     np.savez(held, probs=np.tile([0.3, 0.1, 0.2, 0.2, 0.2], (40, 1)), labels=np.arange(40) % 2)
     source = Source(data=session.hold(held.getvalue(), "two-of-five.npz").key, by="share")
     app = opened(Selection(source=source, view="simplex", three="2,3,4,condition"))
-    assert "no row is of one of the classes 2, 3, 4 with a probability" in said(app)
+    assert "no row of the classes 2, 3, 4 has a positive probability" in said(app)
     next(box for box in app.selectbox if box.label == "First corner, top").set_value(0).run()
     assert not app.exception
     assert link(app)["three"] == "0,3,4,condition"

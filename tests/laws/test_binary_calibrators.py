@@ -138,9 +138,9 @@ def test_bad_claims_are_refused_in_a_sentence(case):
         ([], [], None, r"scores has shape \(0,\)"),
         ([0.2], [2], None, r"outcomes must be 1 values 0 or 1, one per score; got shape \(1,\)"),
         ([0.2], [0, 1], None, r"outcomes must be 1 values 0 or 1, one per score; got shape \(2,\)"),
-        ([0.2, 0.3], [0, 1], [1, -1], r"weights row 1 is -1\.0; weights are finite and not negative"),
-        ([0.2, 0.3], [0, 1], [1], r"weights has shape \(1,\); \(2,\) is needed, one a row"),
-        ([0.2, 0.3], [0, 1], [0, 0], r"all weights are 0; at least one row must count"),
+        ([0.2, 0.3], [0, 1], [1, -1], r"weights row 1 is -1\.0; weights must be finite and not negative"),
+        ([0.2, 0.3], [0, 1], [1], r"weights has shape \(1,\) instead of \(2,\)"),
+        ([0.2, 0.3], [0, 1], [0, 0], r"all weights are 0"),
     ):
         with pytest.raises(InputError, match=f"^{message}"):
             make().fit(scores, outcomes, sample_weight=weights)

@@ -101,7 +101,7 @@ def test_what_a_tally_cannot_is_said_in_a_sentence():
         (lambda: made.covariance(7), "choose these"),
         (lambda: cc.summaries.tally(rows, "canonical"), "canonical calibration"),
         (lambda: cc.summaries.tally(drawn(8, 300, 230), "class-wise"), "up to 214 strata"),
-        (lambda: cc.summaries.tally(rows.replace(weights=np.linspace(0.5, 1.5, 60))), "no counts of copies"),
+        (lambda: cc.summaries.tally(rows.replace(weights=np.linspace(0.5, 1.5, 60))), "not counts of copies"),
     ):
         with pytest.raises(NotAnswerable, match=why):
             ask()

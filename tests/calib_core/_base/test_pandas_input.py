@@ -175,7 +175,7 @@ def test_rows_of_other_makers_are_compared_too():
         lambda: Predictions(PROBS, label, weights=pd.Series(np.ones(40))),
     ):
         assert "do not have the same index" in message(make)
-    assert message(lambda: Predictions(frame(), label[:3])) == "3 labels for 40 rows of predictions; give one a row"
+    assert message(lambda: Predictions(frame(), label[:3])) == "3 labels for 40 rows of predictions; give one per row"
 
 
 REFUSED = {
@@ -196,7 +196,7 @@ REFUSED = {
     ),
     "a column twice": (
         lambda: Predictions(frame(["cat", "dog", "cat"]), LABELS),
-        "class name 'cat' is given twice; names must differ",
+        "class name 'cat' occurs twice; all names must differ",
     ),
     "text among the columns": (
         lambda: Predictions(frame().assign(label=NAMED), LABELS),
@@ -217,7 +217,7 @@ REFUSED = {
     ),
     "logits without probabilities": (
         lambda: PLAIN.replace(logits=np.log(PROBS)),
-        "logits and abstained go with other probabilities: give probs= too",
+        "logits and abstained belong to other probabilities; also give probs=",
     ),
 }
 

@@ -483,8 +483,8 @@ def test_labels_metadata_names_and_weights_come_along():
 def test_fit_says_what_is_wrong_with_its_rows():
     for make, expected in (
         (lambda c: c.fit([[0.5, 0.6]], [0]), "probs row 0 sums to 1.1"),
-        (lambda c: c.fit([[0.5, 0.5]], [2]), "labels row 0 is 2; labels must lie in 0..1"),
-        (lambda c: c.fit([[0.5, 0.5]], [0, 1]), "2 labels for 1 rows of predictions; give one a row"),
+        (lambda c: c.fit([[0.5, 0.5]], [2]), "labels row 0 is 2; labels must be in 0..1"),
+        (lambda c: c.fit([[0.5, 0.5]], [0, 1]), "2 labels for 1 rows of predictions"),
     ):
         for key in CALIBRATORS:
             with pytest.raises(InputError) as why:

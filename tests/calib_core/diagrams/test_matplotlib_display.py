@@ -168,7 +168,7 @@ ONE_PROBABILITY = "y_prob has one probability a row: say which label it is of, p
         ([0, 1], [0.1, 1.2], {}, "y_prob must lie between 0 and 1 in every row"),
         ([0, 1], [0.1, np.nan], {}, "y_prob must lie between 0 and 1 in every row"),
         ([0, 1], [0.1, 0.9], {"level": 90}, "level is 90; it must be a number between 0 and 1, both excluded"),
-        ([0, 1], [0.1], {}, "2 labels for 1 rows of predictions; give one a row"),
+        ([0, 1], [0.1], {}, "2 labels for 1 rows of predictions"),
         (
             [0, 1, 2],
             np.eye(3),

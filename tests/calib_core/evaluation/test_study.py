@@ -51,10 +51,7 @@ def test_what_cannot_be_answered_has_a_note_instead_of_a_value(halves):
     }
     assert all(len(note.split()) > 6 for note in missing["note"])
     per_class = missing[missing["calibrator"] == "class-wise-hb"]["note"].item()
-    assert per_class == (
-        "log loss is not defined here: these rows hold one probability per class and need not sum to 1; "
-        "use a normalised calibrator"
-    )
+    assert per_class.startswith("log loss is not defined here")
 
 
 def test_a_calibrator_that_cannot_be_fitted_has_one_line_with_the_reason():

@@ -146,7 +146,7 @@ def test_risks_of_labels_of_other_rows_are_told_of_the_rows_with_the_event_first
     risk = np.where(happened, 0.3, 0.7)
     rows = Predictions(np.column_stack([1 - risk, risk]), happened, class_names=["no", "yes"])
     (doubt,) = (doubt for doubt in doubts(rows) if doubt.key == "chance")
-    assert doubt.sentence.startswith("The mean predicted risk is 30.0 % where “yes” came true and 70.0 % elsewhere.")
+    assert doubt.sentence.startswith("The mean predicted risk is 30.0 % in rows with “yes” and 70.0 %")
 
 
 def test_rows_of_one_group_count_once() -> None:
@@ -180,7 +180,7 @@ def test_the_one_class_of_a_file_is_said_once() -> None:
 def test_confidences_that_are_all_right_or_all_wrong_are_one_outcome() -> None:
     for correct, word in ((True, "right"), (False, "wrong")):
         (doubt,) = doubts(Predictions.from_confidence(np.full(50, 0.6), np.full(50, correct)))
-        assert (doubt.key, doubt.fact) == ("one-class", f"all 50 rows are {word}: nothing else is observed")
+        assert (doubt.key, doubt.fact) == ("one-class", f"all 50 rows are {word}, with no other outcome")
 
 
 def test_confidences_with_both_outcomes_raise_no_doubt() -> None:

@@ -62,7 +62,7 @@ def test_a_group_of_one_row_each_is_no_grouping_even_where_rows_are_copied():
 
 def test_what_cannot_be_a_grouping_is_refused():
     for groups, message in (
-        ("site2", "groups is 'site2', which is no column of the metadata: its columns are patient, site"),
+        ("site2", "groups is 'site2', which is not a column of the metadata; its columns are patient, site"),
         ([1, 1, 2, 2, None, 3], "groups row 4 is missing; every row needs its group (group)"),
         (
             [1] * 6,
@@ -178,9 +178,9 @@ def test_cross_validation_of_calibrators_asks_for_folds_of_groups(key, options, 
 
 def test_a_map_fitted_on_thirds_of_the_rows_is_refused():
     thirds = BINARY_CALIBRATORS.make("scaling-binning", splits=3)
-    with pytest.raises(NotAnswerable, match="a map fitted on thirds of the rows takes rows for independent"):
+    with pytest.raises(NotAnswerable, match="a map fitted on thirds of the rows requires independent rows"):
         Reduced(REDUCTIONS.make("confidence"), thirds).fit_on(GROUPED)
-    with pytest.raises(NotAnswerable, match="the guaranteed rule takes rows for independent"):
+    with pytest.raises(NotAnswerable, match="the guaranteed rule requires independent rows"):
         CALIBRATORS.make("metacal-accuracy", rule="guaranteed").fit_on(GROUPED)
 
 

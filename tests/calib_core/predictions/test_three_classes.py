@@ -38,7 +38,7 @@ def test_pooled_corners_keep_every_row(five: Predictions) -> None:
     assert made.predictions.true_labels.tolist() == [to[y] for y in five.true_labels]
     assert made.predictions.class_names == ("dog", "ant", "cat or any other")
     assert made.rows.tolist() == list(range(40))
-    assert made.note == "the third corner is cat and the 2 other classes taken together; every row is used"
+    assert made.note == "the third corner pools cat with the 2 other classes; every row is used"
     np.testing.assert_array_equal(made.predictions.weights, five.weights)
 
 
@@ -55,7 +55,7 @@ def test_conditioned_corners_keep_the_rows_of_the_three(five: Predictions) -> No
     np.testing.assert_allclose(made.predictions.weights, five.weights[held] / five.weights[held].mean())
     left_out = 40 - len(held)
     assert made.note == (
-        f"{left_out} of 40 rows are of another class and left out; "
+        f"{left_out} of 40 rows are of other classes and left out; "
         "the three probabilities of a row are divided by their sum"
     )
 
@@ -64,7 +64,7 @@ def test_rows_that_say_nothing_of_the_three_are_left_out_and_counted() -> None:
     p = Predictions([[0.5, 0.5, 0, 0], [0, 0, 0, 1], [0.2, 0.2, 0.2, 0.4]], [0, 1, 3])
     made = corners(p, (0, 1, 2), "condition")
     assert made.rows.tolist() == [0]
-    assert "1 of 3 rows are of another class and left out, 1 more give all three classes the probability 0" in made.note
+    assert "1 of 3 rows are of other classes and left out, and 1 more" in made.note
     assert corners(p, (0, 1, 2)).rows.tolist() == [0, 1, 2]
 
 
@@ -111,14 +111,14 @@ def test_the_largest_three() -> None:
 
 
 BAD = [
-    (("ant", "bee"), "pool", "three different classes are needed as corners, got ant, bee"),
-    (("ant", "bee", "ant"), "pool", "three different classes are needed as corners, got ant, bee, ant"),
+    (("ant", "bee"), "pool", "three different classes are needed as corners, not ant, bee"),
+    (("ant", "bee", "ant"), "pool", "three different classes are needed as corners, not ant, bee, ant"),
     (
         ("ant", "bee", "fly"),
         "pool",
-        "'fly' is no class here; the classes are ant, bee, cat, dog, eel, or codes from 0",
+        "'fly' is not a class; the classes are ant, bee, cat, dog, eel, or codes from 0",
     ),
-    ((0, 1, 5), "pool", "'5' is no class here; the classes are ant, bee, cat, dog, eel, or codes from 0"),
+    ((0, 1, 5), "pool", "'5' is not a class; the classes are ant, bee, cat, dog, eel, or codes from 0"),
     ((0, 1, 2), "drop", "others is 'drop'; choose one of pool, condition"),
 ]
 
@@ -133,9 +133,9 @@ def test_bad_corners_are_refused_in_a_sentence(
 
 
 UNABLE = [
-    (Predictions([[0.5, 0.5]], [0]), "there are two classes only"),
-    (Predictions.from_confidence([0.5], [True]), "these predictions hold (confidence, correct) only"),
-    (Predictions.from_confidence([0.5], predicted=[0], labels=[2]), "these predictions hold the predicted class"),
+    (Predictions([[0.5, 0.5]], [0]), "there are only two classes"),
+    (Predictions.from_confidence([0.5], [True]), "these predictions have only (confidence, correct)"),
+    (Predictions.from_confidence([0.5], predicted=[0], labels=[2]), "these predictions have only the predicted class"),
     (Predictions.from_scores([[0.5, 0.9, 0.9]], [0]), "the probabilities of a row need not sum to one here"),
 ]
 
@@ -150,7 +150,7 @@ def test_predictions_without_a_simplex_say_why(predictions: Predictions, said: s
 
 def test_three_classes_without_rows_are_refused() -> None:
     p = Predictions(np.full((2, 5), 0.2), [3, 4])
-    with pytest.raises(NotAnswerable, match="no row is of one of the classes 0, 1, 2"):
+    with pytest.raises(NotAnswerable, match="no row of the classes 0, 1, 2"):
         corners(p, (0, 1, 2), "condition")
 
 

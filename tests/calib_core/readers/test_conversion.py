@@ -176,7 +176,7 @@ def test_weights_go_along_and_are_checked() -> None:
     assert read_predictions(text.encode(), "preds.csv", weights="weight").accuracy == pytest.approx(2 / 3)
     assert (
         said(text.replace(",2", ",-2"), weights="weight")
-        == "preds.csv: weights row 0 is -2.0; weights are finite and not negative"
+        == "preds.csv: weights row 0 is -2.0; weights must be finite and not negative"
     )
 
 

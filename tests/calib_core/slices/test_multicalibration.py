@@ -219,7 +219,7 @@ def test_the_interval_of_rows_that_belong_together_holds_the_error_and_says_what
     assert held / runs >= 0.9 - 3 * np.sqrt(0.9 * 0.1 / runs)
     assert above / runs > 0.3
     assert not found.interval.tested
-    assert found.interval.about.endswith("rows of a group taken together")
+    assert found.interval.about.endswith("clustered by group")
 
 
 def test_four_copies_of_a_row_are_no_surer_than_the_row():

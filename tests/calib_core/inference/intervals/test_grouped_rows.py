@@ -144,7 +144,7 @@ def test_what_is_made_for_independent_rows_says_so_in_one_sentence():
         lambda: inference.kuiper(p),
         lambda: inference.per_class_tests(p),
     ):
-        with pytest.raises(NotAnswerable, match=r"^rows belong to 12 groups, and .* takes rows for independent: judge"):
+        with pytest.raises(NotAnswerable, match=r"^rows belong to 12 groups, but .* requires independent rows"):
             ask()
     with pytest.raises(NotAnswerable, match="cannot be told from fewer than 10"):
         estimate(random_rows(0, groups=6)).interval()
@@ -152,7 +152,7 @@ def test_what_is_made_for_independent_rows_says_so_in_one_sentence():
 
 def test_intervals_say_that_rows_are_taken_together():
     p = random_rows(0).replace(groups=random_rows(0).groups)
-    assert estimate(p).interval().about.endswith("rows of a group taken together")
+    assert estimate(p).interval().about.endswith("clustered by group")
     assert "the error in these bins, of rows in 12 groups, is estimated" in estimate(p).verdict().sentence
 
 
