@@ -28,7 +28,7 @@ def in_parts(file: Path, ending: str, labels: Path | None, fields: Mapping[str, 
     """Return True if the file is read and written in parts: it has several, whose rows do not belong together."""
     if labels is not None:
         if ending not in ENDINGS:
-            raise InputError(f"scores with labels beside them are written in parts; end -o in .{', .'.join(ENDINGS)}")
+            raise InputError(f"files with scores and labels are written in parts; end -o in .{', .'.join(ENDINGS)}")
         return True
     if ending not in ENDINGS or not file.is_file() or file.stat().st_size <= SMALL:
         return False

@@ -52,7 +52,7 @@ def command(
       calib reproduce p1-table-2 --files nets --splits 1
     """
     if quick and kept:
-        raise click.UsageError("--quick and --kept exclude each other: nothing is run with --kept.")
+        raise click.UsageError("--quick and --kept exclude each other: --kept runs nothing.")
     if folder is None and (splits or read):
         raise click.UsageError("--splits and how to read files go with --files.")
     from calib_core.papers.reproductions import REPRODUCTIONS, from_files, overview

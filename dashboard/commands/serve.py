@@ -156,7 +156,7 @@ def _check(address: str, hosts: tuple[str, ...], base: str, user_header: str) ->
         if not _NAME.fullmatch(name):
             _refuse(f"{name!r} is no name of a host: give it without scheme and port, such as calib.example.org.")
     if not loopback and not hosts:
-        _refuse(f"{address} can be reached from elsewhere: say with --host by which name, such as calib.example.org.")
+        _refuse(f"{address} can be reached from other machines: give its name with --host, such as calib.example.org.")
     if not _BASE.fullmatch(base):
         _refuse(f"{base!r} is no path: give one such as /calib, of letters, digits and . _ ~ -.")
     if user_header and not _HEADER.fullmatch(user_header):

@@ -193,7 +193,7 @@ def _kept_rows(selection: Selection) -> None:
         return
     if how.layout == "kept-rows":
         st.button(
-            "Rows kept by the summary",
+            "Rows sampled in the summary",
             icon=":material/close:",
             icon_position="right",
             help="All numbers are for the rows sampled in the summary. Click to return to the counts of all rows.",

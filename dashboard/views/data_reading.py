@@ -100,7 +100,7 @@ def _score_names(table: Table, reading: Reading) -> list[str]:
 
 MOST = 200
 """Maximum number of different phrases listed."""
-_STANDS = "stands for ✎"
+_STANDS = "means ✎"
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Phrases:
         content = zlib.crc32(repr((self.table.name, self.reading.confidence, self.reading.words)).encode())
         widget = f"data.{self.role}.words.{content:08x}"
         st.caption(
-            "What each phrase stands for, which you can change by a double click. " + markdown_plain(SOURCES),
+            "The probability of each phrase. Double-click to change it. " + markdown_plain(SOURCES),
             help="\n\n".join(map(markdown_plain, bibliography([SOURCES]))),
         )
         st.data_editor(

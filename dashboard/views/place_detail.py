@@ -57,7 +57,7 @@ def of_counts(scene: Scene) -> None:
     frame = scene.get(stars(scene)).frame()
     line = frame[frame["bin"] == bin_of(scene)].iloc[0]
     says, right = in_percent(line["confidence"]), in_percent(line["accuracy"])
-    words = f"says {says}, right {right}"
+    words = f"mean confidence {says}, accuracy {right}"
     if scene.claims == "event":
         words = f"mean predicted risk {says}, observed frequency {right}"
     st.markdown(markdown_plain(f"{count(int(line['count']))} rows: {words}."))

@@ -21,7 +21,7 @@ def offer(scene: Scene, place: str) -> None:
     """Draw only the button; nothing if no rows are sampled."""
     if scene.rows_kept:
         st.button(
-            f"Look at the {count(scene.rows_kept)} rows it keeps",
+            f"Look at the {count(scene.rows_kept)} sampled rows",
             key=f"kept.{place}",
             help="All numbers are then for these rows only, a sample of those that were counted.",
             on_click=lambda: widgets.choose(session.of_kept_rows(widgets.selection())),
